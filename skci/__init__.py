@@ -22,6 +22,7 @@ from skci import (
 )
 from skci._versions import show_versions
 from skci.accumulation import JointAccumulator
+from skci.agreement import agreement_report
 from skci.calibration import calibration_report
 from skci.classification import classification_report_ci
 from skci.cross_validation import cross_validate_report
@@ -42,12 +43,14 @@ from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.scorers import interval_scorers
 from skci.searching import search_report
+from skci.votes import votes_report
 
 __version__ = version("skci")
 
 __all__ = [
     "JointAccumulator",
     "JointEvaluator",
+    "agreement_report",
     "calibration_report",
     "classification_report_ci",
     "combine_independent",
@@ -76,5 +79,6 @@ __all__ = [
     "show_versions",
     "textbook",
     "threshold_report",
+    "votes_report",
 ]
 __all__ += metrics.__all__

@@ -234,6 +234,17 @@ def whole(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
+_TRUTH_HINT = (
+    "; where only some rows have a truth, give joint_report that of the others as "
+    "missing and a proxy of it for all, as in proxy=judge"
+)
+
+
+def missing_hint(name: str, value: Any) -> str:
+    """Hint for a missing value of a parameter; empty if there is none."""
+    return _TRUTH_HINT if name == "y_true" and is_null(value) else ""
+
+
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     """Make an array of finite floats, or of NaN where values may be missing."""
     array = as_array(values, name, "an array of numbers")
@@ -251,7 +262,8 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
         value = np.atleast_1d(numbers)[tuple(position)]
         hint = "; what was not found has no score, NaN or None" if missing else ""
         raise ValueError(
-            f"{name} must hold finite numbers, got {value} in row {position[0]}{hint}"
+            f"{name} must hold finite numbers, got {value} in row {position[0]}"
+            f"{hint or missing_hint(name, value)}"
         )
     return numbers
 

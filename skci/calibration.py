@@ -146,7 +146,7 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
             f"{parameter_name(model, 'y_score')} must hold probabilities between 0 and "
             f"1, got values from {low:g} to {high:g}"
         )
-    number = bin_numbers(probabilities, n_bins, strategy)
+    number = bin_numbers(probabilities, n_bins, strategy, scored.rows.frequencies)
     occupied = number.max() + 1
     names = [str(k) for k in range(1, occupied + 1)]
     return Points(names, number, np.eye(occupied, dtype=bool))

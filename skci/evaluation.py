@@ -15,7 +15,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.design_options import Strata
+from skci.data.design_options import Prevalence, Strata
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -31,6 +31,7 @@ from skci.data.sample import Sample
 from skci.inference.joint import Target
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
+from skci.metrics._partial_truth import estimate_partly_labelled
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
@@ -315,6 +316,8 @@ def joint_report(
     y_pred: Any = None,
     *,
     y_score: Any = None,
+    proxy: Any = None,
+    label_probability: Any = None,
     data: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
@@ -358,6 +361,20 @@ def joint_report(
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
         several targets a column for each.
+    proxy : array-like of shape (n_samples,), mapping or data frame, optional
+        A proxy of the truth for all rows, such as the labels of a judge model, or
+        several by name. `y_true` may then be missing (None, NaN or NA) in rows that
+        were not labelled, which must be a random part of all rows. Estimates are those
+        of the labelled rows, corrected by what the proxy tells of all: a proxy that is
+        often right makes intervals narrower, and one that is not changes little.
+        "prediction" where whether a row was labelled depends on `y_pred` alone, for
+        metrics of labels: labelled rows of a prediction, or of a combination of those
+        of the models, then stand for all of it. See the pages "I have a judge and 200
+        labels" and "Only some patients were verified".
+    label_probability : array-like of shape (n_samples,), optional
+        Probability with which the label of each row was asked for, where it was not the
+        same for all; each row independently. `y_true` may then be missing, with or
+        without a proxy.
     data : data frame or mapping of str to array-like, optional
         Columns that the other parameters name: `y_pred`, `y_score` and `by` one,
         several in a list, or several by another name in a mapping, and a list in place
@@ -491,6 +508,24 @@ def joint_report(
         design=design,
     )
     (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
+    if proxy is not None or label_probability is not None:
+        name = "proxy" if proxy is not None else "label_probability"
+        others = {"folds": folds, "query": query, "Runs of a model": runs}
+        for other, value in others.items():
+            if value is not None:
+                raise ValueError(f"{name} must not be given with {other}")
+        if macro or isinstance(design, Prevalence):
+            raise ValueError(f"{name} must not be given with design={design!r}")
+        columns = {
+            "y_true": y_true,
+            "y_pred": y_pred,
+            "y_score": y_score,
+            "proxy": proxy,
+            "label_probability": label_probability,
+        }
+        return JointReport(
+            estimate_partly_labelled(metric_set, columns, rows, data, abstain)
+        )
     if runs is not None and folds is not None:
         raise ValueError(
             "folds must not be given with Runs, whose models are those of all rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -29,15 +30,17 @@ from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
-from skci.data.sample import Sample
+from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.inference.intervals.methods import AUTO, method_without_table
-from skci.inference.joint import JointEstimate
+from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
+from skci.metrics._partial_truth import FEWEST_LABELS, Block, corrected
 from skci.reports.grades import GradesReport, Spread
+from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 
 SAMPLES = ["independent", "runs", "paired-runs"]
@@ -48,6 +51,7 @@ _RUNS = SAMPLES[1:]
 def grades_report(
     grades: Any,
     *,
+    proxy: Any = None,
     data: Any = None,
     model: str | None = None,
     item: str | None = None,
@@ -68,7 +72,7 @@ def grades_report(
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
-) -> GradesReport | RunsReport:
+) -> GradesReport | RunsReport | JointReport:
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
     A grade is a number given to an item, such as the answer of a language model to a
@@ -91,6 +95,11 @@ def grades_report(
         no grade of are left out for all, with a warning. With `data` the name of their
         column; or of a column for each scorer, in a list, or a mapping from the names
         of the scorers.
+    proxy : mapping, list of (str, array-like), data frame, or array-like, optional
+        Grades of all items by a judge, in the form of `grades`, which may then be NaN
+        where people graded none: a random part of the items, perhaps another for each
+        model. Means are those of the items that people graded, corrected by what the
+        judge tells of all; see the page "I have a judge and 200 labels".
     data : data frame or mapping of str to array-like, optional
         Columns with a row for each sample, which the other parameters name. A frame may
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
@@ -157,7 +166,7 @@ def grades_report(
 
     Returns
     -------
-    GradesReport, or RunsReport of several runs
+    GradesReport, or RunsReport of several runs, or with `proxy` JointReport
         Metrics have the names of the scorers; that of grades without is "mean".
 
     Raises
@@ -253,6 +262,16 @@ def grades_report(
     names["run"] = run
     if samples is not None:
         check_choice(samples, SAMPLES, "samples")
+    if proxy is not None:
+        others = {"data": data, "samples": samples, "tasks": tasks, "by": by}
+        others |= {"design": design, "item": item}
+        for name, value in others.items():
+            if value is not None:
+                raise ValueError(f"proxy must not be given with {name}")
+        pair = _read_with_proxy(grades, proxy, rows)
+        options = {"confidence_level": level, "random_state": seed}
+        metrics = _metrics(pair[0].scorers, bounds, higher_is_better, method, False)
+        return JointReport(_with_proxy(*pair, metrics, options))
     runs = None
     if data is not None:
         if samples == "independent":
@@ -473,6 +492,77 @@ def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
         blurs=False,
         automatic=("hall",) if bounds is None else ("score", "hall"),
     )
+
+
+def _read_with_proxy(
+    grades: Any, proxy: Any, rows: RowOptions
+) -> tuple[GradedSamples, GradedSamples]:
+    """Read grades by people, and those of a judge on all items."""
+    given: list[Any] = []
+    for name, values in (("grades", grades), ("proxy", proxy)):
+        plain, runs = split_runs("grades", **{name: values})
+        if runs is not None:
+            raise ValueError(f"{name} must not be Runs of a model with proxy")
+        given.append(GradedSamples.of_arrays(plain[0], False, rows))
+    people, judge = given
+    shapes = [(each.models, each.scorers, each.n_items) for each in given]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "proxy must have the models, scorers and number of items of grades, "
+            f"{shapes[0]}, got {shapes[1]}"
+        )
+    if np.isnan(judge.grades).any():
+        raise ValueError("proxy must have a grade of every item, got NaN")
+    return people, judge
+
+
+def _with_proxy(
+    people: GradedSamples,
+    judge: GradedSamples,
+    metrics: Mapping[str, tuple[Trait, str]],
+    options: Mapping[str, Any],
+) -> JointEstimate:
+    """Estimate means of grades by people, corrected by those of a judge."""
+    for graded in (people, judge):
+        graded.check_range([trait.bounds for trait, _ in metrics.values()])
+    columns = [(model, scorer) for model in people.models for scorer in metrics]
+    shape = len(columns), people.n_items
+    checked = people.rows.read(people.n_items, "grades", people.alignment.check)
+    of_people, of_judge = (
+        each.grades.reshape(shape)[:, checked.kept] for each in (people, judge)
+    )
+    codes = np.zeros((of_people.shape[1], 0), dtype=bool)
+    sample = checked.sample(codes, Vocabulary(), by_rows=True)
+    parameters: list[TableParameter] = []
+    blocks = []
+    for (model, scorer), by_people, by_judge in zip(
+        columns, of_people, of_judge, strict=True
+    ):
+        graded = ~np.isnan(by_people)
+        if graded.sum() < FEWEST_LABELS:
+            raise ValueError(
+                f"grades must be of at least {FEWEST_LABELS} items of each model with "
+                f"proxy, got {graded.sum()} of {model!r}"
+            )
+        trait, method = metrics[scorer]
+        trait = replace(trait, automatic_of_contrasts=("hall",))
+        names = tuple((("graded", name),) for name in ("no", "yes"))
+        parts = replace(sample, subgroups=Subgroups(graded.astype(int), names))
+        some = Binding(parts, model, scorer, method, subgroups=frozenset({1}))
+        every = Binding(sample, model, scorer, method)
+        key = Key(scorer, model)
+        named = [("people", some.of_mean(trait, by_people[graded]))]
+        if not graded.all():
+            named.append(("judge, graded", some.of_mean(trait, by_judge[graded])))
+            named.append(("judge", every.of_mean(trait, by_judge)))
+        first = len(parameters)
+        parameters += [replace(p, key=replace(key, sample=name)) for name, p in named]
+        blocks.append(Block(key, first, [(first + 1, first + 2)][: len(named) - 1]))
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
+    sizes = (~np.isnan(of_people)).sum(axis=1)
+    ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
+    target = Target(f"{of_people.shape[1]} items, graded by people {ends}, a proxy")
+    return replace(corrected(joint, blocks), target=target)
 
 
 def _bind(

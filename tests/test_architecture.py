@@ -29,6 +29,7 @@ ROOMS = {
 }
 ENTRY_POINTS = {
     "accumulation",
+    "agreement",
     "calibration",
     "classification",
     "cli",
@@ -45,6 +46,7 @@ ENTRY_POINTS = {
     "scorers",
     "searching",
     "textbook",
+    "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},

@@ -144,6 +144,7 @@ def test_scores_are_probabilities_of_two_labels(metric):
 THRESHOLDS = [0.1, 0.2, 0.35, 0.5]
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS, "groups": GROUPS}])
 def test_a_decision_curve_is_of_the_metrics_at_thresholds(options):
     report = decision_curve_report(Y, MODELS, thresholds=THRESHOLDS, **options)

@@ -38,6 +38,7 @@ OF_SCORES = [
     name
     for name in available_metrics()
     if resolve_metric(name).reads == "scores" and name != "top_k_accuracy"
+    if resolve_metric(name)._truth == "labels"  # and not documents of queries
 ]
 DATA = {
     "labels": (Y, LABELS, None, ["accuracy", "f1", "mcc", "g_mean", "cohen_kappa"]),

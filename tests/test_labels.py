@@ -192,12 +192,12 @@ SHAPE = "must be a one-dimensional array of labels, got "
 SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; (turn|num)"
 
 BAD = {
-    "NaN": ([0, 1, np.nan], ValueError, MISSING + "nan$"),
+    "NaN": ([0, 1, np.nan], ValueError, MISSING + "nan(;|$)"),
     "inf": ([0, 1, np.inf], ValueError, MISSING + "inf$"),
     "-inf": ([0, 1, -np.inf], ValueError, MISSING + "-inf$"),
-    "None": ([0, 1, None], ValueError, MISSING + "None$"),
+    "None": ([0, 1, None], ValueError, MISSING + "None(;|$)"),
     "inf object": (np.array([0, 1, np.inf], dtype=object), ValueError, MISSING),
-    "NaN among strings": (["no", "yes", np.nan], ValueError, MISSING + "nan$"),
+    "NaN among strings": (["no", "yes", np.nan], ValueError, MISSING + "nan(;|$)"),
     "NA integer": (pd.array([0, 1, None], dtype="Int64"), ValueError, MISSING),
     "NA boolean": (pd.array([False, True, None], dtype="boolean"), ValueError, MISSING),
     "NA string": (pd.array(["no", "yes", None], dtype="string"), ValueError, MISSING),

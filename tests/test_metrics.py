@@ -82,7 +82,8 @@ def test_a_public_name_has_one_place():
 
 @pytest.mark.parametrize("alias", ALIASES)
 def test_aliases_name_a_measure(alias):
-    assert ALIASES[alias] in skci.available_metrics()
+    known = {name.partition("@")[0] for name in skci.available_metrics()}
+    assert ALIASES[alias] in known
     assert alias not in skci.available_metrics()
 
 

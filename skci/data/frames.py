@@ -20,6 +20,7 @@ from skci._validation import (
     check_distinct,
     column_names,
     join_names,
+    missing_hint,
     named_values,
 )
 from skci.data.drawing import RowOptions, check_counts, is_missing_named
@@ -31,7 +32,7 @@ _ROWS_AT_ONCE = 1 << 20
 """Number of rows of a stream that are grouped at once."""
 _MOST_SHOWN = 20  # columns in a message
 _N_ROWS = "skci: number of rows"
-_BY_NAME = ("y_pred", "y_score", "grades", "by")
+_BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
@@ -206,6 +207,7 @@ class Frame:
                     f"{name} must have a value in every row of its column {column!r}, "
                     f"got a missing or infinite value in {n} of them"
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
+                    f"{missing_hint(name, None)}"
                 )
 
 

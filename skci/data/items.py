@@ -167,28 +167,37 @@ class GradedSamples:
             Alignment(),
         )
 
+    @property
+    def _columns(self) -> list[tuple[str, str]]:
+        """Model and scorer of each column of grades."""
+        return [(model, scorer) for model in self.models for scorer in self.scorers]
+
+    def check_range(self, bounds: Sequence[tuple[float, float]]) -> None:
+        """Check that grades are within the bounds of their scorer."""
+        # Contrasts of grades have squares in the range of floats.
+        low, high = np.clip(bounds, -LARGEST, LARGEST).T
+        scorer = self.column % len(self.scorers)
+        outside = (self.grades < low[scorer]) | (self.grades > high[scorer])
+        if outside.any():
+            k = outside.argmax()
+            ends = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
+            raise ValueError(
+                f"{_GRADES} must hold numbers from {ends}, got {self.grades[k]:g} of "
+                f"{_title(*self._columns[self.column[k]])}"
+            )
+
     def items(self, bounds: Sequence[tuple[float, float]]) -> Items:
         """Average the samples of each item, and keep the items that all models have.
 
         Those that some model, or scorer of it, has no grade of are warned of. The
         bounds are those of the grades of each scorer.
         """
-        columns = [(model, scorer) for model in self.models for scorer in self.scorers]
+        self.check_range(bounds)
+        columns = self._columns
         known = ~np.isnan(self.grades)
         column, item, grades = (
             each[known] for each in (self.column, self.item, self.grades)
         )
-        # Contrasts of grades have squares in the range of floats.
-        low, high = np.clip(bounds, -LARGEST, LARGEST).T
-        scorer = column % len(self.scorers)
-        outside = (grades < low[scorer]) | (grades > high[scorer])
-        if outside.any():
-            k = outside.argmax()
-            ends = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
-            raise ValueError(
-                f"{_GRADES} must hold numbers from {ends}, got {grades[k]:g} of "
-                f"{_title(*columns[column[k]])}"
-            )
         shape = len(columns), self.n_items
         cell, size = column * self.n_items + item, len(columns) * self.n_items
         n_samples = np.bincount(cell, minlength=size)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._validation import as_array, is_iterable, join_names
+from skci._validation import as_array, is_iterable, join_names, missing_hint
 from skci.data.rows import check_present
 from skci.data.sample import Vocabulary
 
@@ -38,7 +38,8 @@ def distinct_labels(
     except TypeError as error:  # not hashable
         raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
     labels = distinct.tolist()
-    check_present(labels, f"{name} must hold a label in every row")
+    must = f"{name} must hold a label in every row"
+    check_present(labels, must, hint=missing_hint(name, None))
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             raise TypeError(

@@ -6,7 +6,7 @@ components; of means over the same rows they are the values of the combination.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
@@ -224,6 +224,9 @@ def contrast_parameter(
     terms = _base_terms(parameters, key, weights, ratio)
     trait = _trait_of(terms, ratio, key)
     combined = [parameters[k] for k in weights]
+    if not ratio and any(parameter.trait.reach for parameter in combined):
+        bounds = _range_of(combined, weights.values())
+        trait = replace(trait, bounds=bounds, reach=trait.bounds)
     values = np.array([parameter.value for parameter in terms])
     coefficients = tuple(terms.values())
     return Parameter(
@@ -443,7 +446,7 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
             )
         low, high = 0.0, np.inf
     else:
-        low, high = _range_of(terms)
+        low, high = _range_of(terms, terms.values())
     return Trait(
         key.title,
         bounds=(low, high),
@@ -465,11 +468,13 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
     )
 
 
-def _range_of(terms: Mapping[_Parameter, float]) -> tuple[float, float]:
+def _range_of(
+    parameters: Iterable[Parameter], coefficients: Iterable[float]
+) -> tuple[float, float]:
     """Range of a linear combination; of its ends only digits above rounding count."""
     ranges = [
         sorted(coefficient * end for end in parameter.trait.bounds)
-        for parameter, coefficient in terms.items()
+        for parameter, coefficient in zip(parameters, coefficients, strict=True)
     ]
     sizes = [abs(end) for pair in ranges for end in pair]
     greatest = max((size for size in sizes if 0 < size < np.inf), default=1.0)

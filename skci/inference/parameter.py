@@ -330,7 +330,7 @@ class TableParameter(Parameter):
         counts = self.counts
         cells = counts if self.trait.scale_free else counts / self.total
         value = float(self.functional.estimate(cells))
-        low, high = self.trait.bounds
+        low, high = self.trait.range_of_estimator
         if value < low - _ROUNDING or value > high + _ROUNDING:
             raise ValueError(
                 f"bounds of {self.trait.name!r} must hold its values, got "
@@ -398,7 +398,7 @@ class TableParameter(Parameter):
     def is_on_boundary(self) -> bool:
         if self.components:
             return all(component.is_on_boundary for component in self.components)
-        low, high = self.trait.bounds
+        low, high = self.trait.range_of_estimator
         is_close = min(self.value - low, high - self.value) <= EDGE
         return bool(self.boundary) and self.support.rarer_class > 0 and is_close
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from skci.inference.stratified import (
     stratified_table,
 )
 from skci.inference.units import (
+    all_units_are_rows,
     is_simple,
     is_simple_among,
     rows_are_units,
@@ -307,7 +309,25 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        return moments(self._components(self.influence), self._pooled_classes)
+        classes = [] if self._classes_cross else self._pooled_classes
+        return moments(self._components(self.influence), classes)
+
+    @property
+    def _classes_cross(self) -> bool:
+        """Whether classes of two areas overlap, and neither includes the other.
+
+        Influence values then do not have mean zero within their intersections.
+        """
+        partitions = {
+            tuple(each.tobytes() for each in classes): classes
+            for part in self.components
+            if (classes := part.classes_of_area)
+        }
+        return any(
+            0 < (a & b).sum() < min(a.sum(), b.sum())
+            for first, second in combinations(partitions.values(), 2)
+            for a, b in product(first, second)
+        )
 
     @property
     def _pooled_classes(self) -> list[Array]:
@@ -402,7 +422,7 @@ class ParameterSampling:
     @cached_property
     def _knows_design_effect(self) -> bool:
         """Whether the design effect follows from weights alone and is not estimated."""
-        if self._strata is not None or not rows_are_units(self.design):
+        if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
 
@@ -537,6 +557,15 @@ class ParameterSampling:
         return reasons
 
     @property
+    def _rows_nest(self) -> bool:
+        """Whether a component of a contrast is of some rows of another.
+
+        Their influence values are on other scales, which look like a heavy tail.
+        """
+        units = [each.units for each in self.parameter.components]
+        return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
+
+    @property
     def has_heavy_losses(self) -> bool:
         """Whether the largest losses are far larger than many others.
 
@@ -551,6 +580,9 @@ class ParameterSampling:
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
+        if self._rows_nest:
+            shapes = [each._tail_shape(shape) for each in self.components]
+            return float(np.fmax.reduce(shapes))
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)

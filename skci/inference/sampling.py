@@ -217,6 +217,41 @@ class GivenCovariance(Sampling):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class EstimatesOfRows(GivenCovariance):
+    """Estimates of rows whose contrasts follow from their covariance alone."""
+
+    of_rows: RowSampling
+
+    @classmethod
+    def of(cls, sampling: RowSampling) -> EstimatesOfRows:
+        """Take the covariance of estimates, and their least degrees of freedom."""
+        return cls(
+            parameters=sampling.parameters,
+            covariance=sampling.covariance,
+            df=float(sampling.degrees_of_freedom.min()),
+            of_rows=sampling,
+        )
+
+    @property
+    def rows(self) -> Rows:  # type: ignore[override]
+        return self.of_rows.rows
+
+    @property
+    def design_in_words(self) -> str:
+        return self.of_rows.design_in_words
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.of_rows.n_groups
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons that hold for all estimates, and so for contrasts of them."""
+        of_rows = self.of_rows
+        each = map(of_rows.small_sample_reasons, range(len(of_rows.parameters)))
+        return list(dict.fromkeys(chain.from_iterable(each)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ResampledEstimates(GivenCovariance):
     """Estimates with the covariance of a resampling, and the skewness of their losses.
 

@@ -29,6 +29,20 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
     return unit_weights(design.components(indicator), total)
 
 
+def all_units_are_rows(rows: Rows, design: Design) -> bool:
+    """Whether each row is an independent unit, or a cluster of its own."""
+    return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
+
+
+def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
+    if rows_are_units(design):
+        return True
+    if not getattr(design, "units_are_disjoint", False):
+        return False
+    n_units = units_with(units, rows, design).n
+    return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
+
+
 def is_simple(rows: Rows, design: Design) -> bool:
     """Whether all rows are a simple random sample: equal weights, each a unit."""
     return is_simple_among(np.ones(len(rows), dtype=bool), rows, design) and (
@@ -41,11 +55,5 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
 
     They have equal weights, and as many independent units as there are rows.
     """
-    if not (rows.are_equal or rows.are_equal_among(units)):
-        return False
-    if rows_are_units(design):
-        return True
-    if not getattr(design, "units_are_disjoint", False):
-        return False
-    n_units = units_with(units, rows, design).n
-    return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
+    equal = rows.are_equal or rows.are_equal_among(units)
+    return equal and _are_rows(units, rows, design)

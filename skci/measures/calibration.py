@@ -27,14 +27,30 @@ STRATEGIES = ("quantile", "uniform")
 MOST_BINS = 1000
 
 
-def bin_numbers(probabilities: Array, n_bins: int, strategy: str) -> Array:
-    """Number the bins of probabilities from 0 on; empty ones are left out."""
+def bin_numbers(
+    probabilities: Array, n_bins: int, strategy: str, repeats: Array
+) -> Array:
+    """Number the bins of repeated probabilities from 0 on; empty ones are left out."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
-        edges = np.quantile(probabilities, edges)
+        edges = _quantiles(probabilities, repeats, edges)
     number = np.searchsorted(edges[1:-1], probabilities)
     numbers: Array = np.unique(number, return_inverse=True)[1]
     return numbers
+
+
+def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
+    """Quantiles of repeated values, those of numpy of the values written out."""
+    order = np.argsort(values, kind="stable")
+    last = np.cumsum(repeats[order])
+    places = levels * (last[-1] - 1)
+    below, above = np.floor(places), np.ceil(places)
+    low, high = (
+        values[order][np.searchsorted(last, each, side="right")]
+        for each in (below, above)
+    )
+    quantiles: Array = low + (places - below) * (high - low)
+    return quantiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +158,8 @@ class SquaredCalibrationError(Functional):
     """Label less prediction of the rows, (m,)."""
     bins: Array
     """Number of the bin of each row, from 0 on, (m,)."""
+    repeats: Array
+    """How often each row occurs, (m,)."""
 
     def estimate(self, p: Array) -> Array:
         return np.asarray(self._parts(p)[0])
@@ -150,9 +168,10 @@ class SquaredCalibrationError(Functional):
         value, weights, means, factors, squares = self._parts(p)
         bins = self.bins
         error = self.residuals - means[bins]
-        tilt = np.bincount(bins, p**2 * error)
+        of_one = p / self.repeats
+        tilt = np.bincount(bins, p * of_one * error)
         with np.errstate(all="ignore"):
-            inner = 2 * p * error**2 - 2 * (tilt / weights)[bins] * error
+            inner = 2 * of_one * error**2 - 2 * (tilt / weights)[bins] * error
             noise = (factors / weights)[bins] * (inner - (squares / weights)[bins])
         influence = 2 * means[bins] * self.residuals - means[bins] ** 2 - noise
         influence = np.where(factors[bins] > 0, influence, 0.0) - value
@@ -162,11 +181,12 @@ class SquaredCalibrationError(Functional):
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
         """Value; weight, mean, n / (n - 1) or 0, and weighted squares of each bin."""
         bins, residuals = self.bins, self.residuals
-        weights, n = np.bincount(bins, p), np.bincount(bins, p > 0)
+        weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
         with np.errstate(all="ignore"):
             means = np.nan_to_num(np.bincount(bins, p * residuals) / weights)
             factors = np.where(n > 1, n / (n - 1), 0.0)
-            squares = np.bincount(bins, (p * (residuals - means[bins])) ** 2)
+            errors = (residuals - means[bins]) ** 2
+            squares = np.bincount(bins, p**2 / self.repeats * errors)
             terms = weights * means**2 - factors * squares / weights
         value = float(terms[factors > 0].sum() / p.sum())
         return value, weights, means, factors, squares

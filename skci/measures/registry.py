@@ -142,6 +142,9 @@ class Trait:
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
+    reach : (float, float) or None
+        Range of the estimator, where it exceeds that of the measure. Limits are
+        computed within it and reported within the bounds.
     """
 
     name: str
@@ -162,6 +165,12 @@ class Trait:
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"
     negative_of: Trait | None = None
+    reach: tuple[float, float] | None = None
+
+    @property
+    def range_of_estimator(self) -> tuple[float, float]:
+        """Range of the estimator, that of the measure if no other is known."""
+        return self.bounds if self.reach is None else self.reach
 
     @property
     def sign(self) -> int:
@@ -192,6 +201,7 @@ class Trait:
             scale=self.scale.negated(),
             chance=None,
             negative_of=self,
+            reach=self.reach and (-self.reach[1], -self.reach[0]),
         )
 
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:

@@ -388,9 +388,14 @@ class SquaredCalibrationErrorCI(
         check_integer(self.n_bins, "n_bins", most=MOST_BINS)
         check_choice(self.strategy, STRATEGIES, "strategy")
 
-    def _functional(self, positive: Array, probabilities: Array) -> Functional:
-        bins = bin_numbers(probabilities, int(self.n_bins), self.strategy)
-        return SquaredCalibrationError(positive - probabilities, bins)
+    def _bind_rows(
+        self, binding: Binding, positive: Array, probabilities: Array
+    ) -> TableParameter:
+        """Bind it to rows that may be repeated, on which its correction depends."""
+        repeats, n_bins = binding.frequencies, int(self.n_bins)
+        bins = bin_numbers(probabilities, n_bins, self.strategy, repeats)
+        functional = SquaredCalibrationError(positive - probabilities, bins, repeats)
+        return binding.of_units(self._measure, functional)
 
 
 def _ratio(above: Array, below: Array) -> Functional:

@@ -33,6 +33,7 @@ from skci.reports.resampling import (
 )
 from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
+from skci.reports.votes import VotesReport
 
 __all__ = [
     "BestReport",
@@ -62,4 +63,5 @@ __all__ = [
     "ThresholdRequirementReport",
     "Verdict",
     "VerdictMatrixDisplay",
+    "VotesReport",
 ]

@@ -125,7 +125,7 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 
     An estimate on the boundary of the range has that limit.
     """
-    lowest, highest = task.trait.bounds
+    lowest, highest = task.trait.range_of_estimator
     low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
     high = min(max(high, math.nextafter(task.estimate, math.inf)), highest)
     width = highest - lowest
@@ -134,7 +134,8 @@ def _clip(task: Task, low: float, high: float) -> Limits:
         low = lowest
     if task.estimate >= highest - edge:
         high = highest
-    return float(low), float(high)
+    least, greatest = task.trait.bounds
+    return max(float(low), least), min(float(high), greatest)
 
 
 class Wald(IntervalMethod):
@@ -347,7 +348,10 @@ def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
     """Functionals of tasks, their counts, bounds and design effects."""
-    rows = [(t.functional, t.counts, t.trait.bounds, t.design_effect) for t in tasks]
+    rows = [
+        (t.functional, t.counts, t.trait.range_of_estimator, t.design_effect)
+        for t in tasks
+    ]
     functionals, counts, bounds, effects = zip(*rows, strict=True)
     return functionals, counts, np.array(bounds, dtype=float), np.array(effects)
 

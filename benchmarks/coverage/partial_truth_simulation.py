@@ -1,0 +1,186 @@
+"""Simulated estimates where few rows have a truth: coverage, width and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import skci
+from benchmarks.common import Array
+from benchmarks.common.results import Record
+
+N_ROWS = 5_000
+JUDGES = (
+    "independent errors",
+    "errs with A",
+    "errs on positives",
+    "random",
+    "copies A",
+)
+"""How a judge errs; the last two tell nothing of model A."""
+LABEL_METRICS = ("accuracy", "precision", "recall", "f1", "matthews_corrcoef")
+SCORE_METRICS = ("roc_auc", "log_loss")
+ERRORS = {"A": 0.1, "B": 0.15}
+"""Share of rows in which each model errs."""
+_SHIFT, _SLOPE = 1.3, 2.0  # of the scores of A, normal within each label
+_POPULATION = 2_000_000  # rows for the true log loss
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows of which a random part is labelled, and a judge of all."""
+
+    n: int
+    prevalence: float
+    right: float
+    judge: str
+    scores: bool = False
+
+    def draw(self, rng: np.random.Generator, size: int = N_ROWS) -> dict[str, Any]:
+        """Truth, predictions or scores of the models, and labels of the judge."""
+        y = (rng.random(size) < self.prevalence).astype(int)
+        models = {
+            name: np.where(rng.random(size) < error, 1 - y, y)
+            for name, error in ERRORS.items()
+        }
+        columns: dict[str, Any] = {"y_true": y, "y_pred": models}
+        if self.scores:
+            signal = rng.normal(_SHIFT * (2 * y - 1), 1)
+            odds = self.prevalence / (1 - self.prevalence)
+            logit = _SLOPE * signal + np.log(odds)
+            columns["y_score"] = {"A": 1 / (1 + np.exp(-logit))}
+            models["A"] = (logit > 0).astype(int)
+        columns["proxy"] = self._judge(rng, y, models["A"])
+        return columns
+
+    def _judge(self, rng: np.random.Generator, y: Array, first: Array) -> Array:
+        if self.judge == "copies A":
+            return first.copy()
+        if self.judge == "random":
+            return rng.integers(0, 2, len(y))
+        share, error = np.ones(len(y)), 1 - self.right
+        if self.judge == "errs with A":
+            share = np.where(first != y, 2.0, 1.0)
+        elif self.judge == "errs on positives":
+            share = np.where(y == 1, 2.0, 1.0)
+        wrong = np.minimum(share / share.mean() * error, 0.95)
+        return np.where(rng.random(len(y)) < wrong, 1 - y, y)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that are estimated."""
+        return SCORE_METRICS if self.scores else LABEL_METRICS
+
+    def truths(self) -> dict[tuple[str, str], float]:
+        """True values by model and metric."""
+        if self.scores:
+            large = self.draw(np.random.default_rng(0), _POPULATION)
+            report = skci.joint_report(
+                large["y_true"],
+                y_score=large["y_score"],
+                metrics=self.metrics,
+                method="delta",
+            )
+            return {
+                ("A", metric): float(report["A", metric]) for metric in self.metrics
+            }
+        found = {}
+        for model, error in ERRORS.items():
+            p = self.prevalence
+            table = np.array([[(1 - p) * (1 - error), (1 - p) * error]])
+            table = np.append(table, [[p * error, p * (1 - error)]], axis=0)
+            counts = np.rint(table * 1e9).astype(int)
+            report = skci.confusion_matrix_report(
+                counts, metrics=self.metrics, method="delta"
+            )
+            for metric in self.metrics:
+                found[model, metric] = float(report["y_pred", metric])
+        return found
+
+
+@dataclass(frozen=True)
+class PartialTruth:
+    """Coverage and widths in samples of a setting."""
+
+    setting: Judged
+    draws: int
+
+    @property
+    def cost(self) -> float:
+        return self.draws * (5 if self.setting.scores else 1)
+
+    def records(self, rng: np.random.Generator) -> list[Record]:
+        """A record for each metric, for differences, and for all jointly."""
+        truths = self.setting.truths()
+        samples = [self._sample(rng, truths) for _ in range(self.draws)]
+        setting = asdict(self.setting)
+        records = []
+        for of in samples[0]:
+            values = [sample[of] for sample in samples]
+            covered, warned, ratios = np.transpose(values)
+            record = {"of": of, "coverage": covered.mean(), "warned": warned.mean()}
+            record["width"] = float(np.median(ratios))
+            records.append(setting | {k: _plain(v) for k, v in record.items()})
+        return records
+
+    def _sample(
+        self, rng: np.random.Generator, truths: dict[tuple[str, str], float]
+    ) -> dict[str, tuple[float, float, float]]:
+        """Whether intervals cover, warn, and their width over that of labels alone."""
+        columns = self.setting.draw(rng)
+        labelled = np.zeros(N_ROWS, dtype=bool)
+        labelled[rng.choice(N_ROWS, self.setting.n, replace=False)] = True
+        y, proxy = columns["y_true"], columns["proxy"]
+        kind = "y_score" if self.setting.scores else "y_pred"
+        models = columns[kind]
+        few = {name: values[labelled] for name, values in models.items()}
+        options: dict[str, Any] = {"metrics": self.setting.metrics}
+        partly = np.where(labelled, y, np.nan)
+        reports = [
+            skci.joint_report(partly, **{kind: models}, proxy=proxy, **options),
+            skci.joint_report(y[labelled], **{kind: few}, **options),
+        ]
+        values = np.array([truths[key] for key in reports[0]])
+        (limits, warned), (alone, _) = (_limits(each.individual()) for each in reports)
+        covered = (limits[:, 0] <= values) & (values <= limits[:, 1])
+        ratios = np.diff(limits).ravel() / np.diff(alone).ravel()
+        found = {
+            metric if model == "A" else f"{metric} of B": (
+                covered[k],
+                warned[k],
+                ratios[k],
+            )
+            for k, (model, metric) in enumerate(reports[0])
+            if model == "A" or metric == "accuracy"
+        }
+        joint, any_warned = _limits(reports[0])
+        all_covered = ((joint[:, 0] <= values) & (values <= joint[:, 1])).all()
+        joint_alone = _limits(reports[1])[0]
+        ratio = np.median(np.diff(joint).ravel() / np.diff(joint_alone).ravel())
+        found["all jointly"] = all_covered, any_warned.any(), ratio
+        if not self.setting.scores:
+            gaps = [each.differences(metrics="accuracy") for each in reports]
+            (gap, warned), (gap_alone, _) = map(_limits, gaps)
+            value = truths["A", "accuracy"] - truths["B", "accuracy"]
+            inside = gap[0, 0] <= value <= gap[0, 1]
+            ratio = np.ptp(gap[0]) / np.ptp(gap_alone[0])
+            found["A - B, accuracy"] = inside, warned[0], ratio
+        return found
+
+
+def _limits(report: Any) -> tuple[Array, Array]:
+    """Limits of all intervals, and which of them come with a warning."""
+    limits, warned = [], []
+    for key in report:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            limits.append(report[key].confidence_interval())
+        warned.append(bool(caught))
+    return np.array(limits), np.array(warned)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, np.floating) else value

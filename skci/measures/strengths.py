@@ -1,0 +1,188 @@
+r"""Strengths of models from pairwise votes, by the model of Bradley and Terry.
+
+The log-odds of the outcomes of a vote are linear: of models i and j that come first and
+second, with a position effect :math:`\delta`, covariates x and the parameter
+:math:`\nu` of ties [1]_,
+
+.. math:: \log p_\text{first} &= \theta_i + \delta + x^T \gamma + c , \\
+    \log p_\text{second} &= \theta_j + c , \\
+    \log p_\text{tie} &= \log \nu + \tfrac12 (\theta_i + \theta_j + \delta + x^T \gamma)
+    + c .
+
+References
+----------
+.. [1] Davidson (1970). On extending the Bradley-Terry model to accommodate ties in
+   paired comparison experiments. Journal of the American Statistical Association 65,
+   317-328.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import coo_array, csr_array, hstack
+from scipy.sparse.csgraph import connected_components
+from scipy.special import log_softmax
+
+from skci._arrays import EPS, Array, cached_property
+from skci.measures.functional import Evaluation, Functional
+
+FIRST, SECOND, TIE = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Distinct votes, and how much each weighs."""
+
+    first: Array
+    """Number of the model that comes first, (m,)."""
+    second: Array
+    outcome: Array
+    """FIRST, SECOND or TIE."""
+    covariates: Array
+    """Of the first model, relative to the second, (m, k)."""
+    weights: Array
+    n_models: int
+    has_position: bool = False
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether there are ties."""
+        return bool((self.outcome == TIE).any())
+
+    def unconnected(self) -> list[Array]:
+        """Sets of models between which all votes are for one side; one if none are."""
+        winner = np.where(self.outcome == SECOND, self.second, self.first)
+        loser = np.where(self.outcome == SECOND, self.first, self.second)
+        tied = self.outcome == TIE
+        edges = (
+            np.concatenate([winner, loser[tied]]),
+            np.concatenate([loser, winner[tied]]),
+        )
+        size = self.n_models
+        graph = coo_array((np.ones(len(edges[0])), edges), shape=(size, size))
+        number, sets = connected_components(graph, connection="strong")
+        return [np.flatnonzero(sets == k) for k in range(number)]
+
+    @cached_property
+    def _regressors(self) -> list[Any]:
+        """Regressors of the log-odds of each outcome, sparse, (m, parameters)."""
+        m = len(self.first)
+        models = [
+            csr_array((np.ones(m), (np.arange(m), each)), (m, self.n_models))
+            for each in (self.first, self.second)
+        ]
+        ones = np.ones((m, int(self.has_position)))
+        of_first = csr_array(np.hstack([ones, self.covariates]))
+        nothing = csr_array((m, of_first.shape[1]))
+        first = hstack([models[0], of_first], format="csr")
+        second = hstack([models[1], nothing], format="csr")
+        if not self.has_ties:
+            return [first, second]
+        tie = csr_array(np.ones((m, 1)))
+        none = csr_array((m, 1))
+        return [
+            hstack([first, none], format="csr"),
+            hstack([second, none], format="csr"),
+            hstack([(first + second) / 2, tie], format="csr"),
+        ]
+
+    def fit(self) -> Fit:
+        """Maximise the likelihood, with strengths whose mean is zero.
+
+        Newton's method with scipy's trust region, on all parameters; strengths are only
+        determined up to a constant, which is fixed by a penalty of their mean.
+        """
+        size, shares = self.n_models, self.weights / self.weights.sum()
+        regressors, rows = self._regressors, np.arange(len(self.first))
+        observed = np.zeros((len(rows), len(regressors)))
+        observed[rows, self.outcome] = 1
+        n_parameters = regressors[0].shape[1]
+        constant = np.zeros(n_parameters)
+        constant[:size] = 1 / size
+
+        def logs(beta: Array) -> Array:
+            each = np.stack([x @ beta for x in regressors], axis=1)
+            found: Array = log_softmax(each, axis=1)
+            return found
+
+        def loss(beta: Array) -> float:
+            penalty = (constant @ beta) ** 2 / 2
+            likelihood = shares @ logs(beta)[rows, self.outcome]
+            return float(penalty - likelihood)
+
+        def gradient(beta: Array) -> Array:
+            errors = (observed - np.exp(logs(beta))) * shares[:, np.newaxis]
+            total = sum(x.T @ e for x, e in zip(regressors, errors.T, strict=True))
+            slope: Array = constant * (constant @ beta) - total
+            return slope
+
+        def information(beta: Array) -> Array:
+            p = np.exp(logs(beta)).T
+            mean = sum(
+                x.multiply(q[:, np.newaxis]) for x, q in zip(regressors, p, strict=True)
+            )
+            products = -(mean.T @ mean.multiply(shares[:, np.newaxis]))
+            for x, q in zip(regressors, p, strict=True):
+                products = products + x.T @ x.multiply((q * shares)[:, np.newaxis])
+            matrix: Array = products.toarray() + np.outer(constant, constant)
+            return matrix
+
+        found = minimize(
+            loss,
+            np.zeros(n_parameters),
+            jac=gradient,
+            hess=information,
+            method="trust-exact",
+            options={"gtol": 1e-9},
+        )
+        beta = found.x
+        beta = beta - np.linalg.solve(information(beta), gradient(beta))  # last digits
+        beta[:size] -= beta[:size].mean()
+        # Neither the constant nor its penalty has a part in errors of the estimates.
+        inverse = np.linalg.inv(information(beta))
+        inverse -= np.outer(*[np.where(constant, 1.0, 0.0)] * 2)
+        errors = observed - np.exp(logs(beta))
+        influence: Array = sum(
+            (x.multiply(e[:, np.newaxis])) @ inverse
+            for x, e in zip(regressors, errors.T, strict=True)
+        )
+        return Fit(beta, influence, shares, inverse)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Estimates, and the influence of each distinct vote."""
+
+    estimates: Array
+    """Strengths, position effect, coefficients of covariates and log of nu, (P,)."""
+    influence: Array
+    """Influence values, (m, P)."""
+    shares: Array
+    """Share of each distinct vote in the total weight."""
+    inverse_information: Array
+    """Covariance of the estimates times the number of votes if the model holds, (P, P);
+    that of strengths whose mean is zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Functional):
+    """An estimate of a fit; elsewhere than at the observed weights it is linear."""
+
+    value: float
+    influence: Array
+    shares: Array
+
+    def estimate(self, p: Array) -> Array:
+        moved = np.asarray(p, dtype=float) - self.shares
+        if not (np.abs(moved) > EPS).any():
+            return np.full(moved.shape[:-1], self.value)
+        return self.value + moved @ self.influence
+
+    def __call__(self, p: Array) -> Evaluation:
+        influence = self.influence - p @ self.influence
+        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
+        return Evaluation(self.estimate(p), influence, steepness)

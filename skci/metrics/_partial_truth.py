@@ -1,0 +1,437 @@
+r"""Estimates where only some rows have a truth.
+
+All rows may have a proxy of it. With a metric T of the truth, and :math:`\tilde T` of
+the proxy in its place, the estimate is
+
+.. math:: T(\text{labelled}) + \lambda \big(\tilde T(\text{all}) - \tilde T(
+    \text{labelled})\big) ,
+
+a contrast of three parameters of the same rows. Its variance is least for
+:math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
+\operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
+estimates. It is shrunk by what chance explains, so that a proxy which tells nothing has
+next to no weight. Where labels were asked for with known probabilities, labelled rows
+weigh one over theirs.
+
+References
+----------
+Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient prediction-powered inference.
+arXiv:2311.01453.
+
+Begg and Greenes (1983). Assessment of diagnostic tests when disease verification is
+subject to selection bias. Biometrics 39, 207-215.
+
+Zrnic and Candes (2024). Active statistical inference. ICML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import (
+    as_array,
+    as_numbers,
+    is_null,
+    join_names,
+    named_columns,
+)
+from skci.data.drawing import RowOptions
+from skci.data.frames import Frame
+from skci.data.rows import check_length, check_present
+from skci.data.sample import Sample
+from skci.inference.contrast_parameters import Contrast
+from skci.inference.contrasts import contrast_estimate
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import (
+    DEFAULT_MODEL,
+    Key,
+    Parameter,
+    TableParameter,
+)
+from skci.inference.sampling import RowSampling
+from skci.metrics._labelled_parts import (
+    AUTOMATIC,
+    FLAG,
+    LABELLED,
+    OTHER,
+    Part,
+    bindings,
+    method_for,
+    parts_of,
+)
+from skci.metrics._metric_set import MetricSet
+from skci.metrics._verification import PREDICTION, bind_verified
+from skci.reports.estimate import warn_of_undefined
+
+FEWEST_LABELS = 10
+"""Fewest rows with a truth."""
+_PROXY = "proxy"
+_NO_WEIGHT = 1e-9
+_OF_CHOSEN = AUTOMATIC[1:]
+"""Methods that do not suppose that weights have nothing to do with outcomes."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions of the parameters that an estimate is a contrast of."""
+
+    key: Key
+    truth: int
+    proxies: Sequence[tuple[int, int]]
+    """Of each proxy, on labelled rows and on all."""
+
+
+def estimate_partly_labelled(
+    metric_set: MetricSet,
+    columns: Mapping[str, Any],
+    rows: RowOptions,
+    data: Any = None,
+    abstain: Any = None,
+) -> JointEstimate:
+    """Estimate metrics of rows of which some have a truth.
+
+    Columns are y_true, y_pred, y_score, proxy and label_probability.
+    """
+    read, rows = _read(metric_set, columns, rows, data)
+    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
+    truth, labelled, proxies, scores = (
+        read.truth,
+        read.labelled,
+        read.proxies,
+        read.scores,
+    )
+    target = read.target(rows)
+    chosen = read.label_probability is not None
+    if chosen:
+        rows, taken = _weighted(rows, read.label_probability, labelled, bool(proxies))
+        truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
+        models, proxies, scores = (
+            _taken(each, taken) for each in (models, proxies, scores)
+        )
+    by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
+    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+    sample = reader.sample({**models, **proxies} or None, scores or None)
+    parts = parts_of(sample, disjoint=chosen and bool(proxies))
+    options: dict[str, Any] = {
+        "confidence_level": metric_set.confidence_level,
+        "random_state": metric_set.seed,
+        "target": target,
+    }
+    if read.by_prediction:
+        verified = bind_verified(metric_set, sample, parts)
+        joint = JointEstimate.from_rows(verified, sample.rows, sample.design, **options)
+    else:
+        automatic = _OF_CHOSEN if chosen else AUTOMATIC
+        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
+        joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
+        joint = corrected(joint, blocks)
+    warn_of_undefined(joint)
+    return joint
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Columns of all rows, and which of them have a truth."""
+
+    truth: Array
+    """With that of another column where it is missing."""
+    labelled: Array
+    predicted: Mapping[str, Any]
+    scores: Mapping[str, Any]
+    proxies: Mapping[str, Any]
+    label_probability: Any
+    by_prediction: bool
+
+    def target(self, rows: RowOptions) -> Target:
+        """Say how many rows have a truth, and what stands for that of the others."""
+        n_rows, n_labelled = len(self.labelled), int(self.labelled.sum())
+        if rows.counts is not None:
+            counts = as_numbers(rows.counts, "counts")
+            check_length(counts, n_rows, "counts", "y_true")
+            n_rows, n_labelled = int(counts.sum()), int(counts[self.labelled].sum())
+        if n_labelled < FEWEST_LABELS:
+            raise ValueError(
+                f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
+                f"in {n_rows} rows"
+            )
+        names = [*self.proxies]
+        if names:
+            several = len(names) > 1
+            kind = f"{'proxies' if several else 'proxy'} {join_names(names)}"
+            kind = "a proxy" if names == [_PROXY] else kind
+        else:
+            kind = "by prediction" if self.by_prediction else "weighted"
+        return Target(f"{n_rows} rows, truth for {n_labelled}, {kind}")
+
+
+def _read(
+    metric_set: MetricSet, columns: Mapping[str, Any], rows: RowOptions, data: Any
+) -> tuple[_Columns, RowOptions]:
+    """Read what is given row by row, or the columns of `data` that it names."""
+    columns, given = dict(columns), columns["proxy"]
+    by_prediction = isinstance(given, str) and given == PREDICTION
+    if by_prediction:
+        columns["proxy"] = None
+    if data is not None:
+        frame = Frame(data, columns | rows.columns)
+        read = frame.read({"numbers"}, rows, missing=["y_true"])
+        columns = {name: read.pop(name) for name in columns}
+        rows = rows.with_columns(read)
+    elif isinstance(columns["proxy"], str):
+        raise TypeError(
+            f"proxy must be an array, or {PREDICTION!r} where labelling depends on the "
+            f"prediction alone, got {given!r}; to name columns of a data frame, give "
+            "it as data="
+        )
+    proxies = _named(columns["proxy"], "proxy", _PROXY)
+    predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
+    scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
+    metric_set.must_be_given(predicted or None, scores or None)
+    probability = columns["label_probability"]
+    if by_prediction:
+        if probability is not None:
+            raise ValueError(
+                f"label_probability must not be given with proxy={PREDICTION!r}"
+            )
+        metric_set.must_read_labels()
+    if taken := set(proxies) & {*predicted, *scores}:
+        raise ValueError(
+            f"proxy must have other names than the models, got {join_names([*taken])}"
+        )
+    filling = predicted if by_prediction else proxies
+    truth, labelled = _filled(columns["y_true"], filling, by_prediction)
+    found = truth, labelled, predicted, scores, proxies, probability, by_prediction
+    return _Columns(*found), rows
+
+
+def _subgroups(rows: RowOptions) -> dict[str, Any]:
+    """Columns of subgroups by name; none if not given."""
+    name = str(getattr(rows.by, "name", None) or "subgroup")
+    return _named(rows.by, "by", name)
+
+
+def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
+    """Take some rows of all columns."""
+    return {
+        name: as_array(values, name, "an array")[taken]
+        for name, values in columns.items()
+    }
+
+
+def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
+    """Columns by name; none if not given."""
+    return {} if values is None else named_columns(values, parameter, name)
+
+
+def _filled(
+    y_true: Any, columns: Mapping[str, Any], by_prediction: bool
+) -> tuple[Array, Array]:
+    """Truth with the first of some columns where it is missing, and which rows have it.
+
+    Without columns it is that of any row that has one.
+    """
+    truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
+    if truth.ndim != 1:
+        raise ValueError(
+            "y_true must have one dimension where some of it is missing, got shape "
+            f"{truth.shape}"
+        )
+    entries = truth.tolist()
+    labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
+    parameter = "y_pred" if by_prediction else "proxy"
+    read = []
+    for name, values in columns.items():
+        named = f"{parameter}[{name!r}]"
+        read.append(as_array(values, named, "an array of labels"))
+        check_length(read[-1], len(entries), named, "y_true")
+        check_present(
+            read[-1].ravel().tolist(), f"{named} must have a value in every row"
+        )
+    if read:
+        others = read[0].tolist()
+    else:
+        others = [entries[int(labelled.argmax())]] * len(entries) if entries else []
+    pairs = zip(entries, labelled, others, strict=True)
+    filled = [entry if known else other for entry, known, other in pairs]
+    return as_array(filled, "y_true", "labels"), labelled
+
+
+def _weighted(
+    rows: RowOptions, label_probability: Any, labelled: Array, with_all: bool
+) -> tuple[RowOptions, Array]:
+    """Weigh labelled rows by their probabilities, and which rows are taken.
+
+    First the labelled ones and then, where there is a proxy, all, with clusters of the
+    two copies of a row.
+    """
+    refused = {"design": rows.design, "counts": rows.counts}
+    for name, value in refused.items():
+        if value is not None:
+            raise ValueError(f"{name} must not be given with label_probability")
+    probability = as_numbers(label_probability, "label_probability")
+    check_length(probability, len(labelled), "label_probability", "y_true")
+    if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
+        got = probability.shape if probability.ndim != 1 else probability.min()
+        if probability.ndim == 1 and probability.min() > 0:
+            got = probability.max()
+        raise ValueError(
+            "label_probability must hold a number above 0 and up to 1 for each row, "
+            f"got {got}"
+        )
+    some = np.flatnonzero(labelled)
+    weights = np.ones(len(labelled))
+    if rows.sample_weight is not None:
+        weights = as_numbers(rows.sample_weight, "sample_weight")
+        check_length(weights, len(labelled), "sample_weight", "y_true")
+    weights = np.concatenate([weights[some] / probability[some], weights])
+    taken = np.concatenate([some, np.arange(len(labelled))])
+    if not with_all:
+        weights, taken = weights[: len(some)], some
+    changed: dict[str, Any] = {"sample_weight": weights}
+    if rows.groups is not None:
+        changed["groups"] = as_array(rows.groups, "groups", "an array")[taken]
+    elif with_all:
+        changed["groups"] = taken
+    if rows.by is not None:
+        changed["by"] = _taken(_subgroups(rows), taken)
+    return replace(rows, **changed), taken
+
+
+def _bound(
+    metric_set: MetricSet,
+    sample: Sample,
+    proxies: Sequence[str],
+    parts: Sequence[Part],
+    automatic: tuple[str, ...],
+) -> tuple[list[TableParameter], list[Block]]:
+    """Bind metrics to labelled rows, and with each proxy to these and to all.
+
+    Methods that "auto" stands for in their contrasts are given.
+    """
+    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
+    parameters: list[TableParameter] = []
+    blocks: list[Block] = []
+    for bind, part in bindings(metric_set, sample, proxies, parts):
+        of_proxies = [
+            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in part.codes])
+            for proxy, each in with_proxy.items()
+            if part.every != part.labelled
+        ]
+        for parameter in bind(sample, part.labelled):
+            key = replace(parameter.key, subgroup=part.subgroup)
+            trait = replace(parameter.trait, automatic_of_contrasts=automatic)
+            first = len(parameters)
+            named = [("truth", parameter)]
+            for proxy, (few, many) in of_proxies:
+                if key.metric in few and key.metric in many:
+                    named.append((f"{proxy}, labelled", few[key.metric]))
+                    named.append((proxy, many[key.metric]))
+            parameters += [
+                replace(each, key=replace(key, sample=name), trait=trait)
+                for name, each in named
+            ]
+            places = range(first + 1, first + len(named), 2)
+            blocks.append(Block(key, first, [(place, place + 1) for place in places]))
+    return parameters, blocks
+
+
+def _with_truth(sample: Sample, proxy: str) -> Sample:
+    """The same rows with a proxy in place of the truth."""
+    if sample.numbers:
+        return replace(sample, truth=sample.numbers[proxy])
+    codes = sample.codes.copy()
+    codes[:, 0] = codes[:, sample.columns(proxy)[1]]
+    return replace(sample, codes=codes)
+
+
+def _moved(
+    parameters: Sequence[TableParameter], sample: Sample, proxy: str
+) -> dict[str, TableParameter]:
+    """Parameters by metric, whose truth is the column of the proxy."""
+    moved = {}
+    for parameter in parameters:
+        cell_map = parameter.cell_map
+        if cell_map is not None:
+            columns = sample.columns(proxy)[1], cell_map.columns[1]
+            cell_map = replace(cell_map, columns=columns)
+        moved[parameter.key.metric] = replace(parameter, cell_map=cell_map)
+    return moved
+
+
+def corrected(joint: JointEstimate, blocks: Sequence[Block]) -> JointEstimate:
+    """Add to each estimate what the proxies tell of all rows.
+
+    Its bounds are those of the metric, its method that of the metric or, where possible
+    outcomes are too many for it, another.
+    """
+    contrasts: list[Contrast] = [
+        (block.key, {block.truth: 1.0} | _weights(joint, block)) for block in blocks
+    ]
+    combined = contrast_estimate(joint, contrasts)
+    sampling: Any = combined.sampling
+    parameters: list[Parameter] = []
+    for (key, terms), block, parameter in zip(
+        contrasts, blocks, combined.parameters, strict=True
+    ):
+        of_truth = joint.parameters[block.truth]
+        if len(terms) == 1 and isinstance(sampling, RowSampling):
+            parameters.append(replace(of_truth, key=key, subgroup_size=None))
+            continue
+        bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
+        trait = replace(parameter.trait, bounds=bounds, reach=reach)
+        method = method_for(of_truth, trait)
+        parameters.append(replace(parameter, trait=trait, method=method))
+    return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
+
+
+def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
+    """Coefficients of the parameters of the proxies."""
+    sampling = joint.sampling
+    assert isinstance(sampling, RowSampling)
+    estimates = joint.estimates
+    pairs = [pair for pair in block.proxies if np.isfinite(estimates[[*pair]]).all()]
+    if not (pairs and np.isfinite(estimates[block.truth])):
+        return {}
+    positions = [block.truth, *np.ravel(pairs).tolist()]
+    few, many = np.arange(1, len(positions), 2), np.arange(2, len(positions), 2)
+    order = np.arange(len(pairs))
+    changes = np.zeros((len(pairs), len(positions)))
+    changes[order, many], changes[order, few] = 1.0, -1.0
+    # At the observed tables, where a proxy that equals a prediction has no variance.
+    chosen = [sampling.parameters[k].with_method("delta") for k in positions]
+    covariance = sampling.with_parameters(chosen).unsmoothed
+    gains = changes @ covariance[0]
+    weights = -np.linalg.pinv(changes @ covariance @ changes.T, hermitian=True) @ gains
+    explained = -float(weights @ gains) / max(covariance[0, 0], np.finfo(float).tiny)
+    df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
+    weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
+    change = float(weights @ changes @ estimates[positions])
+    weights *= _within(estimates[block.truth], change, joint, block)
+    return {
+        positions[k]: sign * float(weight)
+        for column, sign in ((few, -1.0), (many, 1.0))
+        for k, weight in zip(column.tolist(), weights, strict=True)
+        if abs(weight) > _NO_WEIGHT
+    }
+
+
+def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
+    """Adjusted over plain share of the variance that proxies explain, at least 0."""
+    left = df - n_proxies
+    if left <= 0 or explained <= 0:
+        return 0.0
+    return max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
+
+
+def _within(
+    estimate: float, change: float, joint: JointEstimate, block: Block
+) -> float:
+    """Share of a change that keeps an estimate within the range of its measure."""
+    low, high = joint.parameters[block.truth].trait.bounds
+    room = high - estimate if change > 0 else low - estimate
+    return 1.0 if abs(change) <= abs(room) else room / change

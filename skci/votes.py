@@ -1,0 +1,256 @@
+"""Joint reports of strengths of models from pairwise votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._hints import with_hints
+from skci._validation import (
+    as_numbers,
+    check_choice,
+    check_confidence_level,
+    column_names,
+    fixed_seed,
+    join_names,
+    named_columns,
+)
+from skci.data.drawing import RowOptions, distinct_names
+from skci.data.frames import Frame
+from skci.data.rows import Alignment, as_column, check_length
+from skci.data.sample import Vocabulary
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, TableParameter
+from skci.inference.sampling import EstimatesOfRows, RowSampling
+from skci.measures.registry import Trait
+from skci.measures.strengths import FIRST, SECOND, TIE, Fitted, Votes
+from skci.reports.votes import VotesReport
+
+STRENGTH, POSITION, TIES = "strength", "position", "ties"
+_OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
+_ELO = 400 / math.log(10)
+_ELO_MEAN = 1000.0
+_SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
+
+
+@with_hints
+def votes_report(
+    first: Any,
+    second: Any,
+    outcome: Any,
+    *,
+    data: Any = None,
+    position: bool = False,
+    covariates: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    scale: str = "logit",
+    confidence_level: float = 0.95,
+    random_state: Any = None,
+) -> VotesReport:
+    r"""Joint confidence intervals for strengths of models from pairwise votes.
+
+    A vote compares two models, such as two answers to a prompt or two teams. Strengths
+    are those of the model of Bradley and Terry, with ties by Davidson's: a model of
+    strength :math:`\theta_i` beats one of strength :math:`\theta_j` with the log-odds
+    :math:`\theta_i - \theta_j`. Their mean is zero.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_votes,), or str
+        Names of the two models of each vote, or names of columns of `data`.
+    outcome : array-like of shape (n_votes,), or str
+        "first", "second" or "tie".
+    data : data frame or mapping of str to array-like, optional
+        Columns that the other parameters name.
+    position : bool, default=False
+        Whether the model that comes first may have an advantage, as a team at home or
+        an answer on the left; the report then has its log-odds as "position".
+    covariates : array-like of shape (n_votes,) or (n_votes, k), mapping or data frame
+        What the outcome depends on besides the models, such as the difference in length
+        of the two answers, first minus second. Strengths are those at zero.
+    groups : array-like of shape (n_votes,), optional
+        Clusters of votes that may be dependent, such as those of a voter or a prompt.
+    sample_weight : array-like of shape (n_votes,), optional
+        Weights of the votes; only their ratios matter.
+    scale : {"logit", "elo"}, default="logit"
+        Scale of strengths: log-odds, or 400 for odds of ten with the mean 1000.
+    confidence_level : float, default=0.95
+        Simultaneous coverage probability of the intervals, between 0 and 1.
+    random_state : int, Generator, RandomState or None
+        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+
+    Returns
+    -------
+    VotesReport
+        With a strength of each model; differences are log-odds of winning.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the votes are not as described, or some models only win, or only
+        lose, against the others, so that their strength is infinite.
+
+    Notes
+    -----
+    The estimates maximise the likelihood, and their covariance is the sandwich of the
+    influence values of the votes, summed within clusters, which holds also if the
+    model does not [1]_.
+
+    References
+    ----------
+    .. [1] White (1982). Maximum likelihood estimation of misspecified models.
+       Econometrica 50, 1-25.
+    .. [2] Davidson (1970). Journal of the American Statistical Association 65, 317-328.
+
+    Examples
+    --------
+    >>> from skci import votes_report
+    >>> first = ["A", "A", "B", "B", "C", "C"] * 40
+    >>> second = ["B", "C", "A", "C", "A", "B"] * 40
+    >>> outcome = (["first"] * 6 + ["second", "first", "first"] * 2) * 20
+    >>> report = votes_report(first, second, outcome)
+    >>> report["C", "strength"].low > 0
+    True
+    """
+    level = check_confidence_level(confidence_level)
+    seed = fixed_seed(random_state)
+    check_choice(scale, list(_SCALES), "scale")
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    columns = {"first": first, "second": second, "outcome": outcome}
+    columns["covariates"] = covariates
+    if data is not None:
+        read = Frame(data, columns | rows.columns).read({"numbers"}, rows)
+        columns = {name: read.pop(name) for name in columns}
+        rows = rows.with_columns(read)
+    models, codes, extra, names = _read(columns)
+    checked = rows.read(len(codes), "outcome", Alignment().check)
+    codes, extra = codes[checked.kept], extra[checked.kept]
+    sample = checked.sample(
+        np.zeros((len(codes), 0), dtype=bool), Vocabulary(), by_rows=True
+    )
+    weights = sample.rows.counts
+    distinct, index = np.unique(
+        np.column_stack([codes, extra]), axis=0, return_inverse=True
+    )
+    index = index.ravel()
+    one, other, result = distinct[:, :3].astype(int).T
+    votes = Votes(
+        one,
+        other,
+        result,
+        distinct[:, 3:],
+        np.bincount(index, weights, len(distinct)),
+        len(models),
+        bool(position),
+    )
+    _check_connected(votes, models)
+    parameters = _parameters(votes, models, names, index, scale)
+    sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
+    joint = JointEstimate(
+        EstimatesOfRows.of(sampling), confidence_level=level, random_state=seed
+    )
+    return VotesReport(joint)
+
+
+def _read(
+    columns: Mapping[str, Any],
+) -> tuple[list[str], Array, Array, list[str]]:
+    """Models, codes of the votes, covariates and their names."""
+    read = {}
+    for name in ("first", "second", "outcome"):
+        read[name] = as_column(columns[name], name, several="give one column")
+        check_length(read[name], len(read["first"]), name, "first")
+    n = len(read["first"])
+    both = np.concatenate([read["first"], read["second"]])
+    known, position = distinct_names(both, "first and second", "model")
+    if len(known) < 2:
+        raise ValueError(f"first and second must name two models, got {len(known)}")
+    first, second = np.split(position, 2)
+    if (first == second).any():
+        row = int(np.argmax(first == second))
+        raise ValueError(
+            "first and second must differ, got "
+            f"{known[first[row]]!s} twice in row {row}"
+        )
+    unknown = sorted({str(x) for x in read["outcome"].tolist()} - set(_OUTCOMES))
+    if unknown:
+        raise ValueError(
+            f"outcome must be one of {list(_OUTCOMES)}, got {join_names(unknown)}"
+        )
+    outcome = np.array([_OUTCOMES[str(x)] for x in read["outcome"].tolist()])
+    extra, names = np.zeros((n, 0)), []
+    given = columns["covariates"]
+    if given is not None:
+        several = column_names(given) is not None or isinstance(given, Mapping)
+        if several:
+            named = named_columns(given, "covariates", "covariate")
+            names = [str(name) for name in named]
+            extra = np.column_stack(
+                [as_numbers(each, f"covariates[{k!r}]") for k, each in named.items()]
+            )
+        else:
+            numbers = as_numbers(given, "covariates")
+            extra = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+            names = [f"covariate {k + 1}" for k in range(extra.shape[1])]
+        check_length(extra[:, 0], n, "covariates", "first")
+    codes = np.stack([first, second, outcome], axis=1)
+    return [str(name) for name in known.tolist()], codes, extra, names
+
+
+def _check_connected(votes: Votes, models: list[str]) -> None:
+    """Check that every set of models won and lost a vote against the others."""
+    sets = votes.unconnected()
+    if len(sets) > 1:
+        smallest = min(sets, key=len)
+        named = join_names([models[k] for k in smallest[:5].tolist()])
+        raise ValueError(
+            "votes must have a win and a loss, or a tie, between any two parts of the "
+            f"models, got a part that only wins or only loses against some: {named}; "
+            "leave it out, its strength is not finite"
+        )
+
+
+def _parameters(
+    votes: Votes, models: list[str], names: list[str], index: Array, scale: str
+) -> list[TableParameter]:
+    """Strength of each model, and effects of the position, covariates and ties."""
+    fit = votes.fit()
+    mean, unit = _SCALES[scale]
+    effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
+    keys = [Key(STRENGTH, model) for model in models]
+    keys += [Key(effect, "all models") for effect in effects]
+    parameters = []
+    for k, key in enumerate(keys):
+        of_model = k < len(models)
+        factor, centre = (unit, mean) if of_model else (1.0, 0.0)
+        trait = Trait(
+            key.metric,
+            bounds=(-math.inf, math.inf),
+            has_better=of_model,
+            smooth=False,
+            has_curvature=False,
+            blurs=False,
+            automatic=("delta",),
+        )
+        functional = Fitted(
+            centre + factor * float(fit.estimates[k]),
+            factor * fit.influence[:, k],
+            fit.shares,
+        )
+        parameters.append(
+            TableParameter(
+                key=key,
+                trait=trait,
+                method="delta",
+                functional=functional,
+                counts=votes.weights,
+                index=index,
+                smoothing=0.0,
+            )
+        )
+    return parameters

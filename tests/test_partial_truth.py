@@ -1,0 +1,623 @@
+"""Estimates where only some rows have a truth."""
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+
+from skci import F1CI, grades_report, joint_report
+from skci.designs import Prevalence, Runs, Strata
+
+LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
+
+
+def draw(rng, n=150, size=2000, prevalence=0.3, error=0.1):
+    """Truth, predictions of two models, those of a judge, and which rows to label."""
+
+    def wrong(share):
+        return np.where(rng.random(size) < share, 1 - y, y)
+
+    y = (rng.random(size) < prevalence).astype(int)
+    models = {"A": wrong(0.1), "B": wrong(0.15)}
+    labelled = np.zeros(size, dtype=bool)
+    labelled[rng.choice(size, n, replace=False)] = True
+    return y, models, wrong(error), labelled
+
+
+@pytest.fixture
+def rows():
+    return draw(np.random.default_rng(0))
+
+
+def partly(y, labelled):
+    return np.where(labelled, y, np.nan)
+
+
+def limits(report):
+    return np.array([report[key].confidence_interval() for key in report])
+
+
+def influences(values, inside):
+    """Influence values of a mean over some of all rows, on all rows."""
+    m, size = inside.sum(), len(values)
+    deviations = np.where(inside, values - values[inside].mean(), 0.0)
+    return deviations * size / m * np.sqrt(m / (m - 1) * (size - 1) / size)
+
+
+def ppi_mean(values, judged, inside):
+    """Mean and standard error by Angelopoulos, Duchi and Zrnic (2023).
+
+    The weight is reduced by the share that chance would explain.
+    """
+    every = np.ones(len(judged), dtype=bool)
+    truth = influences(values, inside)
+    change = influences(judged, every) - influences(judged, inside)
+    best = -(truth @ change) / (change @ change)
+    explained = best**2 * (change @ change) / (truth @ truth)
+    n, total = inside.sum(), len(judged)
+    df = 2 / ((truth**4).sum() / (truth**2).sum() ** 2 - 1 / n)
+    weight = best * (1 - (1 - explained) / ((min(df, n - 1) - 1) * explained))
+    moved = judged.mean() - judged[inside].mean()
+    # All rows include the labelled ones: the weight of the others is the smaller.
+    share = weight * (1 - n / total)
+    of_labels = np.var((values - share * judged)[inside], ddof=1) / n
+    of_others = np.var(share * judged[~inside], ddof=1) / (total - n)
+    return values[inside].mean() + weight * moved, np.sqrt(of_labels + of_others)
+
+
+def test_accuracy_is_estimated_as_by_ppi(rows):
+    y, models, judge, labelled = rows
+    right, judged = ((each == models["A"]).astype(float) for each in (y, judge))
+    estimate, error = ppi_mean(right, judged, labelled)
+    report = joint_report(
+        partly(y, labelled), models["A"], proxy=judge, metrics="accuracy"
+    )
+    found = report["y_pred", "accuracy"]
+    assert float(found) == pytest.approx(estimate, abs=1e-12)
+    assert found.standard_error == pytest.approx(error, rel=0.01)
+
+
+def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows):
+    y, models, judge, _ = rows
+    with_proxy = joint_report(y, models, proxy=judge, metrics=LABELS)
+    plain = joint_report(y, models, metrics=LABELS)
+    np.testing.assert_allclose(
+        [float(with_proxy[key]) for key in plain], [float(plain[key]) for key in plain]
+    )
+    np.testing.assert_allclose(
+        limits(with_proxy.individual()), limits(plain.individual()), atol=1e-6
+    )
+
+
+def test_a_proxy_that_is_the_truth_gives_the_estimates_of_all_rows(rows):
+    y, models, _, labelled = rows
+    report = joint_report(partly(y, labelled), models, proxy=y, metrics="accuracy")
+    plain = joint_report(y, models, metrics="accuracy")
+    for key in plain:
+        # The weight of the proxy is next to 1.
+        assert float(report[key]) == pytest.approx(float(plain[key]), abs=2e-4)
+        assert report[key].standard_error == pytest.approx(
+            plain[key].standard_error, rel=0.01
+        )
+
+
+@pytest.mark.parametrize("kind", ["random", "copy"])
+def test_a_useless_proxy_leaves_the_intervals_of_the_labels(rows, kind):
+    y, models, _, labelled = rows
+    judge = models["A"]
+    if kind == "random":
+        judge = np.random.default_rng(1).integers(0, 2, len(y))
+    report = joint_report(partly(y, labelled), models["A"], proxy=judge, metrics=LABELS)
+    alone = joint_report(y[labelled], models["A"][labelled], metrics=LABELS)
+    widths = [np.diff(limits(each.individual())) for each in (report, alone)]
+    assert (widths[0] / widths[1] < 1.03).all()
+    assert (widths[0] / widths[1] > 0.9).all()
+
+
+@pytest.mark.parametrize("metrics", [["accuracy", "f1"], ["roc_auc", "log_loss"]])
+def test_a_good_proxy_makes_narrower_intervals(rows, metrics):
+    y, models, judge, labelled = rows
+    if metrics == ["accuracy", "f1"]:
+        columns = {"y_pred": models}
+    else:
+        noise = np.random.default_rng(2).normal(0, 1, (2, len(y)))
+        scores = [
+            1 / (1 + np.exp(-2 * each + 1 - noise[0])) for each in models.values()
+        ]
+        columns = {"y_score": dict(zip(models, scores, strict=True))}
+    few = {
+        name: {model: each[labelled] for model, each in column.items()}
+        for name, column in columns.items()
+    }
+    report = joint_report(
+        partly(y, labelled), proxy={"judge": judge}, metrics=metrics, **columns
+    )
+    alone = joint_report(y[labelled], metrics=metrics, **few)
+    assert (np.diff(limits(report)) < np.diff(limits(alone))).all()
+    assert "2000 rows, truth for 150, proxy judge" in str(report)
+
+
+def test_two_proxies_tell_no_less_than_one(rows):
+    y, models, judge, labelled = rows
+    other = np.where(np.random.default_rng(3).random(len(y)) < 0.1, 1 - y, y)
+    truth = partly(y, labelled)
+    errors = [
+        joint_report(truth, models["B"], proxy=proxy, metrics="accuracy")[
+            "y_pred", "accuracy"
+        ].standard_error
+        for proxy in ({"one": judge}, {"one": judge, "two": other})
+    ]
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_estimates_and_limits_stay_within_the_range():
+    rng = np.random.default_rng(4)
+    y = (rng.random(600) < 0.4).astype(int)
+    labelled = np.arange(600) < 60
+    pred = np.where((rng.random(600) < 0.05) & ~labelled, 1 - y, y)
+    wrong = [(y == label).argmax() for label in (0, 1)]
+    pred[wrong] = 1 - y[wrong]
+    judge = np.where(np.arange(600) % 7 == 0, 1 - pred, pred)
+    judge[wrong] = y[wrong]
+    for method in ("score", "delta", "hall"):
+        report = joint_report(
+            partly(y, labelled),
+            {"A": pred, "B": 1 - pred},
+            proxy=judge,
+            metrics=LABELS[:4],
+            method=method,
+        )
+        low, high = limits(report).T
+        estimates = np.array([float(report[key]) for key in report])
+        assert (low >= 0).all() and (high <= 1).all()
+        assert ((low <= estimates) & (estimates <= high)).all()
+        assert (np.abs(limits(report.differences())) <= 1).all()
+
+
+def test_differences_are_of_the_estimates(rows):
+    y, models, judge, labelled = rows
+    report = joint_report(partly(y, labelled), models, proxy=judge, metrics=LABELS)
+    for (metric, *_), difference in report.differences().items():
+        expected = float(report["A", metric]) - float(report["B", metric])
+        assert float(difference) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, polars.DataFrame])
+def test_columns_of_a_frame_may_lack_the_truth(rows, library):
+    y, models, judge, labelled = rows
+    truth = [int(a) if known else None for a, known in zip(y, labelled, strict=True)]
+    table = {"truth": truth, **models, "judge": judge}
+    if library is pd.DataFrame:
+        table["truth"] = pd.array(truth, dtype="Int64")
+    options = {"metrics": LABELS, "random_state": 0}
+    found = joint_report(
+        "truth", ["A", "B"], proxy="judge", data=library(table), **options
+    )
+    expected = joint_report(partly(y, labelled), models, proxy=judge, **options)
+    np.testing.assert_allclose(limits(found), limits(expected))
+    assert "proxy judge" in str(found)
+
+
+def test_subgroups_are_estimated_from_their_rows(rows):
+    y, models, judge, labelled = rows
+    site = np.arange(len(y)) % 2
+    options = {"metrics": "f1"}
+    report = joint_report(
+        partly(y, labelled), models["A"], proxy=judge, by=site, **options
+    )
+    for value in (0, 1):
+        inside = site == value
+        alone = joint_report(
+            partly(y, labelled)[inside],
+            models["A"][inside],
+            proxy=judge[inside],
+            **options,
+        )
+        assert float(report["y_pred", "f1", str(value)]) == pytest.approx(
+            float(alone["y_pred", "f1"]), abs=2e-4
+        )
+
+
+def test_groups_of_copies_have_the_error_of_one_of_each(rows):
+    y, models, judge, labelled = rows
+    truth = partly(y, labelled)
+    alone = joint_report(truth, models["A"], proxy=judge, metrics="f1", method="delta")
+    copies = joint_report(
+        np.repeat(truth, 3),
+        np.repeat(models["A"], 3),
+        proxy=np.repeat(judge, 3),
+        groups=np.repeat(np.arange(len(y)), 3),
+        metrics="f1",
+        method="delta",
+    )
+    key = "y_pred", "f1"
+    assert float(copies[key]) == pytest.approx(float(alone[key]))
+    assert copies[key].standard_error == pytest.approx(alone[key].standard_error)
+
+
+def test_counts_are_of_repeated_rows(rows):
+    y, models, judge, labelled = rows
+    truth = partly(y, labelled)
+    counted = joint_report(
+        truth, models["A"], proxy=judge, counts=np.full(len(y), 2), metrics="f1"
+    )
+    repeated = joint_report(
+        *(np.repeat(each, 2) for each in (truth, models["A"])),
+        proxy=np.repeat(judge, 2),
+        metrics="f1",
+    )
+    np.testing.assert_allclose(limits(counted), limits(repeated))
+
+
+def test_many_classes_fall_back_to_another_method_than_blurred():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 10, 2000)
+
+    def wrong(share):
+        return np.where(rng.random(2000) < share, rng.integers(0, 10, 2000), y)
+
+    pred, judge = wrong(0.2), wrong(0.1)
+    labelled = rng.permutation(2000) < 200
+    metric = F1CI(average="macro")
+    report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metric)
+    alone = joint_report(y[labelled], pred[labelled], metrics=metric)
+    assert report["y_pred", "f1_macro"].method in ("logit", "hall")
+    assert np.diff(limits(report)) < np.diff(limits(alone))
+
+
+def test_numbers_have_proxies():
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=1000)
+    pred, judge = y + rng.normal(size=1000), y + 0.2 * rng.normal(size=1000)
+    labelled = rng.permutation(1000) < 100
+    metrics = ["mean_squared_error", "mean_absolute_error", "r2"]
+    report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metrics)
+    alone = joint_report(y[labelled], pred[labelled], metrics=metrics)
+    assert (np.diff(limits(report)) < 0.8 * np.diff(limits(alone))).all()
+
+
+# Labels by known probabilities
+
+
+def test_rows_of_equal_probability_have_the_estimates_of_a_random_part(rows):
+    y, models, judge, labelled = rows
+    truth = partly(y, labelled)
+    options = {"proxy": judge, "metrics": ["accuracy", "f1"], "method": "delta"}
+    plain = joint_report(truth, models, **options)
+    probability = np.full(len(y), 0.075)
+    weighted = joint_report(truth, models, label_probability=probability, **options)
+    for key in plain:
+        assert float(weighted[key]) == pytest.approx(float(plain[key]), abs=1e-3)
+        assert weighted[key].standard_error == pytest.approx(
+            plain[key].standard_error, rel=0.01
+        )
+
+
+def test_labels_alone_weigh_one_over_their_probability(rows):
+    y, models, judge, _ = rows
+    probability = np.where(judge == models["A"], 0.05, 0.5)
+    labelled = np.random.default_rng(7).random(len(y)) < probability
+    report = joint_report(
+        partly(y, labelled), models, label_probability=probability, metrics="f1"
+    )
+    few = {name: each[labelled] for name, each in models.items()}
+    weights = 1 / probability[labelled]
+    expected = joint_report(y[labelled], few, sample_weight=weights, metrics="f1")
+    np.testing.assert_allclose(limits(report), limits(expected))
+
+
+def test_the_error_of_chosen_labels_is_that_of_repeated_choices():
+    rng = np.random.default_rng(8)
+    estimates, errors = [], []
+    for _ in range(300):
+        y, models, judge, _ = draw(rng, size=1000)
+        probability = np.where(judge == models["A"], 0.1, 0.6)
+        labelled = rng.random(1000) < probability
+        found = joint_report(
+            partly(y, labelled),
+            models["A"],
+            proxy=judge,
+            label_probability=probability,
+            metrics="f1",
+            method="delta",
+        )["y_pred", "f1"]
+        estimates.append(float(found))
+        errors.append(found.standard_error)
+    assert np.mean(estimates) == pytest.approx(0.54 / (0.54 + 0.07 + 0.03), abs=0.01)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(
+        np.std(estimates), rel=0.13
+    )
+
+
+# Labels by prediction
+
+
+HEPATIC = [1, 0, None, 1, 0, None], [1, 1, 1, 0, 0, 0], [231, 32, 166, 27, 54, 140]
+
+
+def test_scintigraphy_has_the_errors_of_zhou():
+    truth, pred, counts = HEPATIC
+    report = joint_report(
+        truth,
+        pred,
+        proxy="prediction",
+        counts=counts,
+        metrics=["recall", "specificity"],
+        method="delta",
+    )
+    # Drum and Christacopoulos; Zhou (1994), by the R package PVBcorrect.
+    recall, specificity = (report["y_pred", name] for name in ("recall", "specificity"))
+    assert float(recall) == pytest.approx(0.8365, abs=5e-5)
+    assert recall.standard_error == pytest.approx(0.0245, abs=5e-5)
+    assert float(specificity) == pytest.approx(0.7384, abs=5e-5)
+    assert specificity.standard_error == pytest.approx(0.0389, abs=5e-5)
+    found = limits(report.individual())
+    expected = [[0.7885, 0.8845], [0.6622, 0.8146]]
+    np.testing.assert_allclose(found, expected, atol=5e-4)
+
+
+def test_diaphanography_is_corrected():
+    # Greenes and Begg (1985).
+    counts = [26, 11, 30, 7, 44, 782]
+    truth, pred, _ = HEPATIC
+    report = joint_report(
+        truth, pred, proxy="prediction", counts=counts, metrics="recall"
+    )
+    assert float(report["y_pred", "recall"]) == pytest.approx(0.292, abs=5e-4)
+    known = [k for k, each in enumerate(truth) if each is not None]
+    complete = joint_report(
+        *([column[k] for k in known] for column in (truth, pred)),
+        counts=[counts[k] for k in known],
+        metrics="recall",
+    )
+    assert float(complete["y_pred", "recall"]) == pytest.approx(0.788, abs=5e-4)
+
+
+def test_verification_of_all_rows_gives_the_plain_report(rows):
+    y, models, _, _ = rows
+    options = {"metrics": LABELS, "random_state": 0}
+    verified = joint_report(y, models, proxy="prediction", **options)
+    plain = joint_report(y, models, **options)
+    np.testing.assert_allclose(
+        limits(verified.individual()), limits(plain.individual()), atol=1e-6
+    )
+
+
+def test_the_error_of_verified_rows_is_that_of_the_bootstrap():
+    truth, pred, counts = HEPATIC
+    rng = np.random.default_rng(9)
+    tables = rng.multinomial(sum(counts), np.array(counts) / sum(counts), 20_000)
+    tp, fp, above, fn, tn, below = tables.T.astype(float)
+    above, below = 1 + above / (tp + fp), 1 + below / (fn + tn)
+    f1 = 2 * tp * above / (2 * tp * above + fp * above + fn * below)
+    report = joint_report(truth, pred, proxy="prediction", counts=counts, metrics="f1")
+    found = report["y_pred", "f1"]
+    assert found.standard_error == pytest.approx(f1.std(), rel=0.03)
+    interval = found.confidence_interval()
+    np.testing.assert_allclose(interval, np.quantile(f1, [0.025, 0.975]), atol=0.006)
+
+
+def test_differences_where_labels_depend_on_both_predictions(rows):
+    y, models, _, _ = rows
+    agree = models["A"] == models["B"]
+    labelled = np.random.default_rng(10).random(len(y)) < np.where(agree, 0.1, 0.9)
+    report = joint_report(
+        partly(y, labelled), models, proxy="prediction", metrics="accuracy"
+    )
+    share = [(agree & labelled).sum() / agree.sum(), 0.0]
+    right = (models["A"] == y).astype(float) - (models["B"] == y)
+    expected = sum(
+        right[(models["A"] == a) & (models["B"] == b) & labelled].mean()
+        * ((models["A"] == a) & (models["B"] == b)).mean()
+        for a in (0, 1)
+        for b in (0, 1)
+    )
+    difference = report.differences()["accuracy", "A", "B"]
+    assert 0.05 < share[0] < 0.15
+    assert float(difference) == pytest.approx(expected)
+
+
+# Grades
+
+
+@pytest.fixture
+def grades():
+    rng = np.random.default_rng(12)
+    ease = rng.normal(size=1200)
+    people = {
+        name: 1 / (1 + np.exp(-ease - shift - rng.normal(0, 0.5, 1200)))
+        for name, shift in (("A", 0.3), ("B", 0.0))
+    }
+    judge = {
+        name: np.clip(each + rng.normal(0.1, 0.1, 1200), 0, 1)
+        for name, each in people.items()
+    }
+    few = {
+        name: np.where(rng.random(1200) < 0.1, people[name], np.nan) for name in "AB"
+    }
+    return people, few, judge
+
+
+def test_the_mean_grade_is_estimated_as_by_ppi(grades):
+    _, few, judge = grades
+    report = grades_report(few, proxy=judge, method="delta")
+    for name in few:
+        graded = ~np.isnan(few[name])
+        estimate, error = ppi_mean(np.nan_to_num(few[name]), judge[name], graded)
+        found = report[name, "mean"]
+        assert float(found) == pytest.approx(estimate, abs=1e-9)
+        assert found.standard_error == pytest.approx(error, rel=0.01)
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_a_judge_makes_means_of_grades_narrower(grades, bounds):
+    people, few, judge = grades
+    report = grades_report(few, proxy=judge, bounds=bounds)
+    for name in few:
+        graded = few[name][~np.isnan(few[name])]
+        alone = grades_report({name: graded}, bounds=bounds)[name, "mean"]
+        found = report[name, "mean"]
+        assert found.high - found.low < 0.7 * (alone.high - alone.low)
+        assert found.low < people[name].mean() < found.high
+    assert "of 1200 items, graded by people" in str(report)
+
+
+def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
+    _, few, judge = grades
+    one = grades_report(few, proxy=judge, method="delta")
+    repeated = [
+        {name: np.repeat(each, 2) for name, each in x.items()} for x in (few, judge)
+    ]
+    groups = np.repeat(np.arange(1200), 2)
+    two = grades_report(repeated[0], proxy=repeated[1], groups=groups, method="delta")
+    for key in one:
+        assert float(two[key]) == pytest.approx(float(one[key]))
+        assert two[key].standard_error == pytest.approx(one[key].standard_error)
+
+
+def test_grades_by_people_of_all_items_need_no_judge(grades):
+    people, _, judge = grades
+    found = grades_report(people, proxy=judge, bounds=(0, 1))
+    plain = grades_report(people, bounds=(0, 1))
+    np.testing.assert_allclose(limits(found), limits(plain))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
+        ({"tasks": np.arange(1200) % 3}, "proxy must not be given with tasks"),
+        ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
+        ({"method": "logit"}, "method='logit' needs"),
+    ],
+)
+def test_what_grades_with_a_proxy_must_be(grades, options, message):
+    _, few, judge = grades
+    with pytest.raises(ValueError, match=message):
+        grades_report(few, **{"proxy": judge} | options)
+
+
+def test_few_graded_items_are_an_error(grades):
+    people, _, judge = grades
+    few = np.where(np.arange(1200) < 9, people["A"], np.nan)
+    with pytest.raises(ValueError, match=r"at least 10 items .* got 9"):
+        grades_report(few, proxy=judge["A"])
+
+
+# What is refused
+
+
+def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
+    y, models, _, labelled = rows
+    truth = partly(y, labelled)
+    with pytest.raises(ValueError, match=r"y_true must .* missing .* proxy=judge"):
+        joint_report(truth, models, metrics="f1")
+    with pytest.raises(ValueError, match=r"y_true must .* nan .* proxy=judge"):
+        joint_report(truth, models, metrics="r2")
+    table = pd.DataFrame({"y": truth, "A": models["A"]})
+    with pytest.raises(ValueError, match=r"y_true must .* proxy=judge"):
+        joint_report("y", "A", data=table, metrics="f1")
+    with pytest.raises(ValueError, match=r"A.*missing") as caught:
+        joint_report(y, {"A": truth}, metrics="f1")
+    assert "proxy" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": np.arange(2000) % 5}, "proxy must not be given with folds"),
+        ({"design": Prevalence(0.3)}, r"proxy must not .* design=Prevalence\(0.3\)"),
+        (
+            {"design": Strata(np.arange(2000) % 2, average="macro")},
+            "proxy must not be given with design=Strata",
+        ),
+        ({"method": "wilson"}, "method='wilson' needs a proportion"),
+        ({"proxy": "judge"}, "proxy must be an array, or 'prediction'"),
+        ({"proxy": np.zeros(5)}, "proxy.* must have an entry for each of the 2000"),
+        ({"proxy": np.full(2000, np.nan)}, "proxy.* must have a value in every row"),
+        ({"proxy": {"A": np.zeros(2000)}}, "proxy must have other names"),
+        ({"label_probability": np.zeros(2000)}, "label_probability must .* got 0"),
+        (
+            {"label_probability": np.full(2000, 1.5)},
+            "label_probability must .* got 1.5",
+        ),
+        (
+            {"label_probability": np.ones(2000), "counts": np.ones(2000)},
+            "counts must not be given with label_probability",
+        ),
+        (
+            {"label_probability": np.ones(2000), "proxy": "prediction"},
+            "label_probability must not be given with proxy='prediction'",
+        ),
+    ],
+)
+def test_what_cannot_be_combined_is_an_error(rows, options, message):
+    y, models, judge, labelled = rows
+    options = {"proxy": judge, "metrics": "accuracy"} | options
+    with pytest.raises((ValueError, TypeError), match=message):
+        joint_report(partly(y, labelled), models, **options)
+
+
+def test_runs_of_a_model_are_an_error(rows):
+    y, models, judge, labelled = rows
+    runs = {"A": Runs([models["A"], models["B"]])}
+    with pytest.raises(ValueError, match="proxy must not be given with Runs"):
+        joint_report(partly(y, labelled), runs, proxy=judge, metrics="accuracy")
+
+
+def test_too_few_labels_are_an_error(rows):
+    y, models, judge, _ = rows
+    truth = partly(y, np.arange(len(y)) < 9)
+    with pytest.raises(ValueError, match="at least 10 labels, got 9 in 2000 rows"):
+        joint_report(truth, models, proxy=judge, metrics="accuracy")
+
+
+def test_a_subgroup_without_labels_is_an_error(rows):
+    y, models, judge, labelled = rows
+    site = np.where(labelled, "u", "v")
+    with pytest.raises(ValueError, match="a label in site = v, got none"):
+        joint_report(
+            partly(y, labelled),
+            models,
+            proxy=judge,
+            by={"site": site},
+            metrics="accuracy",
+        )
+
+
+def test_a_prediction_that_was_never_verified_is_an_error(rows):
+    y, models, _, _ = rows
+    truth = partly(y, models["A"] == 1)
+    with pytest.raises(ValueError, match="got none of those predicted as 0"):
+        joint_report(truth, models["A"], proxy="prediction", metrics="recall")
+
+
+def test_scores_are_not_corrected_by_prediction(rows):
+    y, _, judge, labelled = rows
+    with pytest.raises(ValueError, match="metrics must be of labels"):
+        joint_report(
+            partly(y, labelled),
+            y_score=judge * 1.0,
+            proxy="prediction",
+            metrics="roc_auc",
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(("n", "prevalence"), [(60, 0.3), (200, 0.3), (200, 0.1)])
+def test_intervals_cover(n, prevalence):
+    rng = np.random.default_rng(11)
+    tp, fp, fn = 0.9 * prevalence, 0.1 * (1 - prevalence), 0.1 * prevalence
+    truths = np.array([0.9, tp / (tp + fp), 0.9, 2 * tp / (2 * tp + fp + fn)])
+    covered, draws = [], 300
+    for _ in range(draws):
+        y, models, judge, labelled = draw(rng, n, 3000, prevalence)
+        report = joint_report(
+            partly(y, labelled), models["A"], proxy=judge, metrics=LABELS[:4]
+        )
+        low, high = limits(report.individual()).T
+        covered.append((low <= truths) & (truths <= high))
+    shares = np.mean(covered, axis=0)
+    assert (shares > 0.95 - 3 * np.sqrt(0.05 * 0.95 / draws)).all()

@@ -1,0 +1,188 @@
+"""Strengths of models from pairwise votes."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+from skci import votes_report
+from skci.measures.strengths import Votes
+
+# Games of the 1987 season in the Eastern Division of the American League, of Agresti
+# (2002), Categorical Data Analysis, p. 438, as in the R package BradleyTerry2.
+GAMES = pd.read_csv(Path(__file__).parent / "reference" / "baseball.csv")
+BASEBALL = pd.DataFrame(
+    [
+        (game["home.team"], game["away.team"], outcome)
+        for _, game in GAMES.iterrows()
+        for outcome, number in (
+            ("first", game["home.wins"]),
+            ("second", game["away.wins"]),
+        )
+        for _ in range(int(number))
+    ],
+    columns=["home", "away", "winner"],
+)
+RNG = np.random.default_rng(0)
+MODELS = np.array(["a", "b", "c", "d"])
+STRENGTHS = np.array([0.6, 0.2, -0.1, -0.7])
+
+
+def draw(rng, n, ties=-0.5, position=0.3, noise=None):
+    """Votes of the model, of which those of a voter may have something in common."""
+    first = rng.integers(0, 4, n)
+    second = (first + rng.integers(1, 4, n)) % 4
+    noise = np.zeros((n, 4)) if noise is None else noise
+    rows = np.arange(n)
+    logs = np.stack(
+        [
+            STRENGTHS[first] + noise[rows, first] + position,
+            STRENGTHS[second] + noise[rows, second],
+            np.full(n, -np.inf),
+        ],
+        axis=1,
+    )
+    if ties is not None:
+        logs[:, 2] = ties + logs[:, :2].mean(axis=1)
+    gumbel = rng.gumbel(size=(n, 3))
+    outcome = np.array(["first", "second", "tie"])[(logs + gumbel).argmax(axis=1)]
+    return MODELS[first], MODELS[second], outcome
+
+
+def test_strengths_of_baseball_teams():
+    # Of BradleyTerry2 1.1.3, against Baltimore, with standard errors of the model.
+    expected = {
+        "Milwaukee": (1.58136, 0.34326),
+        "Detroit": (1.43641, 0.33957),
+        "Boston": (1.10770, 0.33388),
+        "Cleveland": (0.68385, 0.33188),
+    }
+    report = votes_report("home", "away", "winner", data=BASEBALL)
+    differences = report.differences(control="Baltimore")
+    names = sorted(set(BASEBALL["home"]))
+    number = {name: k for k, name in enumerate(names)}
+    votes = Votes(
+        BASEBALL["home"].map(number).to_numpy(),
+        BASEBALL["away"].map(number).to_numpy(),
+        (BASEBALL["winner"] == "second").to_numpy().astype(int),
+        np.zeros((len(BASEBALL), 0)),
+        np.ones(len(BASEBALL)),
+        len(names),
+    )
+    covariance = votes.fit().inverse_information / len(BASEBALL)
+    for team, (value, error) in expected.items():
+        difference = differences["strength", team, "Baltimore"]
+        assert float(difference) == pytest.approx(value, abs=5e-6)
+        contrast = np.zeros(len(names))
+        contrast[[number[team], number["Baltimore"]]] = 1, -1
+        of_model = (contrast @ covariance @ contrast) ** 0.5
+        # The reference category of the package is Baltimore, too.
+        assert of_model == pytest.approx(error, abs=5e-5)
+        assert difference.standard_error == pytest.approx(error, rel=0.06)
+
+
+def test_home_advantage():
+    report = votes_report("home", "away", "winner", data=BASEBALL, position=True)
+    position = report["all models", "position"]
+    assert float(position) == pytest.approx(0.30226, abs=5e-6)
+    assert position.standard_error == pytest.approx(0.13094, rel=0.03)
+
+
+def test_without_ties_it_is_a_logistic_regression():
+    first, second, outcome = draw(RNG, 500, ties=None)
+    length = RNG.normal(size=500)
+    report = votes_report(
+        first, second, outcome, position=True, covariates={"length": length}
+    )
+    X = (first[:, np.newaxis] == MODELS).astype(float) - (
+        second[:, np.newaxis] == MODELS
+    )
+    X = np.column_stack([X[:, 1:], length])
+    fit = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000)
+    fit.fit(X, outcome == "first")
+    strengths = np.append(0, fit.coef_[0, :3])
+    found = report.estimates
+    assert_allclose(found[:4], strengths - strengths.mean(), atol=1e-5)
+    assert_allclose(found[4:], [fit.intercept_[0], fit.coef_[0, 3]], atol=1e-5)
+
+
+def test_errors_are_those_of_a_jackknife_over_voters():
+    n, voters = 600, np.arange(600) // 10
+    taste = RNG.normal(0, 0.7, (60, 4))[voters]
+    first, second, outcome = draw(RNG, n, noise=taste)
+    report = votes_report(first, second, outcome, groups=voters)
+    left_out = []
+    for voter in range(60):
+        kept = voters != voter
+        each = votes_report(first[kept], second[kept], outcome[kept])
+        left_out.append(each.estimates)
+    deviations = np.array(left_out) - np.mean(left_out, axis=0)
+    errors = (59 / 60 * (deviations**2).sum(axis=0)) ** 0.5
+    assert_allclose([report[key].standard_error for key in report], errors, rtol=0.05)
+    assert "n = 600 in 60 groups" in str(report)
+
+
+def test_whole_weights_are_repeated_votes():
+    first, second, outcome = draw(RNG, 200)
+    weights = RNG.integers(0, 3, 200)
+    found = votes_report(first, second, outcome, sample_weight=weights)
+    expected = votes_report(*(np.repeat(x, weights) for x in (first, second, outcome)))
+    assert_allclose(found.estimates, expected.estimates, atol=1e-8)
+
+
+def test_order_of_the_two_models_does_not_matter():
+    first, second, outcome = draw(RNG, 300)
+    turned = {"first": "second", "second": "first", "tie": "tie"}
+    found = votes_report(first, second, outcome)
+    expected = votes_report(second, first, [turned[x] for x in outcome])
+    assert_allclose(found.estimates, expected.estimates, atol=1e-9)
+    assert_allclose(found.covariance, expected.covariance, atol=1e-12)
+
+
+def test_ranks_letters_and_the_scale_of_elo():
+    first, second, outcome = draw(RNG, 3000)
+    report = votes_report(first, second, outcome)
+    elo = pickle.loads(pickle.dumps(votes_report(first, second, outcome, scale="elo")))
+    factor = 400 / np.log(10)
+    assert_allclose(elo.estimates[:4], 1000 + factor * report.estimates[:4])
+    for name, (a, b) in enumerate(zip(report, elo, strict=True)):
+        ratio = elo[b].standard_error / report[a].standard_error
+        assert ratio == pytest.approx(factor if name < 4 else 1)
+    assert report.ranks("strength").top(1) == ["a"]
+    assert report.letters("strength")["a"] != report.letters("strength")["d"]
+    assert report.best("strength").may_be_best.tolist()[3] is False
+    assert report.plot().figure_ is not None
+
+
+@pytest.mark.parametrize(
+    ("votes", "match"),
+    [
+        ((["a", "a"], ["b", "a"], ["first"] * 2), "must differ, got a twice in row 1"),
+        ((["a"], ["b"], ["a"]), "outcome must be one of .* got a"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), "only wins or only loses"),
+        ((["a"], ["b", "c"], ["first"]), "second must have an entry for each of the 1"),
+    ],
+)
+def test_faults_of_votes_are_named(votes, match):
+    with pytest.raises(ValueError, match=match):
+        votes_report(*votes)
+
+
+@pytest.mark.slow
+def test_intervals_of_strengths_cover_jointly():
+    """Coverage .92 to .98 of 300 samples with ties, with an error of .013."""
+    rng, hits = np.random.default_rng(5), []
+    for _ in range(300):
+        report = votes_report(*draw(rng, 400), position=True)
+        truth = [*STRENGTHS - STRENGTHS.mean(), 0.3, -0.5]
+        hits.append(
+            all(
+                report[key].low <= value <= report[key].high
+                for key, value in zip(report, truth, strict=True)
+            )
+        )
+    assert 0.92 - 0.026 <= np.mean(hits) <= 0.98 + 0.026
