@@ -62,6 +62,7 @@ _NOWHERE = {
         ("n_bootstraps", "n_bootstrap", "n_boot", "n_resamples"),
         "intervals need no resampling",
     ),
+    "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
 }
 """Options that there are not, and why."""
 

@@ -3,6 +3,7 @@
 Every error names the parameter, says what it must be and what it was.
 """
 
+import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._hints import brief, data_hint
+
+_NONE: Mapping[str, str] = {}
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -159,11 +162,18 @@ def fixed_seed(random_state: RandomState) -> int | None:
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
-def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
-    """Check one of several words."""
-    if not (isinstance(value, str) and value in choices):
-        raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
-    return value
+def check_choice(
+    value: Any, choices: Sequence[str], name: str, known: Mapping[str, str] = _NONE
+) -> str:
+    """Check one of several words, with hints for `known` others."""
+    if isinstance(value, str) and value in choices:
+        return value
+    text = str(value).lower()
+    near = difflib.get_close_matches(text, choices, 1, 0.75)
+    hint = known.get(text, f"did you mean {near[0]!r}?" if near else "")
+    raise ValueError(
+        f"{name} must be one of {list(choices)}, got {value!r}{hint and '; '}{hint}"
+    )
 
 
 def check_alternative(alternative: Any) -> str:
@@ -192,7 +202,8 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
         raise ValueError(f"{must} nested sequences: {error}") from error
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
-    if not array.ndim and not isinstance(values, np.ndarray):
+    is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
+    if is_model or (not array.ndim and not isinstance(values, np.ndarray)):
         raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 

@@ -133,7 +133,7 @@ class JointEvaluator:
         -------
         JointReport
             Models have the names of the estimators. Of several runs of one a
-            :class:`RunsReport`.
+            :class:`.RunsReport`.
 
         Raises
         ------
@@ -440,7 +440,7 @@ def joint_report(
     -------
     JointReport
         Indexed by model and metric, in subgroups by these as well. Of several runs of a
-        model a :class:`RunsReport`.
+        model a :class:`.RunsReport`.
 
     Raises
     ------

@@ -169,8 +169,13 @@ def sample_size(
         )
     metric = _check_metric(metric)
     effect = _design_effect(group_size, correlation)
-    of_numbers = difference is not None or disagreement is not None
-    if of_numbers or (expected is None and power is not None):
+    if power is not None and expected is None and difference is None:
+        raise ValueError(
+            "difference must be given with power, and disagreement: the power is that "
+            "of showing a difference of two models, as in difference=0.02, "
+            f"disagreement=0.1; got {difference=}, {disagreement=}"
+        )
+    if difference is not None or disagreement is not None:
         table = _compared(metric, expected, difference, disagreement)
     else:
         table = expected_table(expected, *_measure(metric))

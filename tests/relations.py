@@ -73,6 +73,8 @@ ODD = {
     "mean_poisson_deviance",
 }
 """Metrics that change with the sign of both columns."""
+SKILLS = {"r2", "explained_variance", "d2_absolute_error", "d2_pinball", "d2_tweedie"}
+"""Metrics that are 1 less a ratio, and known to the rounding of 1."""
 RANKS = {"roc_auc", "average_precision"}
 """Metrics of the order of the scores."""
 
@@ -137,6 +139,13 @@ class Problem:
         return any(name in self.rows for name in names)
 
     @property
+    def counted(self) -> "Problem":
+        """Rows of positive weight; the labels of others are not known."""
+        if not self.has("sample_weight"):
+            return self
+        return self.take(self.rows["sample_weight"] > 0)
+
+    @property
     def has_near_numbers(self) -> bool:
         """Whether numbers differ by no more than rounding."""
         values = np.stack([self.y, *self.values.values()])
@@ -175,8 +184,6 @@ def problem_of(draw: Draw) -> Problem:
         y = draw.numbers(n).astype(float)
         values = {name: draw.forecast(y).astype(float) for name in names}
         metrics = draw.some(METRICS["numbers"], 2)
-        if np.ptp(y) < 1e-12 * np.abs(y).max():  # the variance of the truth is rounding
-            metrics = [m for m in metrics if not m.startswith("d2")] or ["r2"]
     else:
         y, possible = np.zeros(n), draw.one([(0, 1), (0, 1), (0, 0.5, 1), (1, 2, 3, 5)])
         if draw.chance(0.6):
@@ -239,8 +246,6 @@ class Pair:
     both_answer: bool = True
     """Whether the second is refused if the first is, and warned of alike."""
     rtol: float = 1e-7
-    where_finite: bool = False
-    """Whether limits are compared of finite estimates alone."""
 
 
 Relation = Callable[[Draw, Problem], Pair | Callable[[], None] | None]
@@ -277,7 +282,7 @@ def weights_of_zero(draw: Draw, p: Problem) -> Pair | None:
     others = draw.rng.random(len(p)) < draw.one([0.1, 0.5])
     others &= np.arange(len(p)) != draw.rng.integers(len(p))
     weights[others] = 0
-    if not weights.any():
+    if not weights.any() or not np.isfinite([p.y, *p.values.values()]).all():
         return None
     chosen = weights > 0
     if any(len(np.unique(c)) != len(np.unique(c[chosen])) for c in names_in(p)):
@@ -329,8 +334,6 @@ def clusters_of_one(draw: Draw, p: Problem) -> Pair | None:
     within = within[p.rows.get("sample_weight", np.ones(len(p))) > 0]
     if np.unique(within, return_counts=True)[1].min() == 1:
         return None  # one cluster shows no variance
-    if not {*RANKS, "roc_auc_ovo"}.isdisjoint(p.metrics or ()):
-        return None  # degrees of freedom of areas are by class where rows are units
     names: Any = draw.rng.permutation(len(p))
     return Pair(p, p.with_rows(groups=draw.one([names, names.astype(str), -names])))
 
@@ -549,8 +552,9 @@ def a_model_alone(draw: Draw, p: Problem) -> Pair | None:
         return None
     chosen = draw.one([*p.values])
     if p.kind == "classes" and any(
-        len(np.unique(np.stack([p.y, p.values[chosen]]))) != len(np.unique(column))
-        for column in names_in(p)[-1:]
+        len(np.unique(np.stack([c.y, c.values[chosen]]))) != len(np.unique(column))
+        for c in [p.counted]
+        for column in names_in(c)[-1:]
     ):
         return None
     alone = replace(p, values={chosen: p.values[chosen]})
@@ -603,7 +607,6 @@ def signs_of_differences(draw: Draw, p: Problem) -> Pair | None:
         differences(backwards),
         factor=-1,
         rename=lambda key: (*key[:-2], *key[:-3:-1]),
-        where_finite=True,
     )
 
 
@@ -615,7 +618,8 @@ def splitting_into_batches(draw: Draw, p: Problem) -> Pair | None:
     saved = draw.one([None, None, "pickle", "npz", "json"])
     labels = {}
     if p.kind in ("labels", "classes"):
-        labels["labels"] = np.unique(np.stack([p.y, *p.values.values()])).tolist()
+        known = np.stack([p.counted.y, *p.counted.values.values()])
+        labels["labels"] = np.unique(known).tolist()
 
     def accumulated() -> Any:
         found = skci.JointAccumulator(p.metrics, **p.options, **labels)
@@ -796,6 +800,8 @@ def limits_invert_pvalues(draw: Draw, p: Problem) -> Callable[[], None]:
             for limit, other in ((low, lowest), (high, highest)):
                 if not np.isfinite(limit) or limit == other:
                     continue
+                if abs(limit - estimate) <= 1e-15 * abs(estimate):
+                    continue  # there is no number between them
                 if abs(limit) > 1e12 or abs(limit - other) < 1e-12:
                     continue  # next to an end of the range
                 inside = limit + 1e-3 * (float(estimate) - limit)

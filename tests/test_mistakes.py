@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import skci
 from skci import F1CI, JointEvaluator, joint_report
@@ -473,3 +474,18 @@ def test_integers_of_128_bits():
     expected = F1CI()(Y, A)
     assert F1CI()(*wide) == expected
     assert joint_report("y", "A", data=frame, metrics="f1")["A", "f1"] == expected
+
+
+def test_choices_that_are_nearly_right_or_of_other_libraries_are_pointed_on():
+    y, other = np.tile([0, 1], 20), np.tile([0, 1, 1, 1], 10)
+    with pytest.raises(ValueError, match=r"got 'macros'; did you mean 'macro'\?"):
+        F1CI(average="macros")(y, other)
+    report = joint_report(y, {"A": y, "B": other}, metrics="accuracy")
+    with pytest.raises(ValueError, match="'bonferroni'; single-step rejects"):
+        report.differences(adjust="bonferroni")
+    with pytest.raises(TypeError, match="got Pipeline; JointEvaluator takes fitted"):
+        joint_report(y, {"A": make_pipeline(MODEL)}, metrics="accuracy")
+    with pytest.raises(TypeError, match=r"n_jobs; .* as JointEvaluator does"):
+        joint_report(y, {"A": y}, metrics="accuracy", n_jobs=2)
+    with pytest.raises(ValueError, match="difference must be given with power"):
+        skci.sample_size("accuracy", power=0.8)

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 from battery import quiet
 from fuzz_cases import Draw
-from relations import RELATIONS, SHARES, Pair, problem_of
+from relations import RELATIONS, SHARES, SKILLS, Pair, problem_of
+from sklearn.exceptions import UndefinedMetricWarning
 from test_fuzz import CHOSEN, is_own_error, is_own_warning
 
 from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
+from skci.exceptions import DegenerateVarianceWarning
 
 NAMES = np.repeat([*RELATIONS], SHARES)
 MORE = 12  # further relations that are drawn for a problem; it admits about half
@@ -69,8 +71,8 @@ def assert_follows(pair, answers):
         values = [pair.factor * estimate + pair.shift, abs(pair.factor) * error]
         values += [limit + pair.shift for limit in limits]
         finite = [abs(value) for value in values if np.isfinite(value)]
-        alone = pair.only_estimates or (pair.where_finite and np.isinf(estimate))
-        size = slice(0, 1 if alone else 4)
+        finite += [1.0 for part in key if part.removeprefix("neg_") in SKILLS]
+        size = slice(0, 1 if pair.only_estimates else 4)
         np.testing.assert_allclose(
             found[other][size],
             values[size],
@@ -242,3 +244,59 @@ def test_a_wide_interval_of_the_jaccard_index_ends_at_one():
     )
     low, high = found.confidence_interval(0.9999)
     assert (low, high) == (0, 1)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_differences_of_infinite_estimates_are_mirrored():
+    y, finite, infinite = [0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 1]
+    found = []
+    for models in ({"A": infinite, "B": finite}, {"A": finite, "B": infinite}):
+        report = joint_report(y, models, metrics="diagnostic_odds_ratio")
+        (each,) = report.differences(method="score").individual().values()
+        found.append([*each.confidence_interval(), each.pvalue(0)])
+    (low, high, p), (other_low, other_high, other_p) = found
+    assert -np.inf < low < 0 and high == np.inf
+    assert (other_low, other_high) == (-np.inf, pytest.approx(-low, rel=1e-7))
+    assert other_p == pytest.approx(p, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "metric", ["d2_tweedie", "d2_absolute_error", "d2_pinball", "r2"]
+)
+def test_skills_of_truths_that_are_equal_up_to_rounding_are_undefined(metric):
+    y = np.where(np.arange(40) % 3, 0.1 * 3, 0.3)
+    assert len(np.unique(y)) == 2
+    with pytest.warns(UndefinedMetricWarning):
+        report = joint_report(y, {"A": y + 0.5}, metrics=metric)
+    assert np.isnan(report["A", metric])
+
+
+@pytest.mark.parametrize("metric", ["median_absolute_error", "mean_absolute_error"])
+def test_errors_that_are_equal_up_to_rounding_show_no_variance(metric):
+    y = np.random.default_rng(0).normal(size=40)
+    assert len(np.unique(np.abs(y - (y + 0.5)))) > 1
+    report = joint_report(y, {"A": y + 0.5}, metrics=metric)
+    with pytest.warns(DegenerateVarianceWarning):
+        assert report["A", metric].confidence_interval() == (0, np.inf)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_pvalues_know_that_intervals_of_a_median_hold_its_neighbours():
+    """The heavy row has half of the weight at any critical value of use."""
+    y, weights = np.arange(1.0, 10.0), np.ones(9)
+    weights[4] = 1e4
+    report = joint_report(
+        np.zeros(9), {"A": y}, metrics="median_absolute_error", sample_weight=weights
+    )
+    estimate = report["A", "median_absolute_error"]
+    assert estimate.confidence_interval() == (4, 6)
+    assert estimate.pvalue(4) == estimate.pvalue(5.9) == 1
+    assert estimate.pvalue(3.99) < 0.05 and estimate.pvalue(6.01) < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_skill_of_a_constant_near_its_best_may_be_greater():
+    """Where the second derivative is greater than the slope of a skill."""
+    y = [-0.39179607, 0.69838162, 0.88582055, -0.26824786, -0.24326377]
+    estimate = joint_report(y, {"A": np.full(5, 0.1)}, metrics="r2")["A", "r2"]
+    assert estimate < 0 < estimate.high

@@ -481,7 +481,8 @@ class ParameterSampling:
         symmetric to second order (Hall, 1992). For a mean they are g/3 and g/6, g the
         skewness of the estimate; for other functionals half the second derivative in
         the least favourable direction, in standard errors, is added to both (DiCiccio
-        and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
+        and Efron, 1992), unless a is then above that of the greatest skewness: as much
+        is added as that allows.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -489,7 +490,8 @@ class ParameterSampling:
         is_mean = isinstance(unsigned(parameter.functional), Mean)
         is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
         g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
-        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+        a = float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST))
+        return a, a - g / 6
 
     @property
     def _bend(self) -> float:

@@ -56,15 +56,16 @@ class Median(Functional):
         heaviest = (p / self.frequencies)[ties].max(initial=0)
         side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
         influence = self._spread * (side - p @ side)
-        return Evaluation(median, influence, np.array([self._spread]))
+        size = np.maximum(self._spread, median)  # of which a tiny share is rounding
+        return Evaluation(median, influence, np.atleast_1d(size))
 
     @property
     def link(self) -> Link:
         """The scale of F, on which Wald's interval of the median is Woodruff's."""
-        with np.errstate(divide="ignore", over="ignore"):
-            density = np.divide(1.0, self._spread)
+        with np.errstate(over="ignore"):
+            density = np.divide(1.0, self._spread) if self._spread else 0.0
         return Link(
-            partial(_share_at, knots=self._knots),
+            partial(_share_at, knots=self._knots, neighbours=self._neighbours),
             partial(np.full_like, fill_value=density, dtype=float),
             partial(_quantile_at, knots=self._knots, neighbours=self._neighbours),
         )
@@ -117,12 +118,20 @@ class Median(Functional):
         return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
 
 
-def _share_at(value: Any, knots: tuple[Array, Array]) -> Any:
-    """F at a value: where it repeats, the share that is nearest to 1/2."""
+def _share_at(
+    value: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """F at a value: where it repeats, the share that is nearest to 1/2.
+
+    It is 1/2 from one neighbour of the median to the other, as every interval holds
+    both.
+    """
     values, shares = knots
     lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
     highest = np.interp(value, values, shares, left=0.0, right=1.0)
-    return np.clip(0.5, lowest, highest)
+    share = np.clip(0.5, lowest, highest)
+    below, above = neighbours
+    return np.where((below <= value) & (value <= above), 0.5, share)
 
 
 def _quantile_at(

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import xlogy
 
-from skci._arrays import Array
+from skci._arrays import ROUNDING, Array
 from skci.data.moments import Variable
 from skci.measures.functions import skill
 from skci.measures.quantiles import quantile
@@ -48,6 +48,8 @@ class _D2CI(RegressionMetricCI, **SKILL):
         self._check_range(y, values)
         y, values = self._scaled(y, values)
         constant = np.full(len(y), self._constant(y, weights))
+        if np.ptp(y) <= ROUNDING * np.abs(y).max():
+            constant = y  # truths are equal, up to rounding
         return [self._losses(y, values), self._losses(y, constant)]
 
     def _constant(self, y: Array, weights: Array) -> float:

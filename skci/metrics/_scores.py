@@ -412,9 +412,8 @@ class AveragePrecisionCI(_AreaCI):
     Parameters
     ----------
     interpolation : {"101"}, optional
-        "101" for the average precision of COCO: the mean over the recalls 0, .01, ...,
-        1 of the greatest precision at that recall or beyond. If not given, the mean
-        over the positive rows.
+        If "101", the average precision of COCO: of the greatest precision at each of
+        101 recalls or a higher one.
 
     Examples
     --------

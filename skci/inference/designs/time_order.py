@@ -44,7 +44,7 @@ class TimeOrder:
     \rceil`, the cosine estimator is
 
     .. math:: V = \frac{1}{n B} \sum_{b=1}^B \Lambda_b^2, \qquad \Lambda_b =
-        \sqrt{2/n} \sum_{t=1}^n \cos\big(\pi b (t - 1/2) / n\big) L_t ,
+        \sqrt{2/n} \sum_{t=1}^n \cos\bigl(\pi b (t - 1/2) / n\bigr) L_t ,
 
     with the quantile of t with B degrees of freedom. Of several series the variances
     are added.
@@ -94,8 +94,13 @@ class TimeOrder:
 
         Parameters
         ----------
-        series : ndarray of shape (n_samples,)
+        series : ndarray of int of shape (n_rows,)
             Number of the series of each row, from 0 on.
+
+        Returns
+        -------
+        TimeOrder
+            A copy, which knows the series.
         """
         check_choice(self.method, METHODS, "method")
         if self.lags is not None:
@@ -166,7 +171,12 @@ class TimeOrder:
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence value of each row on K estimates.
+            As of :meth:`Design.components`; the first column counts.
+
+        Returns
+        -------
+        str
+            Why intervals may be too narrow; empty if they need not be.
         """
         values = np.asarray(influences)[:, 0]
         n_cosines = _n_cosines(min(map(len, self._rows)))

@@ -127,11 +127,16 @@ class Problem:
         """
         first, second = self._estimates.T
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
-        infinite = self._estimates.min(-1) > _INFINITE
+        infinite = np.array(
+            [
+                self._estimates.max(-1) < -_INFINITE,
+                self._estimates.min(-1) > _INFINITE,
+            ]
+        )
         low, high = self.bounds.T
         edge = EDGE * np.where(self._bounded, high - low, 1)
-        off_boundary = np.array([first > low + edge, (first < high - edge) & ~infinite])
-        result: Array = off_boundary & (defined | infinite)
+        off_boundary = np.array([first > low + edge, first < high - edge])
+        result: Array = off_boundary & ~infinite & (defined | infinite.any(axis=0))
         return result.T
 
 
