@@ -271,9 +271,10 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     if not finite.all():
         position = np.argwhere(~finite)[0].tolist()
         value = np.atleast_1d(numbers)[tuple(position)]
+        hint = "; what was not found has no score, NaN or None" if missing else ""
         raise ValueError(
             f"{name} must hold finite numbers, got {value} in row {position[0]}"
-            f"{missing_hint(name, value)}"
+            f"{hint or missing_hint(name, value)}"
         )
     return numbers
 

@@ -114,6 +114,7 @@ class JointEvaluator:
         *,
         sample_weight: Any = None,
         groups: Any = None,
+        query: Any = None,
         by: Any = None,
         missing: str = "error",
         design: Any = None,
@@ -146,6 +147,7 @@ class JointEvaluator:
         rows = RowOptions(
             sample_weight=sample_weight,
             groups=groups,
+            query=query,
             by=by,
             missing=missing,
             design=design,

@@ -266,6 +266,33 @@ def precision_area(weights, positive, scores):
     return (precision * hits).sum(axis=-1) / hits.sum(axis=-1)
 
 
+def best_precisions(weights, positive, scores):
+    """Weight of the positive rows from the greatest score on, and the best precision.
+
+    That is the greatest at this score or a lower one, where the recall is greater.
+    """
+    hits, misses = (each[..., ::-1] for each in levels(weights, positive, scores))
+    found, flagged = np.cumsum(hits, axis=-1), np.cumsum(hits + misses, axis=-1)
+    with np.errstate(all="ignore"):
+        precision = np.where(flagged > 0, found / flagged, 0)
+    return hits, np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
+
+
+def area_by_recalls(weights, positive, scores):
+    """Mean of the best precision at the recalls 0, .01, ..., 1."""
+    hits, best = best_precisions(weights, positive, scores)
+    found = np.cumsum(hits, axis=-1)
+    recall = found / found[..., -1:]
+    first = (recall[..., np.newaxis, :] < np.linspace(0, 1, 101)[:, np.newaxis]).sum(-1)
+    return np.take_along_axis(best, first, -1).mean(axis=-1)
+
+
+def area_by_positives(weights, positive, scores):
+    """Mean of the best precision over the positive rows."""
+    hits, best = best_precisions(weights, positive, scores)
+    return (hits * best).sum(axis=-1) / hits.sum(axis=-1)
+
+
 def mean_area(area, average, weights, truth, scores):
     """Average an area of each label against the rest, or of each row over labels."""
     if average == "micro":

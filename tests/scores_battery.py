@@ -3,8 +3,16 @@
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows, on_rows
-from classes_battery import delong, mean, mean_area, precision_area, roc_area
+from battery import Case, Family, Rows, on_rows, slopes
+from classes_battery import (
+    area_by_positives,
+    area_by_recalls,
+    delong,
+    mean,
+    mean_area,
+    precision_area,
+    roc_area,
+)
 from scipy.special import expit, logit
 from sklearn import metrics as sk
 
@@ -115,6 +123,14 @@ CASES = {
         skci.AveragePrecisionCI(),
         partial(mean_area, precision_area, None),
         sk.average_precision_score,
+    ),
+    "average_precision_101": Case(
+        skci.AveragePrecisionCI(interpolation="101"),
+        partial(mean_area, area_by_recalls, None),
+        empirical_influence=partial(
+            slopes, partial(mean_area, area_by_positives, None)
+        ),
+        smooth=False,
     ),
     "brier_score": Case(skci.BrierScoreCI(), brier_score, sk.brier_score_loss),
     "log_loss": Case(skci.LogLossCI(), log_loss, sk.log_loss),

@@ -114,6 +114,12 @@ def test_targets_and_batches():
     assert accumulator.report()["y_pred", "average_precision"] == expected
 
 
+def test_a_score_below_all_is_told_to_be_missing():
+    y, scores = [1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5
+    with pytest.raises(ValueError, match=r"-inf in row 2; what was not found has no"):
+        STEPS(y, scores)
+
+
 def test_mistakes():
     y, scores, _ = some_detections()
     with pytest.raises(ValueError, match="may be missing in positive rows only"):
@@ -203,3 +209,20 @@ def test_equals_pycocotools():
         for first, stat in ((0, 1), (5, 2)):
             at = COCO(y[:, first::10], scores[name][:, first::10], groups=images)
             assert at == pytest.approx(each.stats[stat], rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "value"), [(STEPS, by_steps), (COCO, by_recalls)], ids=["steps", "101"]
+)
+def test_standard_error_is_that_of_10000_bootstrap_samples(metric, value):
+    """Within 2 %: the Monte Carlo error of the deviation is 0.7 %."""
+    n = 500
+    y, scores, images = some_detections(n, seed=4)
+    rows = [np.flatnonzero(images == k) for k in range(n)]
+    rng, values = np.random.default_rng(2), []
+    for _ in range(10_000):
+        drawn = np.concatenate([rows[k] for k in rng.integers(0, n, n)])
+        values.append(value(y[drawn], scores[drawn]))
+    found = metric(y, scores, groups=images).standard_error
+    assert found == pytest.approx(np.std(values), rel=0.02)

@@ -332,7 +332,7 @@ def test_every_entry_point_is_called_and_every_outcome_occurs():
     }
     functions -= {"available_metrics", "event_by", "make_metric_ci", "show_versions"}
     fitting = {"cross_validate_report", "cross_val_folds", "five_by_two_f_test"}
-    fitting |= {"fold_models_report", "learning_curve_report"}
+    fitting |= {"fold_models_report", "learning_curve_report", "importance_report"}
     functions -= fitting  # fits take long
     functions -= {"search_report", "interval_scorers"}  # they fit, or score what is fit
     assert called == functions | {"metric", "from_confusion_matrix", "JointEvaluator"}

@@ -120,7 +120,6 @@ RANKINGS = {
     *("coverage_error", "dcg_score", "label_ranking_average_precision_score"),
     *("label_ranking_loss", "ndcg_score"),
 }
-"""Answered elsewhere."""
 
 REASONS = {
     **dict.fromkeys(REFUSED[:-1], "compares partitions of the rows"),
@@ -170,7 +169,7 @@ REASONS = {
 """Why public names of scikit-learn have no number."""
 
 
-@pytest.mark.parametrize("name", sorted({*sk.__all__} - RANKINGS))
+@pytest.mark.parametrize("name", sorted(sk.__all__))
 def test_every_name_of_scikit_learn_has_a_number_or_a_reason(name):
     function = getattr(sk, name)
     if name in REASONS:
@@ -183,7 +182,10 @@ def test_every_name_of_scikit_learn_has_a_number_or_a_reason(name):
     kind = resolve_metrics(function)[0][1].reads
     y, answer = DATA["numbers"] if kind == "numbers" else LABELS
     options = {"y_pred": answer}
-    if kind == "scores":
+    if name in RANKINGS:
+        y, answer = DATA["targets"][0], RNG.normal(size=DATA["targets"][0].shape)
+        options = {"y_score": answer}
+    elif kind == "scores":
         y, answer = DATA["classes"] if name.startswith("top_k") else DATA["binary"]
         answer = answer if name.startswith("top_k") else answer[:, 1]
         options = {"y_score": answer}
@@ -458,8 +460,10 @@ def f1_score(y_true, y_pred):
             "AccuracyCI has no option normalize",
         ),
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
-        (sk.silhouette_score, ValueError, "'silhouette_score' "),
+        (sk.silhouette_score, ValueError, "^'silhouette_score' measures how far apart"),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
+        ("WER", ValueError, r"'wer' is a function of means.* use make_metric_ci\("),
+        ("chrF", ValueError, "'chrf' is a function of means over items; use"),
         (
             partial(sk.roc_auc_score, max_fpr=0.1),
             TypeError,

@@ -37,6 +37,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         draws=(1000, 10),
         items=(_ITEMS, _ITEMS[:1]),
         rows=(1000, 60),
+        reports=(300, 5),
+        queries=((50, 200), (50,)),
     )
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
@@ -45,9 +47,18 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     records = Records(
         sorted(found, key=lambda each: settings.index((each["metric"], each["n"])))
     )
+    together = runner.run([Together(n, size.reports) for n in size.queries], "together")
+    together = Records(sorted(together, key=lambda each: each["n"]))
     boxes = [black_box_row(*each, size.rows) for each in _functions()]
     sections = [
         Section("Coverage", _COVERAGE, [[*map(row, records)]]),
+        Section(
+            "Five kinds in one report",
+            _TOGETHER.format(
+                draws=size.reports, error=monte_carlo_error(JOINT_LEVEL, size.reports)
+            ),
+            [[*map(joint_row, together)]],
+        ),
         Section("Functions of rows", _BOXES.format(rows=f"{size.rows:,}"), [boxes]),
     ]
     show(*sections)
@@ -182,6 +193,128 @@ def row(record: Record) -> Row:
 
 
 # --------------------------------------------------------------------------------------
+# Five kinds in one report
+# --------------------------------------------------------------------------------------
+
+_OF_QUERY = 10
+_IN_TRUTH = 100_000
+_THRESHOLD = 0.8
+
+
+def _answers_of_queries(rng: np.random.Generator, n: int) -> dict[str, Array]:
+    """Recordings found by a spoken query: relevance, score, edits and words of each.
+
+    Hard queries have lower scores of what is relevant and more errors in its words.
+    """
+    hard = rng.beta(2, 3, (n, 1))
+    relevant = (rng.random((n, _OF_QUERY)) < rng.beta(2, 4, (n, 1))).astype(int)
+    score = 2 * (1 - hard) * relevant + rng.normal(size=relevant.shape)
+    words = 1 + rng.poisson(8, relevant.shape)
+    edits = rng.binomial(words, 0.4 * hard * rng.beta(1, 1, relevant.shape))
+    return {"relevant": relevant, "score": score, "words": words, "edits": edits}
+
+
+def _geometric_mean(y_true: Array, y_pred: Array) -> float:
+    """Geometric mean of sensitivity and specificity, without weights."""
+    return float(np.sqrt(np.prod(sk.recall_score(y_true, y_pred, average=None))))
+
+
+@lru_cache
+def _truths_together() -> dict[str, float]:
+    """Values in a large population, by scikit-learn."""
+    found = _answers_of_queries(np.random.default_rng(98), _IN_TRUTH)
+    y, score = found["relevant"].ravel(), found["score"].ravel()
+    labels = (score > _THRESHOLD).astype(int)
+    ranked = sk.ndcg_score(found["relevant"], found["score"], k=5, ignore_ties=True)
+    return {
+        "roc_auc": float(sk.roc_auc_score(y, score)),
+        "ndcg@5": float(ranked),
+        "accuracy": float(sk.accuracy_score(y, labels)),
+        "word error rate": float(found["edits"].sum() / found["words"].sum()),
+        "geometric mean": _geometric_mean(y, labels),
+    }
+
+
+@dataclass(frozen=True)
+class Together:
+    """Reports of five metrics on the same rows, whose queries are the clusters."""
+
+    n: int
+    draws: int
+
+    @property
+    def cost(self) -> float:
+        return self.n * self.draws * _OF_QUERY
+
+    def records(self, rng: np.random.Generator) -> list[Record]:
+        """Joint coverage and warnings, and the coverage of each individual interval."""
+        truths = _truths_together()
+        query = np.repeat(np.arange(self.n), _OF_QUERY)
+        box = skci.make_metric_ci(
+            _geometric_mean, of="rows", name="geometric mean", bounds=(0, 1)
+        )
+        covered, warned, alone = [], [], []
+        for _ in range(self.draws):
+            found = {
+                name: column.ravel()
+                for name, column in _answers_of_queries(rng, self.n).items()
+            }
+            errors = np.column_stack([found["edits"], found["words"]])
+            rate = skci.make_metric_ci(
+                _ratio,
+                features=partial(_given, errors),
+                reads="items",
+                name="word error rate",
+                bounds=(0, np.inf),
+            )
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                report = skci.joint_report(
+                    found["relevant"],
+                    {"A": (found["score"] > _THRESHOLD).astype(int)},
+                    y_score={"A": found["score"]},
+                    metrics=["roc_auc", "ndcg@5", "accuracy", rate, box],
+                    query=query,
+                )
+                intervals = [report["A", name] for name in truths]
+                limits = np.array([(each.low, each.high) for each in intervals])
+                warned.append(bool(caught))
+                individual = report.individual()
+                single = [individual["A", name] for name in truths]
+                own_limits = np.array([(each.low, each.high) for each in single])
+            truth = np.array([*truths.values()])
+            covered.append(bool(_covers(limits, truth).all()))
+            alone.append(_covers(own_limits, truth))
+        shares = np.mean(alone, axis=0)
+        return [
+            {
+                "n": self.n,
+                "joint": float(np.mean(covered)),
+                "warned": float(np.mean(warned)),
+                **dict(zip(truths, shares.tolist(), strict=True)),
+            }
+        ]
+
+
+def _given(errors: Array, y_true: Any, y_pred: Any) -> Array:
+    return errors
+
+
+def _covers(limits: Array, truth: Array) -> Array:
+    return (limits[:, 0] <= truth) & (truth <= limits[:, 1])
+
+
+def joint_row(record: Record) -> Row:
+    """A record as a row of the table."""
+    return {
+        "queries": f"{record['n']:,}",
+        "all jointly": f"{record['joint']:.3f}",
+        **{name: f"{record[name]:.3f}" for name in _truths_together()},
+        "warned": f"{record['warned']:.0%}",
+    }
+
+
+# --------------------------------------------------------------------------------------
 # Functions of rows
 # --------------------------------------------------------------------------------------
 
@@ -282,6 +415,15 @@ _COVERAGE = """\
 By the default, "hall", which corrects for skewness. How often an interval lies below
 and above the true value is given beside its coverage. All coverages are within .02 of
 .95, for 50 items too.
+"""
+_TOGETHER = """\
+Recordings that were found by a query have a relevance, a score, a label and a
+transcript. One report has the area under the ROC curve of the scores, the nDCG of
+their order, the accuracy of the labels, the word error rate of the transcripts and, as
+a function of rows without weights, the geometric mean of sensitivity and specificity.
+The ten recordings of a query are one cluster, by ``query=``. There are {draws} samples
+of each setting, and the Monte Carlo error of a coverage of .95 is {error:.3f}. Beside
+the coverage of all five intervals at once stands that of each individual interval.
 """
 _BOXES = """\
 Functions of scikit-learn for {rows} rows, as black boxes, beside the metric that has

@@ -120,6 +120,9 @@ SCORE_METHODS = ("predict_proba", "decision_function")
 RISK_METHOD = "predict"
 """Method of models of survival that returns a risk of each row."""
 
+RANKING_METHODS = (*SCORE_METHODS, RISK_METHOD)
+"""Score methods where the numbers that regressors and rankers predict are scores too."""
+
 
 def scores_of(
     estimator: Any,
@@ -141,7 +144,7 @@ def scores_of(
     has_probabilities = method == "predict_proba"
     response = getattr(estimator, method)(X)
     if method == RISK_METHOD:
-        return _check_rows(response, method, X)
+        return np.asarray(_check_rows(response, method, X))
     if has_probabilities and isinstance(response, list):
         pairs = zip(response, estimator.classes_, strict=True)
         return np.stack([each @ (known == 1) for each, known in pairs], axis=1)

@@ -49,7 +49,8 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     of_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
     if len(sample.truth) and (sample.scores or not of_numbers):
         raise ValueError(
-            "what was accumulated must not be rankings or survival to be saved"
+            "what was accumulated must not be rankings or survival to be saved, of "
+            "which all rows are kept; pickle the accumulator"
         )
     header, arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}

@@ -298,7 +298,8 @@ class InterpolatedPrecision(AveragePrecision):
     def estimate(self, p: Array) -> Array:
         positive, precision, _ = self._curve(p)
         with np.errstate(all="ignore"):
-            recall = self._from(positive) / positive.sum()
+            reached = self._from(positive)
+            recall = reached / reached[0]  # 1 at the end, whatever the rounding
         if np.isnan(recall).any():
             return np.asarray(np.nan)
         found = slice(self.n_missed, None)

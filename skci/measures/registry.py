@@ -315,8 +315,10 @@ _ALIASES = {
     "pearson_correlation": "pearson pearsonr",
     "map": "mean_average_precision",
     "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank",
-    "hit_rate": "success",
+    "hit_rate": "success hits hit",
     "label_ranking_average_precision": "lrap",
+    "calibration_intercept": "calibration_in_the_large citl",
+    "observed_to_expected": "o/e o:e",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

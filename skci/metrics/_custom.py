@@ -581,7 +581,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
     with errors_of_function(
         f"g of {name!r} must take four arrays tp, fp, fn, tn",
         ". Instead of if, float or functions of math, use arithmetic and numpy's "
-        "functions.",
+        'functions; of y_true and y_pred it needs of="rows".',
     ):
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:

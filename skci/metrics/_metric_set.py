@@ -24,7 +24,7 @@ from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import RISK_METHOD, SCORE_METHODS
+from skci.data.responses import RANKING_METHODS
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -113,7 +113,7 @@ class MetricSet:
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         methods = [
             method
-            for method in (*SCORE_METHODS, RISK_METHOD)
+            for method in RANKING_METHODS
             if all(method in each for each in needs.values())
         ]
         if not methods:
@@ -300,10 +300,14 @@ class MetricSet:
         return reader.sample(y_pred, y_score)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Labels that scores are of: all, or the positive one of two; or targets."""
+        """Labels that scores are of: all, or the positive one of two; or targets.
+
+        Of the relevance of documents, one in each row, it is 1.
+        """
         labels = vocabulary.labels
         if vocabulary.multilabel:
-            return tuple(range(len(vocabulary.targets)))
+            n = len(vocabulary.targets)
+            return tuple(range(n)) if n > 1 else (1,)
         if len(labels) > 2:
             return labels
         positive = {

@@ -216,7 +216,8 @@ def _of_scorer(scorer: Any) -> MetricCI:
     function = getattr(scorer, "_score_func", scorer)
     metric = resolve_metric(partial(function, **getattr(scorer, "_kwargs", {})))
     responses = np.ravel(getattr(scorer, "_response_method", "predict")).tolist()
-    if ("predict" in responses) == (metric.reads == "scores"):
+    methods = metric._score_methods if metric.reads == "scores" else ("predict",)
+    if not {*responses} & {*methods}:
         raise ValueError(
             f"metrics must read what their scorers do, got {scorer!r} of "
             f"{metric.name!r}, which reads {metric.reads}; set response_method"

@@ -1,5 +1,7 @@
 """Metrics of rankings: means over queries."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
@@ -9,12 +11,23 @@ from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer, check_number
 from skci.data.drawing import RowOptions
+from skci.data.responses import RANKING_METHODS, scores_of
 from skci.inference.parameter import TableParameter
 from skci.measures.rankings import Hits, Rankings
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
+from skci.metrics._scores import MetricScorer
 
 _TIES = ("average", "order")
+
+
+class RankingScorer(MetricScorer):
+    """Scorer of estimators by a metric of rankings, with ``query=`` of a row each."""
+
+    def _scores(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        shape = np.shape(y)
+        labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
+        return scores_of(estimator, X, labels, self.metric._score_methods), {}
 
 
 @declare_options
@@ -40,6 +53,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
 
     reads = "scores"
     _truth = "relevance"
+    _score_methods = RANKING_METHODS
     _may_miss = True
     _symmetric = True
 
@@ -118,6 +132,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         """
         rows = RowOptions(sample_weight=sample_weight, query=query)
         return self._influence(y_true, y_score, rows)
+
+    def _scorer(self, bound: str | None) -> RankingScorer:
+        return RankingScorer(self, bound)
 
     @property
     def _name(self) -> str:
@@ -318,7 +335,11 @@ class _HitsCI(RankingToK):
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
-    """Mean over queries of the reciprocal rank of the first relevant document.
+    r"""Mean over queries of the reciprocal rank of the first relevant document.
+
+    .. math:: \frac 1Q \sum_q \frac 1{r_q}
+
+    with the rank :math:`r_q` of the first relevant document of query q.
 
     It is 0 of a query that has none among the first k, or among those that were
     retrieved: ``recip_rank`` of trec_eval.
@@ -337,7 +358,12 @@ class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
 
 
 class MeanAveragePrecisionCI(_HitsCI, measure="map"):
-    """Mean over queries of the average precision (MAP).
+    r"""Mean over queries of the average precision (MAP).
+
+    .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}}
+        \frac{\#\{j \le i : d_j \text{ relevant}\}}{i}
+
+    with the :math:`R_q` relevant documents of query q, and all in the order of scores.
 
     That of a query is the mean over its relevant documents of the precision at each, 0
     of those that are not among the first k, or were not retrieved: ``map`` and
@@ -375,7 +401,10 @@ class _AtKCI(_HitsCI):
 
 
 class RecallAtKCI(_AtKCI, measure="recall@k"):
-    """Share of the relevant documents that are among the first k, mean over queries.
+    r"""Share of the relevant documents that are among the first k, mean over queries.
+
+    .. math:: \frac 1Q \sum_q
+        \frac{\#\{j \le k : d_j \text{ relevant}\}}{\#\{j : d_j \text{ relevant}\}}
 
     Examples
     --------
@@ -391,7 +420,9 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
 
 
 class PrecisionAtKCI(_AtKCI, measure="precision@k"):
-    """Share of relevant documents among the first k, the mean over queries.
+    r"""Share of relevant documents among the first k, the mean over queries.
+
+    .. math:: \frac 1Q \sum_q \frac{\#\{j \le k : d_j \text{ relevant}\}}{k}
 
     Of fewer documents than k it is their number over k, as in trec_eval.
 
@@ -409,7 +440,9 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
 
 
 class HitRateCI(_AtKCI, measure="hit_rate@k"):
-    """Proportion of queries with a relevant document among the first k.
+    r"""Proportion of queries with a relevant document among the first k.
+
+    .. math:: P(\text{some } d_j, j \le k, \text{ is relevant})
 
     It is ``success`` of trec_eval. Where ties are averaged, a query counts with the
     probability of it.
@@ -454,7 +487,12 @@ class _LabelRankingCI(RankingMetricCI):
 class LabelRankingAveragePrecisionCI(
     _LabelRankingCI, measure="label_ranking_average_precision"
 ):
-    """Label ranking average precision: the mean over rows of that of their labels.
+    r"""Label ranking average precision: the mean over rows of that of their labels.
+
+    .. math:: \frac 1n \sum_i \frac 1{|Y_i|} \sum_{l \in Y_i}
+        \frac{\#\{m \in Y_i : s_{im} \ge s_{il}\}}{\#\{m : s_{im} \ge s_{il}\}}
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Of a row it is the mean over its labels of the share of them among those with the
     same score or a greater one. The estimate equals
@@ -483,7 +521,12 @@ class LabelRankingAveragePrecisionCI(
 class LabelRankingLossCI(
     _LabelRankingCI, measure="label_ranking_loss", greater_is_better=False
 ):
-    """Label ranking loss: the mean share of pairs of labels in the wrong order.
+    r"""Label ranking loss: the mean share of pairs of labels in the wrong order.
+
+    .. math:: \frac 1n \sum_i
+        P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Pairs are of a label that the row has and one that it has not. Lower is better. The
     estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with no label, or
@@ -510,7 +553,11 @@ class CoverageErrorCI(
     smooth=False,
     automatic=("hall",),
 ):
-    """Coverage error: how far down the ranking the last label of a row is, in the mean.
+    r"""Coverage error: mean depth of the ranking down to the last label of a row.
+
+    .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
 

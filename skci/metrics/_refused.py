@@ -30,7 +30,19 @@ def _see(entry_point: str) -> str:
     return f"is not one number; use skci.{entry_point}, which has its intervals"
 
 
+_OF_ITEMS = (
+    "is a function of means over items; use make_metric_ci(g, features=f, "
+    "reads='items') with the counts of a package such as jiwer or sacrebleu"
+)
+
 REFUSED = {
+    **dict.fromkeys(
+        [
+            *("wer", "word_error_rate", "cer", "character_error_rate"),
+            *("bleu", "chrf", "chrf++", "ter"),
+        ],
+        _OF_ITEMS,
+    ),
     "max_error": (
         "is an extreme of the errors, which has no normal distribution in large "
         "samples and so no interval from a standard error; use "

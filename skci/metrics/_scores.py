@@ -292,10 +292,18 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
 class MetricScorer:
     """Scorer of estimators by a metric of scores."""
 
-    metric: ScoreMetricCI
+    metric: MetricCI
     bound: str | None
 
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
+        metric = self.metric
+        scores, options = self._scores(estimator, X, y)
+        estimate = metric(y, scores, **rows, **options)
+        value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
+        return float(value if metric.greater_is_better else -value)
+
+    def _scores(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        """Score rows by an estimator, and say which labels the scores are of."""
         metric = self.metric
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
@@ -306,10 +314,7 @@ class MetricScorer:
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
             labels, options = (positive,), {"pos_label": positive}
-        scores = scores_of(estimator, X, labels, metric._score_methods)
-        estimate = metric(y, scores, **rows, **options)
-        value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
-        return float(value if metric.greater_is_better else -value)
+        return scores_of(estimator, X, labels, metric._score_methods), options
 
     def __repr__(self) -> str:
         bound = "" if self.bound is None else f"bound={self.bound!r}"

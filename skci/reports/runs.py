@@ -177,6 +177,19 @@ class RunsContrastReport(_OverRuns, ContrastReport):
 
     Returned by :meth:`.JointReport.differences` and others of a :class:`RunsReport`. A
     :class:`ContrastReport` with the same plans of rows and runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.designs import Runs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> seeds = np.where(rng.random((2, 5, 500)) < 0.2, 1 - y, y)
+    >>> models = {name: Runs(list(each)) for name, each in zip("AB", seeds)}
+    >>> differences = joint_report(y, models, metrics="accuracy").differences()
+    >>> type(differences).__name__
+    'RunsContrastReport'
     """
 
 

@@ -74,7 +74,10 @@ class Crossed:
     def components(self, influences: Any) -> Iterator[Component]:
         """Totals of the levels of each factor, and of their combinations.
 
-        See :meth:`Design.components`.
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence value of each row on K estimates.
         """
         values = np.asarray(influences)
         (_, first), (names, second) = self._factors

@@ -144,7 +144,10 @@ class TimeOrder:
     def components(self, influences: Any) -> Iterator[Component]:
         """Cosine sums, or sums over windows, of each series.
 
-        See :meth:`Design.components`.
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence value of each row on K estimates.
         """
         values, rows = np.asarray(influences), self._rows
         for each in rows:
