@@ -329,7 +329,7 @@ def test_plans(predictions, run):
     [
         (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
         (["--half-width=.1"], "expected must be a number, a mapping"),
-        (["--power=.8"], "difference must be a number between -1 and 1, got None"),
+        (["--power=.8"], "difference must be given with power, and disagreement"),
         (["file.csv", "--power=.8", "--disagreement=.1"], "--disagreement not"),
         (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),

@@ -403,7 +403,9 @@ def test_missing_numbers_are_told_with_their_row(name, call, case):
     values = [*NUMBERS[:7], *MISSING[case], *NUMBERS[8:]]
     message = message_of(call, values, ValueError)
     assert message.startswith(f"{name} must hold finite numbers")
-    assert message.endswith(
+    fault, _, remedy = message.partition("; ")
+    assert ("proxy=judge" in remedy) == bool(remedy)  # of a missing truth alone
+    assert fault.endswith(
         (" nan in row 7", " inf in row 7", " too large to convert to float")
     )
 

@@ -383,10 +383,14 @@ def test_missing_values_are_named_by_column(make, column, parameter):
         names |= {"metrics": "roc_auc", "y_score": {"model_a": "score_a"}}
     with pytest.raises(ValueError) as caught:
         joint_report(truth, models, **names)
-    remedy = "; missing='group' makes a subgroup of the rows without one"
+    remedies = {
+        "by": "; missing='group' makes a subgroup of the rows without one",
+        "y_true": "; where only some rows have a truth, give joint_report that of the "
+        "others as missing and a proxy of it for all, as in proxy=judge",
+    }
     assert str(caught.value) == (
         f"{parameter} must have a value in every row of its column {column!r}, got a "
-        f"missing or infinite value in 2 of them{remedy if parameter == 'by' else ''}"
+        f"missing or infinite value in 2 of them{remedies.get(parameter, '')}"
     )
 
 

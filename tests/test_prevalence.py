@@ -228,7 +228,7 @@ def test_prevalence_of_one_of_two_labels():
     classes = np.arange(300) % 3
     with pytest.raises(ValueError, match="for one positive label of two, got 3 labels"):
         joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="neither numbers nor items nor several"):
+    with pytest.raises(ValueError, match="neither numbers nor times nor items nor"):
         joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
 
 

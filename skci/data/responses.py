@@ -121,7 +121,7 @@ RISK_METHOD = "predict"
 """Method of models of survival that returns a risk of each row."""
 
 RANKING_METHODS = (*SCORE_METHODS, RISK_METHOD)
-"""Score methods where the numbers that regressors and rankers predict are scores too."""
+"""Score methods where numbers that regressors and rankers predict are scores too."""
 
 
 def scores_of(

@@ -355,8 +355,9 @@ class SurvivalBrierCI(_ProbabilityMetricCI, MetricAtTime):
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     r"""Brier score of predicted survival, the mean over a range of times.
 
-    Lower is better. It is the integral of :class:`SurvivalBrierCI` over the times, by
-    the trapezoidal rule, divided by their range.
+    Lower is better. It is :math:`\int B(t) \, dt / (t_K - t_1)`, the integral of
+    :class:`SurvivalBrierCI` from the first to the last of the times by the trapezoidal
+    rule.
 
     Parameters
     ----------
