@@ -78,6 +78,11 @@ class Crossed:
         ----------
         influences : array-like of shape (n_samples, K)
             Influence value of each row on K estimates.
+
+        Yields
+        ------
+        Component
+            Totals of a factor, or of the combinations.
         """
         values = np.asarray(influences)
         (_, first), (names, second) = self._factors

@@ -148,6 +148,11 @@ class TimeOrder:
         ----------
         influences : array-like of shape (n_samples, K)
             Influence value of each row on K estimates.
+
+        Yields
+        ------
+        Component
+            Cosine sums, or sums over windows, of one series.
         """
         values, rows = np.asarray(influences), self._rows
         for each in rows:
