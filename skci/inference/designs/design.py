@@ -104,14 +104,14 @@ class Design(Protocol):
     ...     def __str__(self):
     ...         return f"in crossed groups, at least {self.n_units} of each kind"
     >>> rng = np.random.default_rng(0)
-    >>> item, rater = np.arange(400) // 20, np.arange(400) % 20
-    >>> hard = rng.normal(size=20)[item] + rng.normal(size=20)[rater] > 1
-    >>> y_true = rng.integers(0, 2, 400)
+    >>> item, rater = np.arange(1600) // 40, np.arange(1600) % 40
+    >>> hard = rng.normal(size=40)[item] + rng.normal(size=40)[rater] > 1
+    >>> y_true = rng.integers(0, 2, 1600)
     >>> y_pred = np.where(hard, 1 - y_true, y_true)
     >>> print(AccuracyCI()(y_true, y_pred, design=TwoWay(item, rater)))
-    0.85 [0.69, 0.93]
+    0.69 [0.57, 0.80]
     >>> print(AccuracyCI()(y_true, y_pred))  # too narrow
-    0.848 [0.809, 0.879]
+    0.693 [0.670, 0.715]
     """
 
     @property
