@@ -126,9 +126,10 @@ class RowOptions:
             and self.by is None
         ):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        if all(column is None for column in self.columns.values()) and (
-            self.design is None
-        ):
+        columns_are_none = (
+            self.sample_weight is self.counts is self.groups is self.query is None
+        )
+        if columns_are_none and self.by is self.design is None:
             return CheckedRows(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
