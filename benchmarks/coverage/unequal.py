@@ -181,6 +181,7 @@ def summary(chapters: dict[str, Records]) -> list[Row]:
             chosen = records.where(metric=metric)
             verdicts = [verdict(record) for record in chosen]
             silent = Records(each for each in chosen if verdict(each) != "warns")
+            least = f"{silent.minimum:.3f}" if len(silent) else ""
             widths = [width for width in chosen.column("width") if width is not None]
             wide = sum(width > WIDEST for width in widths)
             rows.append(
@@ -192,7 +193,7 @@ def summary(chapters: dict[str, Records]) -> list[Row]:
                     "most misses warn": str(verdicts.count("warns")),
                     "within error": str(verdicts.count("within error")),
                     "off": str(verdicts.count("no")),
-                    "least, without warning": f"{silent.minimum:.3f}",
+                    "least, without warning": least,
                     "mean": f"{chosen.mean():.3f}",
                     "samples that warn": f"{chosen.mean('warned'):.0%}",
                     "greatest width": f"{max(widths):.2f}" if widths else "",
