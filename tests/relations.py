@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from fuzz_cases import METRICS, Draw, Fixed
-from joblib import parallel_config
+from joblib import parallel_backend
 
 import skci
 from skci.designs import Component, Prevalence, Strata
@@ -680,7 +680,7 @@ def estimators_in_threads(draw: Draw, p: Problem) -> Pair | None:
     X = np.zeros((len(p), 1))
 
     def evaluated() -> Any:
-        with parallel_config("threading"):
+        with parallel_backend("threading"):
             evaluator = skci.JointEvaluator(models, p.metrics, **options)
             return evaluator.evaluate(X, p.y, **p.rows)
 
