@@ -26,8 +26,9 @@ from skci.data.sample import Vocabulary
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.sampling import EstimatesOfRows, RowSampling
+from skci.measures.functional import AtObservedWeights
 from skci.measures.registry import Trait
-from skci.measures.strengths import FIRST, SECOND, TIE, Fitted, Votes
+from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.reports.votes import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
@@ -237,17 +238,14 @@ def _parameters(
             blurs=False,
             automatic=("delta",),
         )
-        functional = Fitted(
-            centre + factor * float(fit.estimates[k]),
-            factor * fit.influence[:, k],
-            fit.shares,
-        )
+        value = centre + factor * float(fit.estimates[k])
+        observed = value, factor * fit.influence[:, k]
         parameters.append(
             TableParameter(
                 key=key,
                 trait=trait,
                 method="delta",
-                functional=functional,
+                functional=AtObservedWeights(observed, votes.weights),
                 counts=votes.weights,
                 index=index,
                 smoothing=0.0,

@@ -18,10 +18,9 @@ from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Functional, Mean
+from skci.measures.functional import AtObservedWeights, Functional, Mean
 from skci.measures.registry import LOGIT, Trait
 from skci.measures.suites import (
-    AtObservedWeights,
     interquartile_mean,
     mean_below,
     probability_of_improvement,
@@ -168,7 +167,7 @@ class Suite:
         return self._of_cells(
             key,
             trait,
-            AtObservedWeights(value, influence, counts / counts.sum()),
+            AtObservedWeights((value, influence), counts),
             rows,
             np.arange(len(rows)),
             len(rows),

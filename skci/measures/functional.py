@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property
+from skci._arrays import EPS, Array, cached_property
 
 
 class Evaluation(NamedTuple):
@@ -219,6 +219,60 @@ class Mean(Functional):
         mean = self.estimate(p)
         influence = self.values - mean[..., np.newaxis]
         return Evaluation(mean, influence, np.full((*mean.shape, 1), self.unit))
+
+
+class Linearised(Functional):
+    """A functional whose influence values are known at the observed weights alone.
+
+    Elsewhere its value is the linear approximation.
+    """
+
+    weights: Array
+    """Observed weights of the units, on any scale, (m,)."""
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """Value at the observed weights."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> Array:
+        """Influence values of the units at the observed weights, (m,)."""
+
+    @cached_property
+    def shares(self) -> Array:
+        """Observed weights, which add up to 1."""
+        return self.weights / self.weights.sum()
+
+    def estimate(self, p: Array) -> Array:
+        p = np.asarray(p, dtype=float)
+        moved = p / p.sum(axis=-1, keepdims=True) - self.shares
+        if not (np.abs(moved) > EPS).any():
+            return np.full(moved.shape[:-1], self.value)
+        return np.asarray(self.value + moved @ self.influence)
+
+    def __call__(self, p: Array) -> Evaluation:
+        influence = self.influence - p @ self.influence / p.sum()
+        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
+        return Evaluation(self.estimate(p), influence, steepness)
+
+
+@dataclass(frozen=True, eq=False)
+class AtObservedWeights(Linearised):
+    """A functional whose value and influence values at observed weights are given."""
+
+    observed: tuple[float, Array]
+    """Value, and influence value of each unit, (m,)."""
+    weights: Array
+
+    @property
+    def value(self) -> float:
+        return self.observed[0]
+
+    @property
+    def influence(self) -> Array:
+        return self.observed[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. SIAM,
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -26,7 +25,7 @@ import numpy as np
 
 from skci._arrays import EPS, Array, cached_property
 from skci._validation import errors_of_function
-from skci.measures.functional import Evaluation, Functional
+from skci.measures.functional import Linearised
 
 _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
@@ -39,11 +38,8 @@ _MOST_ERROR = 0.2  # relative error of the linear approximation without a quarte
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionalOfRows(Functional):
-    """A functional whose influence values are known at the observed weights alone.
-
-    Elsewhere its value is the linear approximation.
-    """
+class FunctionalOfRows(Linearised):
+    """A function of rows, linearised in the weights of their units."""
 
     function: Callable[..., Any]
     name: str
@@ -53,32 +49,6 @@ class FunctionalOfRows(Functional):
     """Total weight of the rows of each unit, on the scale of numbers of rows."""
     frequencies: Array
     """Number of rows of each unit."""
-
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """Value at the observed weights."""
-
-    @property
-    @abstractmethod
-    def influence(self) -> Array:
-        """Influence values of the units at the observed weights, (m,)."""
-
-    @cached_property
-    def shares(self) -> Array:
-        """Observed weights, which add up to 1."""
-        return self.weights / self.weights.sum()
-
-    def estimate(self, p: Array) -> Array:
-        moved = np.asarray(p, dtype=float) - self.shares
-        if not (np.abs(moved) > EPS).any():
-            return np.full(moved.shape[:-1], self.value)
-        return self.value + moved @ self.influence
-
-    def __call__(self, p: Array) -> Evaluation:
-        influence = self.influence - p @ self.influence
-        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
-        return Evaluation(self.estimate(p), influence, steepness)
 
     @cached_property
     def takes_weights(self) -> bool:

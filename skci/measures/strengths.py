@@ -27,8 +27,7 @@ from scipy.sparse import coo_array, csr_array, hstack
 from scipy.sparse.csgraph import connected_components
 from scipy.special import log_softmax
 
-from skci._arrays import EPS, Array, cached_property
-from skci.measures.functional import Evaluation, Functional
+from skci._arrays import Array, cached_property
 
 FIRST, SECOND, TIE = range(3)
 
@@ -150,7 +149,7 @@ class Votes:
             (x.multiply(e[:, np.newaxis])) @ inverse
             for x, e in zip(regressors, errors.T, strict=True)
         )
-        return Fit(beta, influence, shares, inverse)
+        return Fit(beta, influence, inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,28 +160,6 @@ class Fit:
     """Strengths, position effect, coefficients of covariates and log of nu, (P,)."""
     influence: Array
     """Influence values, (m, P)."""
-    shares: Array
-    """Share of each distinct vote in the total weight."""
     inverse_information: Array
     """Covariance of the estimates times the number of votes if the model holds, (P, P);
     that of strengths whose mean is zero."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted(Functional):
-    """An estimate of a fit; elsewhere than at the observed weights it is linear."""
-
-    value: float
-    influence: Array
-    shares: Array
-
-    def estimate(self, p: Array) -> Array:
-        moved = np.asarray(p, dtype=float) - self.shares
-        if not (np.abs(moved) > EPS).any():
-            return np.full(moved.shape[:-1], self.value)
-        return self.value + moved @ self.influence
-
-    def __call__(self, p: Array) -> Evaluation:
-        influence = self.influence - p @ self.influence
-        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
-        return Evaluation(self.estimate(p), influence, steepness)

@@ -6,38 +6,12 @@ each run, which add up to 1, and returns a value and an influence value for each
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skci._arrays import Array
-from skci.measures.functional import Evaluation, Functional
 
 _TRIMMED = 0.25  # share of the scores at either end that the mean is without
 _ROUNDING = 1e-9  # of a number of scores
-
-
-@dataclass(frozen=True, eq=False)
-class AtObservedWeights(Functional):
-    """A functional whose value and influence values are known at observed weights.
-
-    Elsewhere it is its linear approximation.
-    """
-
-    value: float
-    influence: Array
-    shares: Array
-    """The observed weights, which add up to 1."""
-
-    def estimate(self, p: Array) -> Array:
-        p = np.asarray(p, dtype=float)
-        moved = p / p.sum(axis=-1, keepdims=True) - self.shares
-        return np.asarray(self.value + moved @ self.influence)
-
-    def __call__(self, p: Array) -> Evaluation:
-        influence = self.influence - p @ self.influence / p.sum()
-        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
-        return Evaluation(self.estimate(p), influence, steepness)
 
 
 def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
