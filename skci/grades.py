@@ -28,7 +28,7 @@ from skci._validation import (
 from skci.data.design_options import Strata, without_average
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.items import UNNAMED, GradedSamples, parameter_name
+from skci.data.items import UNNAMED, GradedSamples, check_missing_grades, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.inference.intervals.methods import AUTO, method_without_table
@@ -66,6 +66,7 @@ def grades_report(
     sample_weight: Any = None,
     by: Any = None,
     missing: str = "error",
+    missing_grades: str | float = "error",
     design: Any = None,
     bounds: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     higher_is_better: bool | Mapping[str, bool] = True,
@@ -91,10 +92,9 @@ def grades_report(
         frame with a column for each. Rows of models are matched by the column `item`
         of their frames, or by a named index of pandas, and else by position: of files
         in another order give either, or all below one another as `data`. NaN is a
-        missing sample. Items that some model has
-        no grade of are left out for all, with a warning. With `data` the name of their
-        column; or of a column for each scorer, in a list, or a mapping from the names
-        of the scorers.
+        missing sample; see `missing_grades` for items without any. With `data` the name
+        of their column; or of a column for each scorer, in a list, or a mapping from
+        the names of the scorers.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
         Grades of all items by a judge, in the form of `grades`, which may then be NaN
         where people graded none: a random part of the items, perhaps another for each
@@ -112,8 +112,7 @@ def grades_report(
     run : str, optional
         Column of `data` with the name of the run that a row is of: a training seed, a
         judge or another source of variation that all items share. The variance between
-        runs is then part of the standard error; see :class:`~skci.designs.Runs`. Items
-        that are not in all runs of all models are left out.
+        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
     samples : {"independent", "runs", "paired-runs"}, optional
         Required for arrays of shape (n_items, n_columns). "independent": the samples of
         an item are drawn independently of those of other items, and averaged. "runs":
@@ -141,6 +140,13 @@ def grades_report(
         A column of subgroups, or several by name, as in :func:`joint_report`.
     missing : {"error", "group"}, default="error"
         Whether items without a subgroup are an error or a subgroup "missing".
+    missing_grades : {"error", "drop", "pairwise"} or float, default="error"
+        What becomes of items that some model, scorer or run has no grade of. "drop":
+        all are compared on the items that all have. "pairwise": the mean of a model is
+        that of its items, and each two are compared on the items that both have, which
+        is unbiased if grades are missing at random. A number, as 0, counts in place of
+        a missing grade, such as where no answer is a wrong one. The header states
+        which, and how many are missing.
     design : design, optional
         How the items were drawn otherwise: one of :mod:`skci.designs`, such as
         ``Strata(topic)`` where a fixed number was drawn of each topic.
@@ -173,11 +179,6 @@ def grades_report(
     ------
     ValueError, TypeError
         If an option or the grades are not as described.
-
-    Warns
-    -----
-    UserWarning
-        If items are left out.
 
     See Also
     --------
@@ -243,6 +244,7 @@ def grades_report(
     On words, A is worse than B.
     """
     level = check_confidence_level(confidence_level)
+    missing_grades = check_missing_grades(missing_grades)
     seed = fixed_seed(random_state)
     design, macro = without_average(design)
     if tasks is not None:
@@ -263,6 +265,7 @@ def grades_report(
     if proxy is not None:
         others = {"data": data, "samples": samples, "tasks": tasks, "by": by}
         others |= {"design": design, "item": item}
+        others["missing_grades"] = None if missing_grades == "error" else missing_grades
         for name, value in others.items():
             if value is not None:
                 raise ValueError(f"proxy must not be given with {name}")
@@ -286,15 +289,22 @@ def grades_report(
         graded = GradedSamples.of_arrays(grades, several, rows, item)
     over_runs = runs is not None
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
-    items = graded.items([trait.bounds for trait, _ in metrics.values()])
+    if over_runs and missing_grades == "pairwise":
+        raise ValueError("missing_grades must not be 'pairwise' with runs")
+    items = graded.items(
+        [trait.bounds for trait, _ in metrics.values()], missing_grades
+    )
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
+    if missing_grades == "pairwise":
+        parameters = [replace(parameter, by_pair=True) for parameter in parameters]
     joint = JointEstimate.from_rows(
         parameters,
         items.sample.rows,
         items.sample.design,
         confidence_level=level,
         random_state=seed,
+        target=Target(items.missing) if items.missing else None,
     )
     if runs is not None:
         return runs_report(joint, runs)
@@ -302,7 +312,8 @@ def grades_report(
     if by is not None:
         references = partial(_references, items.sample, metrics)
     spread = {p.key: Spread.of(items, p) for p in parameters}
-    least, most = int(items.n_samples.min()), int(items.n_samples.max())
+    numbers = items.n_samples[items.n_samples > 0]
+    least, most = int(numbers.min()), int(numbers.max())
     return GradesReport(joint, spread, (least, most), references)
 
 

@@ -26,6 +26,7 @@ COLOURS = {
     "second is not worse": ORANGE,
     "equivalent": GREEN,
 }
+CELLS = COLOURS | {"open": "#cccccc"}
 RATES = dict(A=0.8, B=0.92, C=0.7, D=0.81, E=0.9, F=0.78, G=0.6, H=0.83, I=0.75)
 Y, MODELS = some_models(n=1200, **RATES)
 
@@ -164,12 +165,12 @@ def test_a_triangle_shows_what_the_intervals_show(report, margin, metrics):
             limits = gain(differences[metric, column, row], metric)
             verdict = shown_by(*limits, np.nan if margin is None else margin)
             verdict = verdict.replace("first", "column").replace("second", "row")
-            assert colour == COLOURS[verdict]
+            assert colour == CELLS[verdict]
             shown.add(verdict)
         (note,) = ax.texts
         assert "joint" in note.get_text() and "95%" in note.get_text()
         assert ("0.05" in note.get_text()) == (margin is not None)
-    assert legend_of(display.figure_) == {name: COLOURS[name] for name in shown}
+    assert legend_of(display.figure_) == {name: CELLS[name] for name in shown}
     assert len(shown) >= 2
 
 
@@ -193,7 +194,7 @@ def test_undefined_models_are_last():
     names, cells = drawn_cells(differences.differences().plot().axes_[0])
     assert set(names[-2:]) == {"silent", "quiet"}
     assert all(
-        colour == GREY
+        colour == CELLS["open"]
         for pair, colour in cells.items()
         if {"silent", "quiet"} & set(pair)
     )
@@ -258,11 +259,33 @@ def test_labels_are_apart_at_column_width(number, kind):
     (ax,) = display.axes_
     assert figure.get_figheight() < 12
     for axis, side in ((ax.xaxis, "x"), (ax.yaxis, "y")):
-        boxes = [text.get_window_extent() for text in axis.get_ticklabels()]
+        labels = [tick.label1 for tick in axis.get_major_ticks()]
+        boxes = [text.get_window_extent() for text in labels]
         boxes = sorted(boxes, key=lambda box: getattr(box, f"{side}0"))
         for box, following in itertools.pairwise(boxes):
             assert getattr(box, f"{side}1") <= getattr(following, f"{side}0") + 1
     (legend,) = figure.legends
+    assert len(ax.get_yticklabels()) == number
     for text in legend.get_texts():
         assert text.get_window_extent().x0 >= 0
         assert text.get_window_extent().x1 <= 3.4 * figure.dpi
+
+
+def test_a_square_of_many_models_has_some_labels():
+    display = display_of(250, "verdicts").plot()
+    width, height = display.figure_.get_size_inches()
+    assert max(width, height) < 15
+    (ax,) = display.axes_
+    places = [int(text.get_text().split()[-1]) for text in ax.get_yticklabels()]
+    assert places == [1, *range(5, 251, 5)]
+    display.figure_.draw_without_rendering()
+    for labels in (ax.get_yticklabels(), ax.get_xticklabels()):
+        boxes = [text.get_window_extent() for text in labels]
+        for box, other in itertools.pairwise(boxes):
+            assert not box.padded(-1).overlaps(other)
+
+
+def test_intervals_have_as_many_labels_as_the_axes_have_room_for():
+    _, ax = plt.subplots(figsize=(5, 3))
+    display_of(100, "intervals").plot(ax=ax)
+    assert len(ax.get_yticklabels()) == 11

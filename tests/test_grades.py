@@ -90,15 +90,14 @@ def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
     scores["A"][[2, 7]] = np.nan
     weights = RNG.random(60)
     kept = np.setdiff1d(np.arange(60), [2, 7])
-    lacking = r"2 of 60 items are left out.* 'A' \(2\); .* the other 58"
-    with pytest.warns(UserWarning, match=lacking):
-        found = grades_report(
-            scores,
-            samples="independent",
-            groups=PASSAGES,
-            sample_weight=weights,
-            bounds=bounds,
-        )
+    found = grades_report(
+        scores,
+        samples="independent",
+        groups=PASSAGES,
+        sample_weight=weights,
+        bounds=bounds,
+        missing_grades="drop",
+    )
     expected = grades_report(
         {model: values[kept] for model, values in GRADES.items()},
         samples="independent",
@@ -107,8 +106,111 @@ def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
         bounds=bounds,
     )
     assert found.n_samples == 58
+    assert "of 58 of 60 items, which all models have grades of" in str(found)
     same_intervals(found, expected)
     same_intervals(found.differences(), expected.differences())
+
+
+LACKING = {"A": [5, np.nan, 2.0], "B": [1, 2, np.nan]}
+
+
+def lacking(rng, n, share, bounds=None):
+    """Grades of four models on items of different ease, some of them missing."""
+    ease = rng.normal(size=n)
+    skills = {"A": 0.0, "B": 0.0, "C": 0.5, "D": 1.0}
+    grades = {m: s + ease + rng.normal(size=n) / 2 for m, s in skills.items()}
+    for model, values in grades.items():
+        if bounds:
+            values[:] = np.round(1 / (1 + np.exp(-values)), 1)
+        values[rng.random(n) < (share if model != "D" else 0)] = np.nan
+    return grades
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("options", [{}, {"bounds": (0, 1)}, {"groups": PASSAGES}])
+def test_pairs_are_compared_on_the_items_of_both(options):
+    scores = lacking(np.random.default_rng(0), 60, 0.3, options.get("bounds"))
+    report = grades_report(scores, missing_grades="pairwise", **options)
+    assert "pairs compared on items of both" in str(report)
+    found = report.individual().differences()
+    for _, a, b in found:
+        both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
+        named = {k: v[both] for k, v in options.items() if k == "groups"}
+        of_both = grades_report(
+            {m: scores[m][both] for m in (a, b)}, **(options | named)
+        ).differences()
+        expected, got = (each["mean", a, b] for each in (of_both, found))
+        assert got.n_samples == both.sum()
+        assert float(got) == pytest.approx(float(expected), abs=1e-12)
+        rel = 0.03 if named else 1e-6  # as of all clusters, or of those of both
+        np.testing.assert_allclose(
+            got.standard_error, expected.standard_error, rtol=rel
+        )
+        if not named:
+            limits = expected.confidence_interval()
+            np.testing.assert_allclose(got.confidence_interval(), limits, atol=1e-6)
+    for model, values in scores.items():
+        assert float(report[model, "mean"]) == pytest.approx(np.nanmean(values))
+
+
+def test_no_pair_without_missing_grades_changes():
+    same_intervals(
+        grades_report(means_of(GRADES), missing_grades="pairwise").differences(),
+        grades_report(means_of(GRADES)).differences(),
+    )
+
+
+def test_a_number_counts_as_a_missing_grade():
+    scores = lacking(np.random.default_rng(0), 60, 0.3)
+    report = grades_report(scores, missing_grades=0)
+    same_intervals(
+        report, grades_report({m: np.nan_to_num(v) for m, v in scores.items()})
+    )
+    missing = np.isnan([*scores.values()]).sum()
+    assert f"of 60 items, {missing} missing grades counted as 0" in str(report)
+
+
+def test_a_pair_without_an_item_of_both_is_an_error():
+    scores = {"A": [1, 0, np.nan], "B": [np.nan, np.nan, 1], "C": [1, 0, 1]}
+    report = grades_report(scores, missing_grades="pairwise")
+    with pytest.raises(ValueError, match=r"both models .* none of A and B"):
+        report.differences()
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_coverage_of_pairs_on_the_items_of_both():
+    """Differences and ranks, all at once, of a third of the grades missing."""
+    draws, truths = 150, {"A": 0, "B": 0, "C": 0.5, "D": 1}
+    covered = np.zeros((draws, 2), dtype=bool)
+    for draw in range(draws):
+        scores = lacking(np.random.default_rng(draw), 100, 1 / 3)
+        report = grades_report(scores, missing_grades="pairwise", method="delta")
+        differences = report.differences()
+        limits = [(differences[key].low, differences[key].high) for key in differences]
+        values = [truths[a] - truths[b] for _, a, b in differences]
+        covered[draw, 0] = all(
+            low <= value <= high
+            for (low, high), value in zip(limits, values, strict=True)
+        )
+        ranks = report.ranks()
+        wanted = {"A": (3, 4), "B": (3, 4), "C": (2, 2), "D": (1, 1)}
+        covered[draw, 1] = all(
+            ranks[m, "mean"].low <= low and high <= ranks[m, "mean"].high
+            for m, (low, high) in wanted.items()
+        )
+    error = np.sqrt(0.05 * 0.95 / draws)
+    assert (covered.mean(axis=0) > 0.95 - 3 * error).all()
+    assert covered[:, 0].mean() < 1
+
+
+def test_many_pairs_of_missing_grades_are_an_error():
+    rng = np.random.default_rng(0)
+    scores = {f"{k}": rng.normal(size=20) for k in range(66)}
+    scores["0"][0] = np.nan
+    report = grades_report(scores, missing_grades="pairwise")
+    with pytest.raises(ValueError, match=r"at most 2,048 differences, got 2,145"):
+        report.differences()
+    assert len(report.differences(control="0")) == 65
 
 
 def test_everything_that_a_report_does():
@@ -183,7 +285,23 @@ def test_many_distinct_scores_have_hall():
             {},
             r"grades\['B'\] must have a row for each of the 2",
         ),
-        ({"A": [1, np.nan], "B": [np.nan, 1]}, {}, "an item that all models have"),
+        (
+            LACKING,
+            {},
+            r"'A' \(1\) and 'B' \(1\); set missing_grades to 'drop' .* 1 of 3",
+        ),
+        (
+            {"A": [1, np.nan], "B": [np.nan, 1]},
+            {"missing_grades": "drop"},
+            "an item that all models have",
+        ),
+        (LACKING, {"missing_grades": "zero"}, "missing_grades must be one of .*'zero'"),
+        (LACKING, {"missing_grades": np.nan}, "missing_grades must be one of .*number"),
+        (
+            LACKING,
+            {"missing_grades": 0, "bounds": (1, 5)},
+            "missing_grades must be within the bounds of grades, 1 to 5, got 0",
+        ),
         ([1, np.inf], {}, "grades must hold finite numbers, got inf in row 1"),
         (np.ones((2, 2, 2)), {}, "a number for each item"),
         ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
@@ -314,8 +432,7 @@ def test_rows_that_are_not_there_are_missing_items():
     pytest.importorskip("narwhals")
     frame = long_form(GRADES)
     without = frame[(frame["model"] != "B") | (frame["item"] >= 4)]
-    with pytest.warns(UserWarning, match=r"4 of 60 items .* missing for 'B' \(4\)"):
-        found = grades_report("score", data=without, **LONG)
+    found = grades_report("score", data=without, missing_grades="drop", **LONG)
     same_intervals(
         found,
         grades_report({k: v[4:] for k, v in GRADES.items()}, samples="independent"),
@@ -608,8 +725,11 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     words = {model: values.copy() for model, values in WORDS.items()}
     words["B"][[2, 7]] = np.nan
     scores = {k: {"exact": EXACT[k], "words": words[k]} for k in GRADES}
-    with pytest.warns(UserWarning, match=r"2 of 60 items .* 'B' by 'words' \(2\)"):
-        report = grades_report(scores)
+    with pytest.raises(
+        ValueError, match=r"none of some items for 'B' by 'words' \(2\)"
+    ):
+        grades_report(scores)
+    report = grades_report(scores, missing_grades="drop")
     kept = np.setdiff1d(np.arange(60), [2, 7])
     assert float(report["A", "exact"]) == pytest.approx(EXACT["A"][kept].mean())
 

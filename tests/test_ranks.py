@@ -367,3 +367,19 @@ def test_what_cannot_be_ranked():
     with pytest.raises(ValueError, match="got 'accuracy'; give metric='accuracy'"):
         report.ranks().top("accuracy")
     assert report.ranks().top(metric="accuracy")
+
+
+def test_findings_name_who_may_be_first():
+    scores = [9, 8.9, 5, 1, *np.linspace(-9, -9.4, 9)]
+    ranks = given(scores, 0.1 * np.eye(13)).ranks()
+    assert ranks.findings() == [
+        "On mean, 0 and 1 may be first.",
+        "On mean, 2 of 13 ranks are shown: 2 (3) and 3 (4).",
+    ]
+    equal = given(np.linspace(0.9, 0, 9), np.eye(9)).individual().ranks()
+    assert equal.findings() == [
+        "Taken alone: On mean, the 9 models from 0 to 8 may be first.",
+        "Taken alone: On mean, no rank is shown.",
+    ]
+    clear = given([9, 0], np.eye(2)).ranks().findings()
+    assert clear[0] == "On mean, 0 is first."

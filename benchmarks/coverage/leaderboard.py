@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -61,18 +62,14 @@ class Leaderboard:
         rows = [each.mean(axis=1) for each in grades.values()]
         errors = np.std(rows, axis=1, ddof=1) / np.sqrt(self.questions)
         differences = report.differences()
-        ranks = report.ranks("mean")
-        low, high = ranks.intervals.T
-        of_rank = truths[[[*_SKILLS].index(model) for model in ranks.names["model"]]]
-        # Of equal models, a rank is any from that of the first to that of the last.
-        first = 1 + (of_rank > of_rank[:, np.newaxis]).sum(axis=1)
-        last = (of_rank >= of_rank[:, np.newaxis]).sum(axis=1)
         return {
             "naive": np.mean(np.abs(means - truths) < _NORMAL * errors),
-            "individual": np.mean(_cover(report.individual(), truths)),
-            "joint": np.all(_cover(report, truths)),
-            "differences": np.all(_cover(differences, gaps)),
-            "ranks": np.all((low <= first) & (last <= high)),
+            "individual": np.mean(covers(report.individual(), truths)),
+            "joint": np.all(covers(report, truths)),
+            "differences": np.all(covers(differences, gaps)),
+            "ranks": ranks_covered(
+                report.ranks(), dict(zip(_SKILLS, truths, strict=True))
+            ),
         }
 
     def _draw(self, rng: np.random.Generator, passage: Array) -> dict[str, Array]:
@@ -87,7 +84,17 @@ class Leaderboard:
         return grades
 
 
-def _cover(report: skci.reports.JointReport, truths: Array) -> Array:
+def ranks_covered(ranks: skci.reports.RankReport, truths: Mapping[str, float]) -> bool:
+    """Whether all ranks are covered, of equal models by all that they share."""
+    values = np.array([truths[model] for model in ranks.models])
+    low, high = ranks.intervals.T
+    first = 1 + (values > values[:, np.newaxis]).sum(axis=1)
+    last = (values >= values[:, np.newaxis]).sum(axis=1)
+    return bool(np.all((low <= first) & (last <= high)))
+
+
+def covers(report: skci.reports.JointReport, truths: Array) -> Array:
+    """Which intervals of a report cover their true values."""
     limits = np.array(
         [each.confidence_interval() for each in (report[key] for key in report)]
     )

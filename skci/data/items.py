@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,25 +15,29 @@ from skci._validation import (
     LARGEST,
     as_array,
     as_numbers,
+    check_choice,
     check_distinct,
+    check_number,
     column_names,
     join_names,
     named_columns,
+    whole,
 )
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.labels import shape_of
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
 from skci.data.sample import Sample, Vocabulary
-from skci.exceptions import warn_caller
 
 UNNAMED = "mean"
 """Name of the metric of grades whose scorer has no name."""
 _GRADES = "grades"
+MISSING = ["error", "drop", "pairwise"]
+"""What becomes of items that some model has no grade of."""
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Grades of models on the items that all of them have, and how items were drawn."""
+    """Mean grades of models on items, NaN of missing ones, and how items were drawn."""
 
     sample: Sample
     """Of the means of each model, as its numbers with a column for each scorer."""
@@ -42,6 +47,8 @@ class Items:
     """Number of samples of each item, (columns, n)."""
     squares: Array
     """Sum of squared deviations of the samples of each item from their mean."""
+    missing: str
+    """What became of missing grades; empty if there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +193,14 @@ class GradedSamples:
                 f"{_title(*self._columns[self.column[k]])}"
             )
 
-    def items(self, bounds: Sequence[tuple[float, float]]) -> Items:
-        """Average the samples of each item, and keep the items that all models have.
+    def items(
+        self, bounds: Sequence[tuple[float, float]], missing_grades: str | float
+    ) -> Items:
+        """Average the samples of each item.
 
-        Those that some model, or scorer of it, has no grade of are warned of. The
-        bounds are those of the grades of each scorer.
+        What becomes of items that some model, or scorer of it, has no grade of is one
+        of `MISSING`, or a number that counts as their grade. The bounds are those of
+        the grades of each scorer.
         """
         self.check_range(bounds)
         columns = self._columns
@@ -201,31 +211,74 @@ class GradedSamples:
         shape = len(columns), self.n_items
         cell, size = column * self.n_items + item, len(columns) * self.n_items
         n_samples = np.bincount(cell, minlength=size)
-        common: Array = n_samples.reshape(shape).min(axis=0) > 0
-        if not common.any():
-            raise ValueError(
-                f"{_GRADES} must hold an item that all models have, got none"
-            )
+        has_grade = n_samples.reshape(shape) > 0
+        kept, missing = self._without_missing(has_grade, missing_grades)
         divisor = np.maximum(n_samples, 1)
         means = np.bincount(cell, grades, size) / divisor
         # Again, for the mean of equal samples to be one of them to the last bit.
         means += np.bincount(cell, grades - means[cell], size) / divisor
         squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        if isinstance(missing_grades, str):
+            means[n_samples == 0] = np.nan
+        else:
+            self._check_within(bounds, missing_grades)
+            means[n_samples == 0] = missing_grades
+            n_samples = np.maximum(n_samples, 1)
         rows = self.rows
-        if not common.all():
-            _warn_of_lacking(columns, n_samples.reshape(shape), common)
-            rows = replace(rows, counts=common.astype(np.int64))
+        if not kept.all():
+            rows = replace(rows, counts=kept.astype(np.int64))
         checked = rows.read(self.n_items, _GRADES, self.alignment.check)
-        kept = means.reshape(shape)[:, checked.kept]
-        by_model = kept.reshape(len(self.models), len(self.scorers), -1)
+        of_items = means.reshape(shape)[:, checked.kept]
+        by_model = of_items.reshape(len(self.models), len(self.scorers), -1)
         numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
-        codes = np.zeros((kept.shape[1], 0), dtype=bool)
+        codes = np.zeros((of_items.shape[1], 0), dtype=bool)
         sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
         return Items(
             sample,
             columns,
             n_samples.reshape(shape)[:, checked.kept],
             squares.reshape(shape)[:, checked.kept],
+            missing,
+        )
+
+    def _check_within(
+        self, bounds: Sequence[tuple[float, float]], missing_grades: float
+    ) -> None:
+        """Check that what counts as a missing grade is within all bounds."""
+        for low, high in bounds:
+            if not low <= missing_grades <= high:
+                raise ValueError(
+                    "missing_grades must be within the bounds of grades, "
+                    f"{low:g} to {high:g}, got {missing_grades}"
+                )
+
+    def _without_missing(
+        self, has_grade: Array, missing_grades: str | float
+    ) -> tuple[Array, str]:
+        """Items to keep, (n,), and in words what becomes of missing grades."""
+        n_missing, n = (~has_grade).sum(), self.n_items
+        everywhere: Array = has_grade.min(axis=0)
+        kept = has_grade.max(axis=0) if missing_grades == "pairwise" else everywhere
+        if not n_missing or not isinstance(missing_grades, str):
+            words = f"{n} items, {n_missing} missing grades counted as {missing_grades}"
+            return np.ones(n, dtype=bool), words * bool(n_missing)
+        if missing_grades == "error":
+            raise ValueError(
+                f"{_GRADES} must be of all items, got none of some items for "
+                f"{_lacking(self._columns, has_grade)}; set missing_grades to 'drop' "
+                f"to compare all models on the {everywhere.sum()} of {n} items that "
+                "all have, to 'pairwise' to compare each two on the items that both "
+                "have, or to a number, as 0, that counts as a missing grade"
+            )
+        if not kept.any():
+            raise ValueError(
+                f"{_GRADES} must hold an item that all models have, got none"
+            )
+        if missing_grades == "drop":
+            return kept, f"{kept.sum()} of {n} items, which all models have grades of"
+        return kept, (
+            f"{kept.sum()} items, {n_missing - (~kept).sum() * len(has_grade)} grades "
+            "missing, pairs compared on items of both"
         )
 
 
@@ -353,19 +406,16 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
     return numbers
 
 
-def _warn_of_lacking(
-    columns: Sequence[tuple[str, str]], n_samples: Array, common: Array
-) -> None:
-    """Warn of items that some model, or scorer of it, has no grade of."""
-    n_missing = (n_samples == 0).sum(axis=1)
-    lacking = [
-        f"{_title(*column)} ({n})"
-        for column, n in zip(columns, n_missing, strict=True)
-        if n
-    ]
-    warn_caller(
-        f"{np.sum(~common)} of {len(common)} items are left out, of which grades are "
-        f"missing for {join_names(lacking)}; models are compared on the other "
-        f"{np.sum(common)}",
-        UserWarning,
-    )
+def _lacking(columns: Sequence[tuple[str, str]], has_grade: Array) -> str:
+    """Models, and scorers of them, of which items have no grade, and how many."""
+    n_missing = (~has_grade).sum(axis=1)
+    pairs = zip(columns, n_missing, strict=True)
+    return join_names([f"{_title(*column)} ({n})" for column, n in pairs if n])
+
+
+def check_missing_grades(value: Any) -> str | float:
+    """Check what becomes of missing grades: one of `MISSING`, or a number."""
+    if isinstance(value, str):
+        return check_choice(value, MISSING, "missing_grades")
+    wanted = f"one of {MISSING}, or a finite number"
+    return whole(check_number(value, "missing_grades", wanted, math.isfinite))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skci._arrays import Array, distinct_rows
+from skci._validation import join_names
 from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.methods import (
     AUTO,
@@ -72,28 +73,42 @@ class ContrastTables:
 
     def described(self, contrast: Contrast) -> Parameter:
         """Parameter of a contrast, with its estimate in place of a table."""
-        sampling, method = self.sampling, self.method
-        parameter = contrast_parameter(
-            sampling.parameters, contrast, self.ratio, method
-        )
+        method, combined = self.method, self._on_units_in_common([*contrast[1]])
+        parameter = contrast_parameter(combined, contrast, self.ratio, method)
         components, coefficients = parameter.components, parameter.coefficients
         if self._are_means(components):
             is_enumerated = all(component.extremes for component in components)
         else:
             is_enumerated = self._enumeration(components, coefficients) is not None
-        combined = [sampling.parameters[k] for k in contrast[1]]
         if not is_enumerated:
             self._check_without_enumeration(parameter.trait, parameter.key)
             trait = replace(parameter.trait, smooth=False)
-            chosen = method_of(combined, trait, method)
+            chosen = method_of([*combined.values()], trait, method)
             parameter = replace(parameter, trait=trait, method=chosen)
         extension = parameter.extension
         binned = any(component.binning_error for component in components)
         return replace(
             parameter,
-            size_limit=_size_limit(combined, components, parameter.trait, method),
+            size_limit=_size_limit(
+                [*combined.values()], components, parameter.trait, method
+            ),
             binning_error=max(extension) if binned else 0.0,
         )
+
+    def _on_units_in_common(self, positions: list[int]) -> dict[int, TableParameter]:
+        """Parameters by position; those by pair on the units that all depend on."""
+        combined = {k: self.sampling.parameters[k] for k in positions}
+        if not any(parameter.by_pair for parameter in combined.values()):
+            return combined
+        units = np.logical_and.reduce([p.units for p in combined.values()])
+        if not units.any():
+            raise ValueError(
+                "grades must hold an item of both models of each pair with "
+                "missing_grades='pairwise', got none of "
+                f"{join_names([p.key.name for p in combined.values()])}"
+            )
+        counts = self.sampling.rows.counts
+        return {k: p.among(units, counts) for k, p in combined.items()}
 
     def with_table(self, contrast: Parameter) -> TableParameter:
         """Add its table to the parameter of a contrast."""
@@ -106,7 +121,7 @@ class ContrastTables:
             kind = Ratio if self.ratio else LinearCombination
             table = _combined_table(components, coefficients, kind, cells, counts)
         described = {name: getattr(contrast, name) for name in _DESCRIPTION}
-        parameter = TableParameter(**described, **table)
+        parameter = TableParameter(**described | table)
         return smoothed_by_stratum(parameter, self.sampling.rows, self.sampling.design)
 
     def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
@@ -122,9 +137,10 @@ class ContrastTables:
             )
 
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
-        """Whether a contrast is linear in means over all rows."""
+        """Whether a contrast is linear in means over the same rows."""
         return not self.ratio and all(
-            parameter.sees_all and values_of_mean(parameter.functional) is not None
+            (parameter.sees_all or parameter.by_pair)
+            and values_of_mean(parameter.functional) is not None
             for parameter in parameters
         )
 
@@ -157,28 +173,29 @@ def _mean_table(
 
     Of bounded values the least and the greatest that are possible are cells as well,
     with half a row each for pseudo-counts, as those of a gain and a loss of one model
-    on another in labels.
+    on another in labels. On some of the rows it is a mean without components.
     """
-    bounded = all(mean.extremes for mean in means)
-    combined: Array = np.zeros(2 * bounded + len(counts))
+    bounded, units = all(mean.extremes for mean in means), means[0].units
+    combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
     for mean, coefficient in zip(means, coefficients, strict=True):
-        cells: Array = mean.index
+        cells: Array = mean.index[units]
         if mean.extremes and bounded:
             ends = np.array(mean.extremes)[:: 1 if coefficient > 0 else -1]
             cells = np.concatenate([ends, cells])
         values: Any = values_of_mean(mean.functional)
         combined += coefficient * values[cells]
     levels, cells = np.unique(combined, return_inverse=True)
-    extremes, index = np.split(cells, [2 * bounded])
-    index = index.astype(np.min_scalar_type(len(levels)))
+    extremes, cells = np.split(cells, [2 * bounded])
+    index = np.full(len(units), len(levels), np.min_scalar_type(len(levels)))
+    index[units] = cells
     smoothing = np.bincount(extremes, minlength=len(levels)) / 2 if bounded else 0.0
     return {
         "functional": Mean(levels),
-        "counts": np.bincount(index, counts, len(levels)),
+        "counts": np.bincount(cells, counts[units], len(levels)),
         "index": index,
         "smoothing": smoothing,
         "extremes": tuple(extremes.tolist()) or None,
-    }
+    } | ({} if units.all() else {"by_pair": True, "components": (), "coefficients": ()})
 
 
 def _combined_table(
@@ -213,7 +230,7 @@ def _combined_table(
 
 
 def contrast_parameter(
-    parameters: Sequence[_Parameter],
+    parameters: Sequence[_Parameter] | Mapping[int, _Parameter],
     contrast: Contrast,
     ratio: bool,
     method: str | None,
@@ -252,7 +269,7 @@ def _combined_value(
 
 
 def _base_terms(
-    parameters: Sequence[_Parameter],
+    parameters: Sequence[_Parameter] | Mapping[int, _Parameter],
     key: Key,
     weights: Mapping[int, float],
     ratio: bool,

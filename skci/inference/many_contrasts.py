@@ -29,6 +29,7 @@ from skci.inference.terms import base_slopes
 MOST_TABLES = 1 << 10
 """Most contrasts whose tables and covariance are kept."""
 
+_MOST_BY_PAIR = 1 << 11  # contrasts of units that differ, whose covariance is needed
 _BLOCK = 1 << 8  # contrasts whose tables are in memory at once
 _MOST = 1 << 14  # contrasts whose covariance is computed where it is asked for
 _TOLERANCE = 5e-3  # of quantiles of some of them: as accurate as p-values
@@ -326,7 +327,16 @@ def estimate_contrasts(
     joint: JointEstimate, sampling: ContrastSampling, **options: Any
 ) -> JointEstimate:
     """Estimate contrasts, whose tables are kept unless they are many."""
-    if len(sampling.parameters) > MOST_TABLES:
+    number, most = len(sampling.parameters), MOST_TABLES
+    if any(part.by_pair for p in sampling.parameters for part in p.components):
+        most = _MOST_BY_PAIR
+        if number > most:
+            raise ValueError(
+                f"missing_grades='pairwise' is of at most {most:,} differences, got "
+                f"{number:,}; name a control, select models, or drop the items that "
+                "some model has no grade of"
+            )
+    if number > most:
         return _of_class(ManyContrasts, joint, sampling, **options)
     return _of_class(JointEstimate, joint, sampling.with_all_tables, **options)
 

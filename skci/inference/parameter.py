@@ -213,6 +213,8 @@ class Parameter:
     binning_error: float = 0.0
     """Largest difference to the estimate from scores that are not in bins, which the
     extension covers."""
+    by_pair: bool = False
+    """Whether it is a mean of which contrasts are of the units that all have."""
 
     @property
     def value(self) -> float:
@@ -283,6 +285,21 @@ class TableParameter(Parameter):
 
     @cached_property
     def _others(self) -> dict[str, TableParameter]:
+        return {}
+
+    def among(self, units: Array, counts: Array) -> TableParameter:
+        """Return the parameter on some of its units, of which counts are given."""
+        if np.array_equal(units, self.units):
+            return self
+        key = units.tobytes()
+        if key not in self._parts:
+            index = np.where(units, self.index, self.size)
+            table = np.bincount(index, counts, self.size + 1)[: self.size]
+            self._parts[key] = replace(self, counts=table, index=index)
+        return self._parts[key]
+
+    @cached_property
+    def _parts(self) -> dict[bytes, TableParameter]:
         return {}
 
     def negated(self) -> TableParameter:

@@ -12,7 +12,7 @@ from scipy import stats
 from skci._arrays import Array
 from skci.inference.contrasts import comparison, contrast_estimate
 from skci.inference.critical.law import step_down_directions
-from skci.inference.critical.loadings import differences_of
+from skci.inference.critical.loadings import Loadings, differences_of
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
@@ -222,7 +222,7 @@ class _OrderedPairs(NamedTuple):
         statistics = self.statistics
         if df is None:  # each is taken to a normal quantile
             statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
-        loadings = differences_of(factor, self.better, self.worse)
+        loadings = _loadings(joint, factor, self.better, self.worse)
         pvalues = step_down_directions(
             statistics, loadings, df or np.inf, joint.random_state
         )
@@ -253,6 +253,24 @@ def _ordered_pairs(
             )
             blocks.append([column[known] for column in columns])
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def _loadings(
+    joint: JointEstimate, factor: Array, better: Array, worse: Array
+) -> Loadings:
+    """Loadings of the differences of pairs, given those of the parameters.
+
+    Differences by pair, of units that are others for each, have a covariance of theirs.
+    """
+    if not any(parameter.by_pair for parameter in joint.parameters):
+        return differences_of(factor, better, worse)
+    pairs = zip(better.tolist(), worse.tolist(), strict=True)
+    contrasts = [
+        comparison(joint, *pair, sign=joint.parameters[pair[0]].trait.sign)
+        for pair in pairs
+    ]
+    values, vectors = np.linalg.eigh(contrast_estimate(joint, contrasts).covariance)
+    return Loadings(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def compact_letters(differ: Array) -> list[str]:

@@ -20,6 +20,7 @@ from skci.reports.panels import (
     colour_places,
     new_panels,
     panel_width,
+    rows_to_label,
     wrapped,
 )
 from skci.reports.rendering import format_level
@@ -27,6 +28,7 @@ from skci.reports.verdict_display import VERDICT_COLOURS, verdict_patches
 
 _THIN, _THICK = 1.5, 5.0
 _SPACED_ROWS = 15  # more have smaller gaps
+_MOST_HEIGHT = 45.0  # in inches, in which 280 rows have a label each
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,6 +178,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         gap = 0.22 if len(rows) <= _SPACED_ROWS else 0.06
         gap, line = (0.02, 0.13) if len(rows) > MANY_ROWS else (gap, 0.16)
         height = 0.9 + sum(gap + line * len(row) for row in rows)
+        height = min(height, _MOST_HEIGHT)
         margin = 0.4 + 0.1 * characters
         axes = new_panels(panels, panel_width(panels), height, margin, sharey=True)
         for ax in axes:
@@ -195,9 +198,12 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         for k in panel:
             self._plot_row(ax, k, rows.index(self.rows[k]), colours[k], edges)
         ax.set_xlim(edges)
-        ax.set_yticks(range(len(rows)), map(wrapped, rows), parse_math=False)
+        labelled = rows_to_label(ax, len(rows))
+        labels = [wrapped(rows[k]) for k in labelled]
+        ax.set_yticks(labelled, labels, parse_math=False)
         if len(rows) > MANY_ROWS:
             ax.tick_params(axis="y", labelsize="small")
+            ax.tick_params(axis="x", labeltop=True)  # the bottom may be off the screen
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)

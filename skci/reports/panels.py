@@ -18,6 +18,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 GREY = "0.5"  # seen on white and on black
 MANY_ROWS = 30  # more are set closer together, in smaller type
 
+_LEAST_LINE = 0.125  # height of a row with a label in the smallest type, in inches
+_AROUND = 0.8  # height of the title and the ticks
+_STEPS = (1, 5, 10, 20, 50, 100)  # rows to a label
 _WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
 _MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
 _BELOW = "skci-below"  # to find a legend again
@@ -128,6 +131,20 @@ def wrapped(name: str, width: int = _MAX_LABEL) -> str:
 def panel_width(panels: int) -> float:
     """Width of a panel, so that the text of a figure is legible at column width."""
     return _WIDTHS[min(panels, len(_WIDTHS)) - 1]
+
+
+def rows_to_label(ax: Any, rows: int) -> list[int]:
+    """Positions of the rows with a label, so that labels do not touch.
+
+    All, unless there are too many for the height; then the first, fifth, tenth, ...
+    """
+    place = ax.get_subplotspec()
+    lines = place.get_gridspec().nrows if place else 1
+    height = ax.figure.get_figheight() / lines - _AROUND
+    step = next(
+        k for k in _STEPS if k * height >= _LEAST_LINE * rows or k == _STEPS[-1]
+    )
+    return [k for k in range(rows) if step == 1 or k == 0 or (k + 1) % step == 0]
 
 
 def axis_limits(*values: Any) -> tuple[float, float]:

@@ -8,16 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from skci._arrays import Array, ReadOnlyArrays
-from skci._validation import check_integer, check_known
+from skci._validation import check_integer, check_known, join_names, printable
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
     Column,
+    Findings,
     IndexedReport,
     estimate_columns,
     format_level,
 )
+
+_NAMED = 7  # models in a row that a sentence names
 
 
 class ComparisonWithBest(NamedTuple):
@@ -234,6 +239,10 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
     RankInterval(rank=2.0, low=2, high=2)
     >>> ranks.top(1)
     ['A']
+    >>> for finding in ranks.findings():
+    ...     print(finding)
+    On accuracy, A is first.
+    On accuracy, 2 of 2 ranks are shown: A (1) and B (2).
     """
 
     names: Mapping[str, Sequence[str]]
@@ -285,6 +294,37 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         k = check_integer(k, "k", most=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
+    def findings(self) -> Findings:
+        """Say in words which models may be first, and which ranks are shown.
+
+        With the confidence level, all findings hold together; of individual intervals,
+        each by itself.
+
+        Returns
+        -------
+        list of str
+            Two sentences for each metric. Of more than seven models in a row only the
+            first and the last is named.
+        """
+        start = "" if self.simultaneous else "Taken alone: "
+        sentences = []
+        for panel in dict.fromkeys(self.panels):
+            rows = [k for k, name in enumerate(self.panels) if name == panel]
+            low, high = self.intervals[rows].T
+            first = np.flatnonzero(low == 1).tolist()
+            names = [self.models[k] for k in rows]
+            single = [
+                f"{names[k]} ({low[k]})" for k in np.flatnonzero(low == high).tolist()
+            ]
+            verb = "may be first" if len(first) > 1 else "is first"
+            sentences.append(f"On {panel}, {_first_to_last(names, first)} {verb}.")
+            shown = "no rank is shown"
+            if single:
+                shown = f"{len(single)} of {len(names)} ranks are shown: "
+                shown += join_names(single)
+            sentences.append(f"On {panel}, {shown}.")
+        return Findings(printable(start + sentence) for sentence in sentences)
+
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
 
@@ -329,3 +369,11 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             Column({"estimate": ranks}, "estimate"),
             Column({"low": low, "high": high}, interval, "[{}, {}]".format),
         ]
+
+
+def _first_to_last(names: Sequence[str], rows: Sequence[int]) -> str:
+    """Join the names of rows; of many in a row the first and the last."""
+    few = len(rows) <= _NAMED or rows[-1] - rows[0] >= len(rows)
+    if few:
+        return join_names([names[k] for k in rows])
+    return f"the {len(rows)} models from {names[rows[0]]} to {names[rows[-1]]}"

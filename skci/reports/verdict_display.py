@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.reports.panels import COLOURS, MANY_ROWS, PanelDisplay, new_panels, wrapped
+from skci.reports.panels import (
+    COLOURS,
+    MANY_ROWS,
+    PanelDisplay,
+    new_panels,
+    rows_to_label,
+    wrapped,
+)
 from skci.reports.rendering import format_level
 
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
@@ -28,6 +35,9 @@ VERDICT_COLOURS = {
 }
 """Colour of what an interval shows, in the order of the legend."""
 
+_CELL_COLOURS = VERDICT_COLOURS | {"open": "#CCCCCC"}  # apart from others in grey
+_LARGEST = 11.0  # inches of a side, in which 88 models have a label each
+
 _OPPOSITE = {
     f"{name} is {relation}": f"{other} is {relation}"
     for name, other in (("first", "second"), ("second", "first"))
@@ -35,13 +45,15 @@ _OPPOSITE = {
 }
 
 
-def verdict_patches(verdicts: Mapping[str, str]) -> list[Any]:
+def verdict_patches(
+    verdicts: Mapping[str, str], colours: Mapping[str, str] = VERDICT_COLOURS
+) -> list[Any]:
     """Entries of a legend: labels of those verdicts that occur."""
     from matplotlib.patches import Patch
 
     return [
         Patch(color=colour, label=verdicts[verdict])
-        for verdict, colour in VERDICT_COLOURS.items()
+        for verdict, colour in colours.items()
         if verdict in verdicts
     ]
 
@@ -126,8 +138,9 @@ class VerdictMatrixDisplay(PanelDisplay):
         names = itertools.chain(*self.models.values())
         characters = max(len(line) for name in names for line in wrapped(name).split())
         most = max(map(len, self.models.values()))
-        line = 0.16 if most <= MANY_ROWS else 0.125
-        return new_panels(panels, 3.0 + 0.08 * characters, 1.0 + line * most, 0.2)
+        height = min((0.16 if most <= MANY_ROWS else 0.125) * most, _LARGEST)
+        width = max(3.0, height / min(panels, 3)) + 0.08 * characters
+        return new_panels(panels, width, 1.0 + height, 0.2)
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
         from matplotlib.colors import ListedColormap
@@ -139,15 +152,18 @@ class VerdictMatrixDisplay(PanelDisplay):
             codes[cell] = names.index(verdict)
         ax.pcolormesh(
             np.ma.masked_invalid(codes),
-            cmap=ListedColormap(list(VERDICT_COLOURS.values())),
+            cmap=ListedColormap(list(_CELL_COLOURS.values())),
             vmin=-0.5,
             vmax=len(names) - 0.5,
             edgecolors=ax.get_facecolor(),
             linewidth=0 if many else 0.5,
         )
-        labels = [f"{wrapped(model)}  {k}" for k, model in enumerate(models, 1)]
-        ax.set_yticks(np.arange(len(models)) + 0.5, labels, parse_math=False)
-        step = 1 if len(models) <= 15 else 10 if many else 5
+        labelled = rows_to_label(ax, len(models))
+        labels = [f"{wrapped(models[k])}  {k + 1}" for k in labelled]
+        ax.set_yticks(np.array(labelled) + 0.5, labels, parse_math=False)
+        step = (
+            1 if len(models) <= 15 else 50 if len(models) > 100 else 10 if many else 5
+        )
         columns = [k for k in range(1, len(models)) if k == 1 or k % step == 0]
         ax.set_xticks(np.array(columns) - 0.5, columns)
         ax.set(xlim=(0, len(models) - 1), ylim=(len(models), 0))
@@ -169,5 +185,6 @@ class VerdictMatrixDisplay(PanelDisplay):
             {
                 verdict: verdict.replace("first", "column").replace("second", "row")
                 for verdict in itertools.chain(*cells)
-            }
+            },
+            _CELL_COLOURS,
         )
