@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -43,11 +43,7 @@ class Leaderboard:
         gaps = np.array([a - b for a, b in combinations(truths, 2)])
         samples = [self._covered(rng, truths, gaps) for _ in range(self.draws)]
         shares = {key: np.mean([each[key] for each in samples]) for key in samples[0]}
-        setting = {
-            "questions": self.questions,
-            "passages": self.passages,
-            "answers": self.answers,
-        }
+        setting = {k: v for k, v in asdict(self).items() if k not in ("draws", "part")}
         return [setting | {key: float(share) for key, share in shares.items()}]
 
     def _covered(
@@ -61,16 +57,8 @@ class Leaderboard:
         means = np.array([each.mean() for each in grades.values()])
         rows = [each.mean(axis=1) for each in grades.values()]
         errors = np.std(rows, axis=1, ddof=1) / np.sqrt(self.questions)
-        differences = report.differences()
-        return {
-            "naive": np.mean(np.abs(means - truths) < _NORMAL * errors),
-            "individual": np.mean(covers(report.individual(), truths)),
-            "joint": np.all(covers(report, truths)),
-            "differences": np.all(covers(differences, gaps)),
-            "ranks": ranks_covered(
-                report.ranks(), dict(zip(_SKILLS, truths, strict=True))
-            ),
-        }
+        naive = np.mean(np.abs(means - truths) < _NORMAL * errors)
+        return {"naive": naive} | _shares(report, report.differences(), truths, gaps)
 
     def _draw(self, rng: np.random.Generator, passage: Array) -> dict[str, Array]:
         """Grades of each model, shape (questions, answers)."""
@@ -82,6 +70,46 @@ class Leaderboard:
             probability = expit(skill + ease + rng.normal(0, _OF_MODELS, len(ease)))
             grades[model] = rng.random(shape) < probability[:, np.newaxis]
         return grades
+
+
+@dataclass(frozen=True)
+class Incomplete(Leaderboard):
+    """Grades of which a fifth are missing at random, for each model by itself."""
+
+    missing_grades: str = "pairwise"
+
+    def _covered(
+        self, rng: np.random.Generator, truths: Array, gaps: Array
+    ) -> dict[str, float]:
+        passage = np.arange(self.questions) % self.passages
+        grades = self._draw(rng, passage)
+        lacking = {
+            model: np.where(rng.random(self.questions) < _MISSING, np.nan, each[:, 0])
+            for model, each in grades.items()
+        }
+        report = skci.grades_report(
+            lacking, groups=passage, bounds=(0, 1), missing_grades=self.missing_grades
+        )
+        differences = report.differences()
+        widths = [differences[key].high - differences[key].low for key in differences]
+        width = {"width": float(np.median(widths))}
+        return width | _shares(report, differences, truths, gaps)
+
+
+def _shares(
+    report: skci.reports.GradesReport,
+    differences: skci.reports.ContrastReport,
+    truths: Array,
+    gaps: Array,
+) -> dict[str, float]:
+    """Whether true values are covered, of individual intervals the share."""
+    ranks = ranks_covered(report.ranks(), dict(zip(_SKILLS, truths, strict=True)))
+    return {
+        "individual": np.mean(covers(report.individual(), truths)),
+        "joint": np.all(covers(report, truths)),
+        "differences": np.all(covers(differences, gaps)),
+        "ranks": ranks,
+    }
 
 
 def ranks_covered(ranks: skci.reports.RankReport, truths: Mapping[str, float]) -> bool:
@@ -111,6 +139,8 @@ def true_means() -> Array:
     return means
 
 
+_MISSING = 0.2  # share of the grades
+_CHOICES = ("pairwise", "drop")
 SETTINGS = ((500, 60, 4), (500, 60, 1), (500, 500, 4), (100, 20, 4))
 """Numbers of questions, passages and answers."""
 
@@ -125,17 +155,28 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         for setting in settings
         for part in range(_PARTS)
     ]
+    simulations += [
+        Incomplete(500, 60, 1, size.draws, part, choice)
+        for choice in _CHOICES
+        for part in range(_PARTS)
+    ]
     records = runner.run(simulations, "leaderboard")
-    table = [row(records, *setting) for setting in settings]
-    section = Section("Coverage", _TABLE, [table])
-    show(section)
+    complete = Records(each for each in records if "missing_grades" not in each)
+    lacking = Records(each for each in records if "missing_grades" in each)
+    table = [row(complete, *setting) for setting in settings]
+    missing = [_row_of_missing(lacking, choice) for choice in _CHOICES]
+    sections = [
+        Section("Coverage", _TABLE, [table]),
+        Section("Missing grades", _TABLE_OF_MISSING, [missing]),
+    ]
+    show(*sections)
     if output:
         draws = _PARTS * size.draws
         introduction = _INTRODUCTION.format(
             draws=draws, error=monte_carlo_error(0.95, draws)
         )
         file = output / "leaderboard.rst"
-        write_page(file, "coverage", "Leaderboards", introduction, section)
+        write_page(file, "coverage", "Leaderboards", introduction, *sections)
 
 
 def row(records: Records, questions: int, passages: int, answers: int) -> Row:
@@ -146,6 +187,22 @@ def row(records: Records, questions: int, passages: int, answers: int) -> Row:
         "passages": f"{passages}",
         "answers to each": f"{answers}",
         "independent questions": f"{chosen.mean('naive'):.3f}",
+        **_of_intervals(chosen),
+    }
+
+
+def _row_of_missing(records: Records, choice: str) -> Row:
+    """Mean shares and the median width for a choice of ``missing_grades``."""
+    chosen = records.where(missing_grades=choice)
+    return {
+        "``missing_grades``": f'"{choice}"',
+        **_of_intervals(chosen),
+        "median width of a difference": f"{chosen.mean('width'):.3f}",
+    }
+
+
+def _of_intervals(chosen: Records) -> Row:
+    return {
         "individual": f"{chosen.mean('individual'):.3f}",
         "eight joint": f"{chosen.mean('joint'):.3f}",
         "28 differences": f"{chosen.mean('differences'):.3f}",
@@ -164,4 +221,9 @@ _TABLE = """
 to be independent. *Individual* is the mean coverage of eight intervals; *eight joint*,
 *28 differences* and *ranks* are the shares of samples in which all are covered: each
 rank by an interval with all ranks that equal models share.
+"""
+_TABLE_OF_MISSING = """
+One answer to each of 500 questions about 60 passages, and a fifth of the grades of each
+model missing at random: each two are compared on the questions of both, two thirds of
+all, or all on the questions that all have, a sixth.
 """
