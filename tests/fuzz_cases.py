@@ -464,6 +464,7 @@ class Draw:
             share = self.one([0.05, 0.5])
             holes = {k: self.rng.random(n * n_samples) < share for k in values}
             values = {k: np.where(holes[k], np.nan, v) for k, v in values.items()}
+            options["missing_grades"] = self.one(["error", "drop", "pairwise", 0])
         if self.chance(0.2):
             columns = {"grade": values, "item": np.repeat(np.arange(n), n_samples)}
             rows = {name: np.asarray(v).ravel() for name, v in sampled.items()}
