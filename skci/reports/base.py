@@ -1,6 +1,8 @@
 """Base of reports: labelled estimates with joint intervals."""
 
-from collections.abc import Collection, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -16,7 +18,7 @@ from skci._validation import (
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import SubgroupSize
+from skci.inference.parameter import Key, SubgroupSize
 from skci.reports.estimate import (
     MetricEstimate,
     describe_binning,
@@ -36,9 +38,10 @@ from skci.reports.rendering import (
     format_level,
 )
 from skci.reports.requirements import (
+    Requirement,
     RequirementReport,
     Requirements,
-    check_requirements,
+    read_requirements,
 )
 from skci.reports.wide import WideTable, wide_table
 
@@ -69,10 +72,14 @@ class Report(IndexedReport[MetricEstimate]):
     def _labels(self) -> dict[str, list[str]]:
         columns: dict[str, list[str]] = {}
         for parameter in self._joint.parameters:
-            for column, name in parameter.key.labels.items():
-                header = self._model_header if column == "model" else column
+            for header, name in self._labels_of(parameter.key).items():
                 columns.setdefault(header, []).append(name)
         return columns
+
+    def _labels_of(self, key: Key) -> dict[str, str]:
+        """Names of a parameter by the header of their columns."""
+        headers = {"model": self._model_header}
+        return {headers.get(kind, kind): name for kind, name in key.labels.items()}
 
     def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
         """Labels of the estimates at some positions."""
@@ -199,15 +206,20 @@ class Report(IndexedReport[MetricEstimate]):
 
         Parameters
         ----------
-        requirements : mapping of str to (str, float), or str
-            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates; or a
-            string such as ``"recall >= 0.9 and specificity >= 0.8"``.
+        requirements : str, list of str, or mapping of str to (str, float)
+            Such as ``"recall >= 0.9 and specificity >= 0.8"``, of all estimates; as
+            ``"new recall >= 0.9"`` of the model "new"; as ``"new - old recall >=
+            -0.02"`` of a difference of two. A single metric may be left out. In a
+            mapping, ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------
         RequirementReport
-            Verdicts "shown", "refuted" or "open" by the intervals of this report, and
-            ``met_by``, the models that are shown to meet all requirements.
+            Verdicts "shown", "refuted" or "open" by the intervals of this report; on
+            differences of models, by those of the differences required, which cover
+            at once. ``verdict`` is that on all requirements together, ``unmet`` has in
+            words what is not shown, and ``met_by`` the models that are shown to meet
+            all.
 
         Raises
         ------
@@ -238,24 +250,50 @@ class Report(IndexedReport[MetricEstimate]):
         B      specificity  >= 0.9       0.9200    [0.8844, 0.9453]  0.443    open
         >>> gate.met_by
         ['A']
+        >>> report.requirements("B - A recall >= -0.01").verdict
+        'shown'
         """
-        wanted = check_requirements(requirements, self.metrics)
-        titles = [parameter.key.title for parameter in self._joint.parameters]
-        rows = [k for k, title in enumerate(titles) if title in wanted]
-        estimates = [*map(self._entry, rows)]
-        chosen = [wanted[titles[k]] for k in rows]
-        verdicts = [  # which check the values
-            each.at_least(value) if sign == ">=" else each.at_most(value)
-            for each, (sign, value) in zip(estimates, chosen, strict=True)
-        ]
+        required = read_requirements(requirements, self.metrics)
+        judges = self._judges(required)
+        judged = [each for report, group in judges for each in report._judged(group)]
+        verdicts = [each.verdict(estimate) for each, estimate in judged]
+        names: dict[str, list[str]] = {}
+        for _, estimate in judged:
+            for header, name in self._labels_of(estimate._parameter.key).items():
+                names.setdefault(header, []).append(name)
         return RequirementReport(
-            names=self._labels_at(rows),
-            subjects=[estimate.model for estimate in estimates],
-            requirements=[(sign, float(value)) for sign, value in chosen],
-            estimates=estimates,
+            names=names,
+            subjects=[estimate.model for _, estimate in judged],
+            requirements=[(each.sign, float(each.value)) for each, _ in judged],
+            estimates=[estimate for _, estimate in judged],
             verdicts=verdicts,
             simultaneous=self._joint.simultaneous,
         )
+
+    def _judged(
+        self, required: Sequence[Requirement]
+    ) -> list[tuple[Requirement, MetricEstimate]]:
+        """Estimates of this report, and what is required of each."""
+        keys = [parameter.key for parameter in self._joint.parameters]
+        for each in required:
+            if not any(map(each.is_of, keys)):
+                names = [*dict.fromkeys(key.name for key in keys)]
+                raise KeyError(
+                    f"metric must be one of {self.metrics}, perhaps after one of "
+                    f"{names} or a difference of two models, got {each.name!r}"
+                )
+        return [
+            (each, self._entry(k))
+            for k, key in enumerate(keys)
+            for each in required
+            if each.is_of(key)
+        ]
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports by whose intervals requirements are judged."""
+        return [(self, required)]
 
     def _entry(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
