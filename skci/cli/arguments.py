@@ -17,8 +17,9 @@ Joint confidence intervals for performance measures of classifiers, from files o
 predictions. Without arguments, a demonstration.
 """
 _EPILOG = """\
-exit status: 0; 1 if a requirement is not met; 2 for wrong arguments or data, of which
-one line on standard error tells; 130 if interrupted.
+exit status: 0 if all requirements are shown to be met; 1 if one is refuted; 3 if none
+is and one is open; 2 for wrong arguments or data, of which one line on standard error
+tells; 130 if interrupted.
 """
 
 
@@ -238,13 +239,15 @@ _OUTPUT = {
     ),
     "--fail-if": _conditions(
         failing,
-        "as 'accuracy < 0.9' or 'a accuracy < 0.9' of the model a: exit with 1 if an "
-        "interval lies where the condition is true; may be repeated",
+        "as --require, with < or >: exit with 1 if the interval lies where the "
+        "condition is true, else with 0; may be repeated",
     ),
     "--require": _conditions(
         required,
-        "as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
-        "condition is true; may be repeated",
+        "as 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy "
+        ">= -0.02' of a difference: exit with 0 if the interval lies where the "
+        "condition is true, with 1 if it lies where it is false, else with 3; may be "
+        "repeated",
     ),
 }
 _DIFFERENCES = {

@@ -138,12 +138,15 @@ class RequirementReport(IndexedReport[Verdict]):
     @property
     def unmet(self) -> Findings:
         """What is not shown, in words, such as "new f1 >= 0.8 is open: ..."."""
+        return self._sentences("open", "refuted")
+
+    def _sentences(self, *verdicts: str) -> Findings:
+        """Requirements with some verdicts, in words."""
+        judged = zip(self._described, self.verdicts, self.estimates, strict=True)
         return Findings(
             f"{described} is {verdict}: {estimate!r}"
-            for described, verdict, estimate in zip(
-                self._described, self.verdicts, self.estimates, strict=True
-            )
-            if not verdict
+            for described, verdict, estimate in judged
+            if verdict in verdicts
         )
 
     @property
