@@ -696,6 +696,65 @@ def test_requirements_of_differences(predictions, run):
     assert status == 1 and "is refuted: accuracy of a - b = " in errors
 
 
+@pytest.mark.parametrize(
+    ("required", "status"),
+    [("a - b >= -0.5", 0), ("b - a >= 0.5", 1), ("b-a >= {}", 3)],
+)
+def test_differences_are_required_of_reports_and_tables(
+    required, status, predictions, tmp_path, run
+):
+    """Alike by all commands, and in all formats."""
+    differences = joint_report(Y, AB, metrics="accuracy").differences()
+    required = required.format(differences["accuracy", "b", "a"] + 0.0)
+    table = tmp_path / "t.npz"
+    options = "--metrics=accuracy", f"--require={required}"
+    report = "report", predictions, "--truth=y", "--models=a,b", *options
+    assert run(*report, f"--save={table}")[0] == status
+    verdict = {0: "shown", 1: "refuted", 3: "open"}[status]
+    for command in (report, ("merge", table, *options)):
+        found, output, errors = run(*command, "--format=json")
+        assert found == status
+        assert errors.count(f" is {verdict}: accuracy of ") == (status > 0)
+        gate = json.loads(output)["requirements"]
+        (row,) = gate["rows"]
+        assert gate["verdict"] == row["verdict"] == verdict
+        assert len(gate["unmet"]) == (status > 0)
+        expected = differences["accuracy", *row["model"].split(" - ")]
+        limits = row["low"], row["high"]
+        assert limits == pytest.approx(expected.confidence_interval(), abs=1e-12)
+    for name, text in {
+        "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals\n",
+        "text": "\nRequirements by joint 95%",
+        "latex": "Requirements by joint 95",
+        "html": "<p>Requirements by joint 95%",
+    }.items():
+        found, output, _ = run(*report, f"--format={name}")
+        assert found == status and text in output and verdict in output
+    found, output, _ = run(*report, "--format=csv")
+    assert found == status and verdict not in output
+
+
+def test_the_worst_verdict_decides(predictions, run):
+    """What must not be shown may be open, and is judged beside what must be."""
+    options = "--truth=y", "--models=a", "--metrics=accuracy"
+    value = float(joint_report(Y, {"a": A}, metrics="accuracy")["a", "accuracy"])
+    given = {
+        (f"--fail-if=a < {value}",): 0,
+        (f"--require=a >= {value}", "--fail-if=a < .1"): 3,
+        (f"--require=a >= {value}", "--fail-if=a > .1"): 1,
+        ("--require=a >= .1", f"--fail-if=a < {value}", "--require=a <= .999"): 0,
+        (f"--require=a >= {value}", "--require=a <= .1"): 1,
+    }
+    for conditions, status in given.items():
+        assert run("report", predictions, *options, *conditions)[0] == status
+
+
+def test_half_widths(predictions, run):
+    expected = joint_report(Y, AB, metrics=["accuracy", "f1"]).styled("pm")
+    _, output, _ = run("report", predictions, *BINARY, "--style=pm")
+    assert output == f"{expected}\n" and " ± " in output
+
+
 def test_requirements_of_subgroups(predictions, run):
     """Each is named, and only those that fail."""
     report = joint_report(Y, AB, metrics="accuracy", by={"sex": COLUMNS["sex"]})

@@ -11,6 +11,7 @@ import numpy as np
 
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
+from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
@@ -232,6 +233,9 @@ _METRICS = {
 _OUTPUT = {
     "--format": _option(
         "by default that of the ending of --out, or text", choices=list(FORMATS)
+    ),
+    "--style": _choice(
+        [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
     ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
     "--save": _option(

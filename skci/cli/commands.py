@@ -58,7 +58,8 @@ def _finish(
     judged = judge(arguments, next(iter(reports.values())))
     if arguments.save:
         accumulator.save(arguments.save)
-    write({**reports, **judged}, arguments.format, arguments.out)
+    shown = {name: each.styled(arguments.style) for name, each in reports.items()}
+    write({**shown, **judged}, arguments.format, arguments.out)
     for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return exit_status(judged)

@@ -30,17 +30,16 @@ def _findings(reports: Reports) -> list[list[str]]:
 
 
 def _markdown(reports: Reports) -> str:
-    parts: list[str] = []
-    for report in reports.values():
-        if isinstance(report, RequirementReport):
-            caption = escape_markdown(report._title())
-            caption = f"**{caption}: {report.verdict}**"
-            parts.insert(0, report.to_markdown(caption=caption))
-        else:
-            parts.append(report.to_markdown())
+    judged = [x for x in reports.values() if isinstance(x, RequirementReport)]
+    others = [x for x in reports.values() if not isinstance(x, RequirementReport)]
+    parts = []
+    for gate in judged:
+        verdict = f"**Requirements: {gate.verdict}**"
+        caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
+        parts.append(gate.to_markdown(caption=caption))
     for found in _findings(reports):
         parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *(report.to_markdown() for report in others)])
 
 
 def _latex(reports: Reports) -> str:

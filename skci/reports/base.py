@@ -12,6 +12,7 @@ from skci._arrays import Array, cached_property, read_only
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import (
+    check_choice,
     check_confidence_level,
     check_names,
     printable,
@@ -30,11 +31,11 @@ from skci.reports.estimate import (
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
+    INTERVAL_STYLES,
     Column,
     Findings,
     IndexedReport,
     TabularReport,
-    estimate_columns,
     format_level,
 )
 from skci.reports.requirements import (
@@ -53,6 +54,7 @@ class Report(IndexedReport[MetricEstimate]):
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
     _model_header = "model"
+    _style = INTERVAL_STYLES["interval"]
     _coloured: Sequence[str] = ()
     """Models of the report that this one was selected from."""
 
@@ -104,6 +106,16 @@ class Report(IndexedReport[MetricEstimate]):
     def estimates(self) -> Array:
         """Estimates in the order of the report, shape (K,); read-only."""
         return read_only(self._joint.estimates)
+
+    @property
+    def half_widths(self) -> Array:
+        """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
+
+        Most intervals are not symmetric about the estimate, so that the estimate plus
+        and minus the half width has the width of the interval and other limits. Of
+        method "delta" they are symmetric.
+        """
+        return read_only(np.ptp(self._limits(), axis=1) / 2)
 
     @property
     def covariance(self) -> Array:
@@ -199,6 +211,34 @@ class Report(IndexedReport[MetricEstimate]):
             With the critical value of a single interval.
         """
         return self._with(self._joint.individual)
+
+    @with_hints
+    def styled(self, style: str = "pm") -> Self:
+        """Return the report with intervals written in another style.
+
+        Parameters
+        ----------
+        style : {"pm", "interval"}, default="pm"
+            "pm": a column "estimate ± half width", with :attr:`half_widths`, in place
+            of those of estimates, intervals and individual intervals. "interval": as
+            reports are shown otherwise.
+
+        Returns
+        -------
+        Report of the same kind
+            With the same numbers; its text, Markdown, LaTeX and HTML have that style.
+
+        Examples
+        --------
+        >>> from skci import confusion_matrix_report
+        >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics="accuracy")
+        >>> print(report.styled("pm").to_markdown(wide=True, caption=""))
+        | model | accuracy |
+        | --- | --- |
+        | y_pred | 0.750 ± 0.084 |
+        """
+        check_choice(style, [*INTERVAL_STYLES], "style")
+        return self._with(self._joint, _style=INTERVAL_STYLES[style])
 
     @with_hints
     def requirements(self, requirements: Requirements) -> RequirementReport:
@@ -312,19 +352,18 @@ class Report(IndexedReport[MetricEstimate]):
     def _columns(self) -> list[Column]:
         joint = self._joint
         kind = "joint" if joint.simultaneous else "individual"
-        estimates, intervals = self._interval_columns(f"{kind} interval")
+        shown = self._interval_columns(f"{kind} interval")
         columns = [
             *self._leading_columns(),
             *self._size_columns(),
-            estimates,
-            intervals,
+            *shown,
             Column({"standard_error": joint.standard_errors.tolist()}),
         ]
         if self._null is None:
             low, high = joint.individual.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
-            header = "individual interval" if joint.simultaneous else ""
-            columns.append(Column(limits, header, intervals.write))
+            header = self._style.individual if joint.simultaneous else ""
+            columns.append(Column(limits, header, shown[-1].write))
         columns += self._more_columns()
         hidden: dict[str, list[Any]] = {}
         if not joint.sampling.is_simple:
@@ -340,7 +379,12 @@ class Report(IndexedReport[MetricEstimate]):
 
     def _interval_columns(self, header: str) -> list[Column]:
         estimates, limits = self._joint.estimates, self._limits()
-        return estimate_columns(estimates, limits, "estimate", header, self._null)
+        return self._style.columns(estimates, limits, "estimate", header, self._null)
+
+    def _estimate_cells(self) -> list[str]:
+        """Each estimate and its interval in one cell."""
+        columns = [column.cells for column in self._interval_columns("interval")]
+        return [*map(" ".join, zip(*columns, strict=True))]
 
     def _leading_columns(self) -> list[Column]:
         """Columns before those of the estimates, the same for all metrics."""
@@ -445,11 +489,11 @@ class Report(IndexedReport[MetricEstimate]):
             raise ValueError(
                 f"wide needs a report of metrics, got one labelled {list(labels)}"
             )
-        estimates, intervals = (c.cells for c in self._interval_columns("interval"))
         columns = {column.header: column.cells for column in self._leading_columns()}
-        columns["metric"] = [*map(" ".join, zip(estimates, intervals, strict=True))]
-        bold = f"; bold: {description}" if best else ""
-        return wide_table(labels, columns, self._title() + bold, best)
+        columns["metric"] = self._estimate_cells()
+        title = self._title() + self._style.caption
+        title += f"; bold: {description}" if best else ""
+        return wide_table(labels, columns, title, best)
 
     def _best_of_all(self) -> tuple[list[int], str]:
         """Positions of models that may be the best, if compared, and a description."""

@@ -99,7 +99,7 @@ class RequirementReport(IndexedReport[Verdict]):
     >>> required.met_by
     ['A']
     >>> required.unmet
-    ['B accuracy >= 0.8 is refuted: accuracy = 0.675 [0.5...
+    ['B accuracy >= 0.8 is refuted: accuracy = 0.68 [0.55, 0.78], joint 95%...
     """
 
     names: Mapping[str, Sequence[str]]
