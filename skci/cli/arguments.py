@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from skci._hints import option_hint
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
 from skci.reports.rendering import INTERVAL_STYLES
@@ -24,6 +25,9 @@ tells; 130 if interrupted.
 """
 
 
+_DESIGNS = {"--design", "--strata", "--runs"}
+
+
 class Parser(argparse.ArgumentParser):
     """Parser whose errors are one line."""
 
@@ -37,6 +41,8 @@ class Parser(argparse.ArgumentParser):
             message = f"unrecognized arguments: {' '.join(unknown)}"
             if not any(text.startswith("-") for text in unknown):
                 message += "; names of a list have commas between them, as a,b"
+            elif _DESIGNS & {text.partition("=")[0] for text in unknown}:
+                message += f"; {option_hint((), 'design', None)}"
             self.error(message)
         return namespace, unknown
 

@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from skci.data.writing import replacing
-from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.rendering import TabularReport, escape_markdown, json_value
 from skci.reports.requirements import RequirementReport
 
-Reports = Mapping[str, Report | RequirementReport]
+_SUMMARY = (
+    *("confidence_level", "critical_value", "n_samples", "n_groups"),
+    *("verdict", "unmet"),
+)
+"""What there is of all rows of some reports together."""
+
+Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
 
@@ -53,28 +58,16 @@ def _html(reports: Reports) -> str:
 
 
 def _json(reports: Reports) -> str:
-    content = {
-        name: {
+    content = {}
+    for name, report in reports.items():
+        header, *rows = _table(report)
+        known = [key for key in _SUMMARY if hasattr(report, key)]
+        content[name] = {
             "title": report._title(),
-            **_summary(report),
+            **{key: json_value(getattr(report, key)) for key in known},
             "rows": [dict(zip(header, row, strict=True)) for row in rows],
         }
-        for name, report in reports.items()
-        for header, *rows in [_table(report)]
-    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _summary(report: Report | RequirementReport) -> dict[str, Any]:
-    """What there is of all rows of a report together."""
-    if isinstance(report, RequirementReport):
-        return {"verdict": report.verdict, "unmet": report.unmet}
-    return {
-        "confidence_level": report.confidence_level,
-        "critical_value": json_value(float(report.critical_value)),
-        "n_samples": report.n_samples,
-        "n_groups": report.n_groups,
-    }
 
 
 def _csv(reports: Reports) -> str:
