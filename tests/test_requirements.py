@@ -11,7 +11,13 @@ from battery import quiet
 from numpy.testing import assert_array_equal
 from scipy import stats
 
-from skci import AccuracyCI, RecallCI, joint_intervals, joint_report
+from skci import (
+    AccuracyCI,
+    RecallCI,
+    joint_intervals,
+    joint_report,
+    threshold_report,
+)
 
 Y = np.repeat([0, 1], 250)
 _rng = np.random.default_rng(5)
@@ -215,6 +221,22 @@ def test_unknown_names_in_requirements(required):
     report = joint_report(Y, MODELS, metrics="recall")
     with pytest.raises(KeyError, match=r"after one of \['A', 'B', 'C'\] or a diff"):
         report.requirements(f"{required} >= 0.1")
+
+
+def test_differences_that_there_are_not():
+    """Of models without a metric in common, and where thresholds are asked for."""
+    given = {("A", "f1"): 0.9, ("B", "recall"): 0.8, ("C", "recall"): 0.7}
+    report = joint_intervals(given, np.eye(3) * 1e-4)
+    both = ["B - C recall >= 0", "A - B f1 >= 0"]
+    for required in (both[1], both):
+        with pytest.raises(KeyError, match="got 'A - B'"):
+            report.requirements(required)
+    assert report.requirements(both[0]).subjects == ["B - C"]
+    scores = {"A": np.linspace(0, 1, 500), "B": np.linspace(0, 1, 500) ** 2}
+    report = threshold_report(Y, scores, metrics="recall", thresholds=[0.2, 0.5])
+    assert len(report.requirements("A - B >= -1")) == 2
+    with pytest.raises(ValueError, match="must be of models, not of differences"):
+        report.where("A - B recall >= -0.5")
 
 
 def test_a_failed_assertion_tells_the_interval(pytester):

@@ -345,25 +345,38 @@ class JointReport(ReportWithContrasts):
         self, required: list[Requirement]
     ) -> Iterable[tuple[Report, list[Requirement]]]:
         """Reports that judge: of differences of models, one of those required."""
-        pairs = [(each, each.pair(self.models)) for each in required]
-        yield self, [each for each, pair in pairs if pair is None]
-        differences = [(each, pair) for each, pair in pairs if pair is not None]
+        of_models: list[Requirement] = []
+        of_differences: list[Requirement] = []
         contrasts: dict[Key, Contrast] = {}
-        for each, pair in differences:
-            for positions in self._blocks("model", [each.metric]):
-                place = dict(zip(self._names(positions), positions, strict=True))
-                if {*pair} <= {*place}:
-                    first, second = map(place.__getitem__, pair)
-                    contrast = comparison(self._joint, first, second)
-                    contrasts[contrast[0]] = contrast
+        for each in required:
+            pair = each.pair(self.models)
+            found = self._comparisons(*pair, each.metric) if pair else []
+            contrasts |= {contrast[0]: contrast for contrast in found}
+            if pair and found:
+                of_differences.append(each._replace(name=" - ".join(pair)))
+            else:
+                of_models.append(each)
+        yield self, of_models
         if contrasts:
-            compared = [x._replace(name=" - ".join(pair)) for x, pair in differences]
-            yield self._report(self._joint, [*contrasts.values()]), compared
+            yield self._report(self._joint, [*contrasts.values()]), of_differences
+
+    def _comparisons(self, first: str, second: str, metric: str) -> list[Contrast]:
+        """Differences of two models on a metric, in each subgroup that both have."""
+        blocks = [
+            dict(zip(self._names(positions), positions, strict=True))
+            for positions in self._blocks("model", [metric])
+        ]
+        return [
+            comparison(self._joint, block[first], block[second])
+            for block in blocks
+            if {first, second} <= {*block}
+        ]
 
     def _labels_of(self, key: Key) -> dict[str, str]:
         """Names of a parameter; of a difference its name is in place of the model's."""
-        named = replace(key, model=key.name, sample="", compared=None)
-        return super()._labels_of(key if key.compared is None else named)
+        if key.compared is not None:
+            key = replace(key, model=key.name, sample="", compared=None)
+        return super()._labels_of(key)
 
     def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of the estimates that differ in one factor only."""
