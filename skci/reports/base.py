@@ -12,8 +12,10 @@ from skci._hints import with_hints
 from skci._validation import (
     check_confidence_level,
     check_names,
+    join_names,
     printable,
 )
+from skci.data.writing import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import SubgroupSize
@@ -27,6 +29,7 @@ from skci.reports.estimate import (
     warn_of_intervals,
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.page import Part, few, page
 from skci.reports.rendering import (
     Column,
     Findings,
@@ -416,6 +419,66 @@ class Report(IndexedReport[MetricEstimate]):
     def _best_of_all(self) -> tuple[list[int], str]:
         """Positions of models that may be the best, if compared, and a description."""
         return [], ""
+
+    @with_hints
+    def to_html(
+        self, path: Any = None, *, title: str | None = None, call: str | None = None
+    ) -> str | None:
+        """Return the report as a page of HTML, or write it to a file.
+
+        The page is one file that loads nothing else and runs no script: findings in
+        words, a picture, the table and, of several models, ranks and differences; what
+        the intervals promise, warnings, and versions.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write, whole or not at all; if not given, the page is returned.
+        title : str, optional
+            Of the page; the metrics and the models if not given.
+        call : str, optional
+            What the report was made by, such as a command or lines of code, to be
+            shown as it is.
+
+        Returns
+        -------
+        str or None
+            The page, if no path is given.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+        >>> b = [0] * 24 + [1] * 46 + [0] * 10
+        >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+        >>> "On accuracy, A ranks first." in report.to_html()
+        True
+        """
+        parts, topic = self._parts(), self._topic
+        shown = join_names([topic, *map(str.lower, [*parts][1:])])
+        html = page(
+            self._joint,
+            title or f"Report: {topic}",
+            f"What was asked: {shown}.",
+            parts,
+            {"Report": type(self).__name__, "Title of the table": self._title()},
+            call,
+        )
+        if path is None:
+            return html
+        with replacing(path) as part:
+            part.write_text(html, encoding="utf-8", newline="\n")
+        return None
+
+    @property
+    def _topic(self) -> str:
+        """What the report is about, as in a title."""
+        header, names = next(iter(self._labels.items()))
+        return f"{join_names(self.metrics)} of {few(names, header)}"
+
+    def _parts(self) -> dict[str, Part]:
+        """What a page shows, by heading."""
+        return {"Estimates": Part(self, self._display(), self._joint)}
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or curves and their bands.

@@ -20,6 +20,7 @@ from skci.reports.rendering import (
     decimals,
     format_number,
     format_pvalue,
+    notebook_html,
 )
 
 BIN = "bin"
@@ -94,7 +95,7 @@ class CalibrationReport(Report):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{super()._repr_html_()}{self.summary._repr_html_()}"
+        return notebook_html(self._html() + self.summary._html())
 
     @property
     def pvalue(self) -> float:

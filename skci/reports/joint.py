@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import comb
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -32,6 +33,7 @@ from skci.inference.ranking import (
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts, Separated
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.margins import sentences
+from skci.reports.page import Part
 from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
 
@@ -40,6 +42,7 @@ References = Callable[[str], Mapping[Key, TableParameter]]
 are compared with."""
 
 _MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
+_MOST_PAIRS = 10_000  # on a page
 _MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
@@ -73,6 +76,9 @@ class JointReport(ReportWithContrasts):
         **ReportWithContrasts._other_attributes,
         **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
     }
+
+    _compares_models: ClassVar = True
+    """Whether a page has the ranks and the differences of what the rows are of."""
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None
@@ -699,6 +705,23 @@ class JointReport(ReportWithContrasts):
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
+
+    def _parts(self) -> dict[str, Part]:
+        own = Part(self, self._display(), self._joint, self.findings())
+        if not self._compares_models:
+            return {"Estimates": own}
+        panels = self._panels(self.metrics).values()
+        several = [self._joint.parameters[k[0]] for k in panels if len(k) > 1]
+        ranked = {p.key.metric for p in several if p.trait.has_better}
+        n_pairs = sum(comb(len(k), 2) for k in panels)
+        sort = not self._joint.parameters[0].key.subgroup
+        parts = {"Estimates": own._replace(findings=[], sort=sort)}
+        if ranked and not self._joint.horizon:
+            ranks = self.ranks(sorted(ranked, key=self.metrics.index))
+            parts["Ranks"] = Part(ranks, ranks._display(), None, ranks.findings())
+        if 0 < n_pairs <= _MOST_PAIRS:
+            parts |= self.differences()._parts()
+        return parts if len(parts) > 1 else {"Estimates": own}
 
     def _positions(self, metric: str) -> list[int]:
         """Positions of the estimates of a metric in the only subgroup."""

@@ -1,0 +1,176 @@
+"""A page of HTML that holds all that a report says, to be sent as one file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from string import Template
+from typing import NamedTuple
+
+from skci._validation import join_names, printable
+from skci._versions import DEPENDENCIES, version_of
+from skci.inference.joint import JointEstimate
+from skci.reports.estimate import (
+    describe_methods,
+    describe_sample_size,
+    describe_target,
+    describe_warnings,
+)
+from skci.reports.panels import PanelDisplay
+from skci.reports.pictures import picture
+from skci.reports.rendering import TabularReport, format_level, packaged
+
+_MOST_ROWS = 60  # of a table that is not folded
+_MOST_FOLDED = 2000  # of one that is there at all
+_MOST_FINDINGS = 12  # that are not folded
+_MOST_NAMED = 6  # in a warning
+
+
+class Part(NamedTuple):
+    """What a page shows in one section."""
+
+    report: TabularReport
+    display: PanelDisplay
+    joint: JointEstimate | None = None
+    """What there may be warnings of."""
+    findings: Sequence[str] = ()
+    sort: bool = False
+    """Whether the picture has the best estimate first."""
+
+
+def page(
+    joint: JointEstimate,
+    title: str,
+    asked: str,
+    parts: Mapping[str, Part],
+    settings: Mapping[str, str],
+    call: str | None,
+) -> str:
+    """Write a page.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+    title, asked : str
+    parts : mapping of str to Part
+        By heading.
+    settings : mapping of str to str
+        What a repetition needs to know.
+    call : str or None
+        What the report was made by.
+    """
+    level = format_level(joint.confidence_level, joint.simultaneous)
+    size = describe_sample_size(joint)
+    answered = f"Answered by {level} confidence intervals{size and f', {size}'}."
+    said = [part.findings for part in parts.values()]
+    short = [f for each in said if len(each) <= _MOST_FINDINGS for f in each]
+    joints = filter(None, (part.joint for part in parts.values()))
+    warned = [text for each in joints for text in describe_warnings(each, _MOST_NAMED)]
+    reproduction = {
+        "Confidence level": level,
+        "Interval method": describe_methods(joint.parameters),
+        "Sample": size,
+        **settings,
+        "Seed": "" if joint.random_state is None else str(joint.random_state),
+        "Python": platform.python_version(),
+        **{name: version_of(name) for name in DEPENDENCIES},
+    }
+    sections = {
+        **{name: _part(part) for name, part in parts.items()},
+        "What the intervals promise": _paragraphs(_promises(joint, len(parts) > 1)),
+        "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
+        "How to reproduce it": _reproduction(reproduction, call),
+    }
+    return Template(packaged("page.html")).substitute(
+        title=_text(title),
+        generator=f"skci {version_of('skci')}",
+        style=packaged("style.css"),
+        lead=_paragraphs([asked, answered]) + _list(short, "findings"),
+        sections="\n".join(
+            f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
+            f"</h2>\n{body}\n</section>"
+            for k, (heading, body) in enumerate(sections.items())
+        ),
+    )
+
+
+def _promises(joint: JointEstimate, several: bool) -> list[str]:
+    """Say what the intervals of a report cover, how often, and what they leave out."""
+    level, number = format_level(joint.confidence_level), len(joint.parameters)
+    if joint.simultaneous:
+        promise = (
+            f"With {level} confidence, all {number:,} intervals cover the true values "
+            "at once. So whatever is read off them holds, also the most striking of "
+            "them. "
+        ) + "The ranks hold in the same way, and so do the differences." * several
+    else:
+        promise = (
+            f"Each interval covers its true value with {level} confidence by itself. "
+            "Of many such intervals, some are likely to miss."
+        )
+    if joint.simultaneous and not joint.is_individual:
+        promise += (
+            " An individual interval holds by itself: it is for a single question that "
+            "was chosen before the data were seen."
+        )
+    target = describe_target(joint)
+    population = "the population that the rows were drawn from at random"
+    of = target.removeprefix("of ") if target else f"{population}, by their design"
+    horizon = f" They hold {joint.horizon}." if joint.horizon else ""
+    return [
+        promise,
+        f"The true values are those of {of}.{horizon}",
+        "The intervals allow for the chance by which rows were drawn. They do not allow "
+        "for wrong labels, for rows that are not like those to come, or for what was "
+        "tuned on the same rows.",
+    ]
+
+
+def few(names: Iterable[str], kind: str) -> str:
+    """Write different names, or of many of a kind their number."""
+    different = list(dict.fromkeys(names))
+    if len(different) <= _MOST_NAMED:
+        return join_names(different)
+    return f"{len(different)} {kind}{'es' if kind.endswith('s') else 's'}"
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _paragraphs(sentences: Iterable[str]) -> str:
+    return "".join(f"<p>{_text(sentence)}</p>\n" for sentence in sentences)
+
+
+def _list(sentences: Iterable[str], kind: str = "notes") -> str:
+    items = "".join(f"<li>{_text(sentence)}</li>\n" for sentence in sentences)
+    return items and f'<ul class="{kind}">\n{items}</ul>\n'
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n{body}</details>\n"
+
+
+def _part(part: Part) -> str:
+    """HTML of a picture, of findings that are too many for the top, and of a table."""
+    report, findings = part.report, [*part.findings]
+    n_rows = len(report._rows()) - 1
+    body = picture(part.display, sort=part.sort)
+    if len(findings) > _MOST_FINDINGS:
+        body += _folded(f"{len(findings)} findings in words", _list(findings))
+    if n_rows <= _MOST_ROWS:
+        return f"{body}\n{report._html()}"
+    if n_rows <= _MOST_FOLDED:
+        return body + _folded(f"Table of all {n_rows:,}", report._html())
+    return body + _paragraphs([f"A table of {n_rows:,} rows is too long for a page."])
+
+
+def _reproduction(settings: Mapping[str, str], call: str | None) -> str:
+    rows = "".join(
+        f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n"
+        for name, value in settings.items()
+        if value
+    )
+    made = f"<pre><code>{escape(call)}</code></pre>\n" if call else ""
+    return f"{made}<dl>\n{rows}</dl>"
