@@ -233,6 +233,7 @@ _OUTPUT = {
         "by default that of the ending of --out, or text", choices=list(FORMATS)
     ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
+    "--html": _option("also write a page to send", "FILE", Path),
     "--save": _option(
         "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
     ),

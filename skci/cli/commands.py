@@ -61,7 +61,9 @@ def _finish(
     failures = [text for each in requirements for text in each.failures(judged)]
     if arguments.save:
         accumulator.save(arguments.save)
-    write(reports, arguments.format, arguments.out)
+    write(reports, arguments.format, arguments.out, arguments.call)
+    if arguments.html:
+        write(reports, "html", arguments.html, arguments.call)
     for failure in failures:
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return FAILED if failures else 0

@@ -33,10 +33,9 @@ def _latex(reports: Reports) -> str:
     return "\n\n".join(report.to_latex() for report in reports.values())
 
 
-def _html(reports: Reports) -> str:
-    body = "\n".join(report._repr_html_() for report in reports.values())
-    head = '<meta charset="utf-8"><title>skci</title>'
-    return f"<!DOCTYPE html>\n<html><head>{head}</head><body>\n{body}\n</body></html>"
+def _html(reports: Reports, call: str = "") -> str:
+    """Page of the first report, which has the differences too."""
+    return next(iter(reports.values())).to_html(call=call) or ""
 
 
 def _json(reports: Reports) -> str:
@@ -72,7 +71,7 @@ def _table(report: Report) -> list[tuple[Any, ...]]:
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-FORMATS: dict[str, Callable[[Reports], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": _text,
     "markdown": _markdown,
     "latex": _latex,
@@ -85,8 +84,11 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(reports: Reports, name: str | None, path: Path | None) -> None:
-    """Write reports in a format to a file, whole or not at all, or to stdout."""
+def write(reports: Reports, name: str | None, path: Path | None, call: str) -> None:
+    """Write reports in a format to a file, whole or not at all, or to stdout.
+
+    A page also has the command that was called.
+    """
     ending = ".txt" if path is None else path.suffix.lower()
     name = name or _BY_ENDING.get(ending)
     if name is None:
@@ -94,7 +96,8 @@ def write(reports: Reports, name: str | None, path: Path | None) -> None:
             f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
             f"{str(path)!r}"
         )
-    text = FORMATS[name](reports) + "\n"
+    options = {"call": call} if name == "html" else {}
+    text = FORMATS[name](reports, **options) + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

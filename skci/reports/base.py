@@ -454,16 +454,7 @@ class Report(IndexedReport[MetricEstimate]):
         >>> "On accuracy, A ranks first." in report.to_html()
         True
         """
-        parts, topic = self._parts(), self._topic
-        shown = join_names([topic, *map(str.lower, [*parts][1:])])
-        html = page(
-            self._joint,
-            title or f"Report: {topic}",
-            f"What was asked: {shown}.",
-            parts,
-            {"Report": type(self).__name__, "Title of the table": self._title()},
-            call,
-        )
+        html = page(self._joint, title, self._topic, self._parts(), call)
         if path is None:
             return html
         with replacing(path) as part:

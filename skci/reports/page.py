@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skci._validation import join_names, printable
 from skci._versions import DEPENDENCIES, version_of
@@ -19,7 +19,7 @@ from skci.reports.estimate import (
 )
 from skci.reports.panels import PanelDisplay
 from skci.reports.pictures import picture
-from skci.reports.rendering import TabularReport, format_level, packaged
+from skci.reports.rendering import IndexedReport, format_level, packaged
 
 _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
@@ -30,7 +30,7 @@ _MOST_NAMED = 6  # in a warning
 class Part(NamedTuple):
     """What a page shows in one section."""
 
-    report: TabularReport
+    report: IndexedReport[Any]
     display: PanelDisplay
     joint: JointEstimate | None = None
     """What there may be warnings of."""
@@ -41,10 +41,9 @@ class Part(NamedTuple):
 
 def page(
     joint: JointEstimate,
-    title: str,
-    asked: str,
+    title: str | None,
+    topic: str,
     parts: Mapping[str, Part],
-    settings: Mapping[str, str],
     call: str | None,
 ) -> str:
     """Write a page.
@@ -52,17 +51,19 @@ def page(
     Parameters
     ----------
     joint : JointEstimate
-    title, asked : str
+    title : str or None
+    topic : str
+        What the first part is about.
     parts : mapping of str to Part
         By heading.
-    settings : mapping of str to str
-        What a repetition needs to know.
     call : str or None
         What the report was made by.
     """
+    others = [heading.lower() for heading in [*parts][1:]]
     level = format_level(joint.confidence_level, joint.simultaneous)
     size = describe_sample_size(joint)
-    answered = f"Answered by {level} confidence intervals{size and f', {size}'}."
+    asked = f"What was asked: {join_names([topic, *others])}. "
+    asked += f"Answered by {level} confidence intervals{size and f', {size}'}."
     said = [part.findings for part in parts.values()]
     short = [f for each in said if len(each) <= _MOST_FINDINGS for f in each]
     joints = filter(None, (part.joint for part in parts.values()))
@@ -71,22 +72,21 @@ def page(
         "Confidence level": level,
         "Interval method": describe_methods(joint.parameters),
         "Sample": size,
-        **settings,
         "Seed": "" if joint.random_state is None else str(joint.random_state),
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
     }
     sections = {
-        **{name: _part(part) for name, part in parts.items()},
-        "What the intervals promise": _paragraphs(_promises(joint, len(parts) > 1)),
+        **{name: _part(name, part) for name, part in parts.items()},
+        "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),
     }
     return Template(packaged("page.html")).substitute(
-        title=_text(title),
+        title=_text(title or f"Report: {topic}"),
         generator=f"skci {version_of('skci')}",
         style=packaged("style.css"),
-        lead=_paragraphs([asked, answered]) + _list(short, "findings"),
+        lead=_paragraphs([asked]) + _list(short, "findings"),
         sections="\n".join(
             f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
             f"</h2>\n{body}\n</section>"
@@ -95,36 +95,37 @@ def page(
     )
 
 
-def _promises(joint: JointEstimate, several: bool) -> list[str]:
+def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
     """Say what the intervals of a report cover, how often, and what they leave out."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
-    if joint.simultaneous:
-        promise = (
-            f"With {level} confidence, all {number:,} intervals cover the true values "
-            "at once. So whatever is read off them holds, also the most striking of "
-            "them. "
-        ) + "The ranks hold in the same way, and so do the differences." * several
+    promises = []
+    if not joint.is_individual:
+        promises += [
+            f"With {level} confidence, all {number:,} joint intervals cover the true "
+            "values at once: whatever is read off them holds, also the most striking.",
+            "An individual interval holds by itself, for a single question that was "
+            "chosen before the data were seen.",
+        ]
+    elif number > 1:
+        promises += [
+            f"Each of the {number:,} intervals covers its true value with {level} "
+            "confidence by itself. Of many such intervals some are likely to miss."
+        ]
     else:
-        promise = (
-            f"Each interval covers its true value with {level} confidence by itself. "
-            "Of many such intervals, some are likely to miss."
-        )
-    if joint.simultaneous and not joint.is_individual:
-        promise += (
-            " An individual interval holds by itself: it is for a single question that "
-            "was chosen before the data were seen."
-        )
-    target = describe_target(joint)
-    population = "the population that the rows were drawn from at random"
-    of = target.removeprefix("of ") if target else f"{population}, by their design"
-    horizon = f" They hold {joint.horizon}." if joint.horizon else ""
-    return [
-        promise,
-        f"The true values are those of {of}.{horizon}",
-        "The intervals allow for the chance by which rows were drawn. They do not allow "
-        "for wrong labels, for rows that are not like those to come, or for what was "
-        "tuned on the same rows.",
+        promises += [f"The interval covers the true value with {level} confidence."]
+    if others and joint.simultaneous:
+        promises += [f"So do those of the {join_names(others)}, each among themselves."]
+    if joint.horizon:
+        promises += [f"The intervals hold {joint.horizon}."]
+    target = describe_target(joint).removeprefix("of ")
+    population = "the population that the rows were sampled from"
+    sampled = [
+        f"The true values are those of {target or population}.",
+        "The intervals allow for chance in which rows were sampled. They do not allow "
+        "for wrong labels, for rows to come that are of another kind, or for models "
+        "that were chosen or tuned on the same rows.",
     ]
+    return [" ".join(promises), *sampled]
 
 
 def few(names: Iterable[str], kind: str) -> str:
@@ -152,18 +153,20 @@ def _folded(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n{body}</details>\n"
 
 
-def _part(part: Part) -> str:
+def _part(heading: str, part: Part) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
     report, findings = part.report, [*part.findings]
-    n_rows = len(report._rows()) - 1
+    n_rows = len(report)
     body = picture(part.display, sort=part.sort)
     if len(findings) > _MOST_FINDINGS:
         body += _folded(f"{len(findings)} findings in words", _list(findings))
     if n_rows <= _MOST_ROWS:
         return f"{body}\n{report._html()}"
     if n_rows <= _MOST_FOLDED:
-        return body + _folded(f"Table of all {n_rows:,}", report._html())
-    return body + _paragraphs([f"A table of {n_rows:,} rows is too long for a page."])
+        return body + _folded(
+            f"Table of all {n_rows:,} {heading.lower()}", report._html()
+        )
+    return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
 
 
 def _reproduction(settings: Mapping[str, str], call: str | None) -> str:

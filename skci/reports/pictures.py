@@ -75,13 +75,15 @@ def _at(start: float, end: float | None = None) -> str:
     return f'x1="{start:.2f}%" x2="{end:.2f}%"'
 
 
-def _ticks(low: float, high: float, least_step: float = 0.0) -> dict[str, float]:
-    """Round numbers between two, and their positions in percent."""
+def _ticks(low: float, high: float, whole: bool) -> dict[str, float]:
+    """Round numbers, or whole ones from 1 on, and their positions in percent."""
     step = 10.0 ** math.floor(math.log10((high - low) / _MOST_TICKS))
-    fits = (k for k in (1, 2, 5, 10) if (high - low) / (k * step) <= _MOST_TICKS)
-    step = max(step * next(fits), least_step)
+    step *= next(k for k in (1, 2, 5, 10) if high - low <= k * step * _MOST_TICKS)
+    step = max(step, 1.0) if whole else step
     places = max(0, -math.floor(math.log10(step)))
     numbers = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
+    if whole:
+        numbers = np.unique([1.0, *numbers[numbers > 1]])
     return {
         format_number(x, places): 100 * (x - low) / (high - low)
         for x in numbers.tolist()
@@ -132,7 +134,7 @@ def _intervals(display: ConfidenceIntervalDisplay, panel: str, sort: bool) -> st
         f"{level} intervals on {panel}: {'; last '.join(described)}. "
         f"All {len(rows)} are in the table.",
         {display.rows[k]: strip(k) for k in (by_worth if sort else rows)},
-        _ticks(low, high, 1.0 if whole else 0.0),
+        _ticks(low, high, whole),
         [("null" if s == "--" else "margin", position(x)) for x, s in guides.items()],
     )
 
@@ -146,8 +148,9 @@ def _matrix(display: VerdictMatrixDisplay, panel: str) -> str:
     models, cells = display.models[panel], display.cells(panel)
     width, strips = 100 / (len(models) - 1), {}
     for row, model in enumerate(models):
-        runs = [(v, [*x]) for v, x in groupby(range(row), lambda k: cells[row, k])]
-        strips[f"{row + 1}\u2002{model}"] = "".join(
+        verdicts = [cells[row, k] for k in range(row)]
+        runs = [(v, [*x]) for v, x in groupby(range(row), verdicts.__getitem__)]
+        strips[f"{row + 1}. {model}"] = "".join(
             f'<rect class="{_colour(verdict)}" x="{x[0] * width:.2f}%" '
             f'width="{len(x) * width:.2f}%"/>'
             for verdict, x in runs

@@ -21,6 +21,8 @@ from skci.reports.rendering import (
     notebook_html,
 )
 
+_MOST_NAMED = 6  # in a sentence
+
 
 class ComparisonWithBest(NamedTuple):
     """How far a model may be above the best of the others, a named tuple.
@@ -301,13 +303,18 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         """
         sentences = []
         for panel in dict.fromkeys(self.panels):
-            first, n_models = self.top(1, panel), self.panels.count(panel)
-            may = "ranks" if len(first) == 1 else "may rank"
-            sentences.append(
-                f"On {panel}, {join_names(first)} {may} first."
-                if len(first) < n_models
-                else f"On {panel}, each of the {n_models} models may rank first."
+            first, number = self.top(1, panel), self.panels.count(panel)
+            subject, verb = (
+                join_names(first),
+                "ranks" if len(first) == 1 else "may rank",
             )
+            if len(first) > _MOST_NAMED:
+                others = f"{len(first) - _MOST_NAMED + 1} others"
+                named = join_names([*first[: _MOST_NAMED - 1], others])
+                subject = f"{len(first)} of {number} models, {named},"
+            if len(first) == number:
+                subject = f"each of the {number} models"
+            sentences.append(f"On {panel}, {subject} {verb} first.")
         return Findings(printable(sentence) for sentence in sentences)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:

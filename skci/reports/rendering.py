@@ -335,8 +335,8 @@ class TabularReport(HintedAttributes, ABC):
         ]
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            f'<div class="table" role="region" aria-label="{title}" tabindex="0"><table>'
-            f"<caption>{title}</caption><thead><tr>{header}</tr></thead>"
+            f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
+            f"<table><caption>{title}</caption><thead><tr>{header}</tr></thead>"
             f"<tbody>{body}</tbody></table></div>"
         )
 
