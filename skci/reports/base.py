@@ -458,7 +458,7 @@ class Report(IndexedReport[MetricEstimate]):
         if path is None:
             return html
         with replacing(path) as part:
-            part.write_text(html, encoding="utf-8", newline="\n")
+            part.write_text(f"{html}\n", encoding="utf-8", newline="\n")
         return None
 
     @property

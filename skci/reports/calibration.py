@@ -14,6 +14,7 @@ from skci.inference.pvalues import pvalues
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
 from skci.reports.joint import JointReport
+from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
@@ -93,6 +94,14 @@ class CalibrationReport(Report):
         return f"{super().__str__()}\n\n{self.summary}"
 
     __repr__ = __str__
+
+    def _parts(self) -> dict[str, Part]:
+        bins = Part(self, self._display(), self._joint, self.findings())
+        summary = self.summary
+        return {
+            "Bins": bins,
+            "Summary": Part(summary, summary._display(), summary._joint),
+        }
 
     def _repr_html_(self) -> str:
         return notebook_html(self._html() + self.summary._html())

@@ -14,7 +14,6 @@ from skci.inference.joint import JointEstimate
 from skci.reports.estimate import (
     describe_methods,
     describe_sample_size,
-    describe_target,
     describe_warnings,
 )
 from skci.reports.panels import PanelDisplay
@@ -25,6 +24,7 @@ _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
+_POPULATION = "the population that the rows were sampled from"
 
 
 class Part(NamedTuple):
@@ -72,6 +72,7 @@ def page(
         "Confidence level": level,
         "Interval method": describe_methods(joint.parameters),
         "Sample": size,
+        "Resampling": joint.target.resampling if joint.target else "",
         "Seed": "" if joint.random_state is None else str(joint.random_state),
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
@@ -82,7 +83,7 @@ def page(
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),
     }
-    return Template(packaged("page.html")).substitute(
+    return Template(packaged("page.html").rstrip()).substitute(
         title=_text(title or f"Report: {topic}"),
         generator=f"skci {version_of('skci')}",
         style=packaged("style.css"),
@@ -98,30 +99,30 @@ def page(
 def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
     """Say what the intervals of a report cover, how often, and what they leave out."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
-    promises = []
+    promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:
-        promises += [
+        promises = [
             f"With {level} confidence, all {number:,} joint intervals cover the true "
             "values at once: whatever is read off them holds, also the most striking.",
+            *(f"So do those of the {other}, among themselves." for other in others),
             "An individual interval holds by itself, for a single question that was "
             "chosen before the data were seen.",
         ]
     elif number > 1:
-        promises += [
+        promises = [
             f"Each of the {number:,} intervals covers its true value with {level} "
             "confidence by itself. Of many such intervals some are likely to miss."
         ]
-    else:
-        promises += [f"The interval covers the true value with {level} confidence."]
-    if others and joint.simultaneous:
-        promises += [f"So do those of the {join_names(others)}, each among themselves."]
     if joint.horizon:
         promises += [f"The intervals hold {joint.horizon}."]
-    target = describe_target(joint).removeprefix("of ")
-    population = "the population that the rows were sampled from"
+    of = (
+        joint.target.target
+        if joint.target
+        else "the population that rows were drawn from"
+    )
     sampled = [
-        f"The true values are those of {target or population}.",
-        "The intervals allow for chance in which rows were sampled. They do not allow "
+        f"The true values are those of {of}.",
+        "The intervals allow for the chance by which rows were drawn. They do not allow "
         "for wrong labels, for rows to come that are of another kind, or for models "
         "that were chosen or tuned on the same rows.",
     ]

@@ -196,7 +196,9 @@ def _drawn(display: PanelDisplay) -> str:
     drawn = display.plot()
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skci"}):
         svg = io.StringIO()
-        drawn.figure_.savefig(svg, format="svg", metadata={"Date": None})
+        drawn.figure_.savefig(
+            svg, format="svg", metadata={"Date": None}, transparent=True
+        )
     plt.close(drawn.figure_)
     start = svg.getvalue().index("<svg")
     return (

@@ -468,7 +468,8 @@ def packaged(name: str) -> str:
 
 def notebook_html(body: str) -> str:
     """HTML of what a notebook shows, in the style of pages."""
-    return f'<style>{packaged("style.css")}</style><div class="skci">{body}</div>'
+    style = " ".join(packaged("style.css").split())
+    return f'<style>{style}</style><div class="skci">{body}</div>'
 
 
 def _cell(content: str, scope: str, *, is_name: bool) -> str:
