@@ -24,6 +24,7 @@ _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
+_POPULATION = "the population that the rows were drawn from"
 _POPULATION = "the population that the rows were sampled from"
 
 
@@ -115,14 +116,10 @@ def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
         ]
     if joint.horizon:
         promises += [f"The intervals hold {joint.horizon}."]
-    of = (
-        joint.target.target
-        if joint.target
-        else "the population that rows were drawn from"
-    )
+    target = joint.target.target if joint.target else ""
     sampled = [
-        f"The true values are those of {of}.",
-        "The intervals allow for the chance by which rows were drawn. They do not allow "
+        f"The true values are those of {target or _POPULATION}.",
+        "The intervals allow for chance in which rows were drawn. They do not allow "
         "for wrong labels, for rows to come that are of another kind, or for models "
         "that were chosen or tuned on the same rows.",
     ]
