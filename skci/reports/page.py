@@ -24,7 +24,6 @@ _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
-_POPULATION = "the population that the rows were drawn from"
 _POPULATION = "the population that the rows were sampled from"
 
 
@@ -105,7 +104,7 @@ def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
         promises = [
             f"With {level} confidence, all {number:,} joint intervals cover the true "
             "values at once: whatever is read off them holds, also the most striking.",
-            *(f"So do those of the {other}, among themselves." for other in others),
+            *([f"So do those of the {join_names(others)}."] if others else []),
             "An individual interval holds by itself, for a single question that was "
             "chosen before the data were seen.",
         ]
