@@ -212,9 +212,10 @@ def test_no_name_is_markup(pages):
     shown = [cell.text for cell in tree.all("th", scope="row")]
     assert {*NAMES, "<b>f1"} <= {*shown}
     assert "<b>f1" in tree.all("title")[0].text
-    titled = Tree(report.to_html(title="</title><script>", call="a < b && c"))
-    assert titled.all("h1")[0].text == "</title><script>"
-    assert titled.all("pre")[0].text == "a < b && c"
+    titled = report.to_html(title="</title><script>", call="a < b && c\n\udcff")
+    assert titled.encode()
+    assert Tree(titled).all("h1")[0].text == "</title><script>"
+    assert Tree(titled).all("pre")[0].text == "a < b && c\n\\udcff"
 
 
 @pytest.mark.parametrize("name", ["many", "margin", "grades", "undefined"])

@@ -707,21 +707,24 @@ class JointReport(ReportWithContrasts):
         return letters if metric is None else letters[metric]
 
     def _parts(self) -> dict[str, Part]:
-        own = Part(self, self._display(), self._joint, self.findings())
-        if not self._compares_models:
-            return {"Estimates": own}
-        panels = self._panels(self.metrics).values()
-        several = [self._joint.parameters[k[0]] for k in panels if len(k) > 1]
-        ranked = {p.key.metric for p in several if p.trait.has_better}
-        n_pairs = sum(comb(len(k), 2) for k in panels)
-        sort = not self._joint.parameters[0].key.subgroup
-        parts = {"Estimates": own._replace(findings=[], sort=sort)}
+        estimates = Part(self, self._display(), self._joint)
+        if comparisons := self._comparisons() if self._compares_models else {}:
+            sort = not self._joint.parameters[0].key.subgroup
+            return {"Estimates": estimates._replace(sort=sort), **comparisons}
+        return {"Estimates": estimates._replace(findings=self.findings())}
+
+    def _comparisons(self) -> dict[str, Part]:
+        """Ranks and differences of the models, where there are several."""
+        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        several = [self._joint.parameters[k[0]] for k in panels]
+        ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
+        parts = {}
         if ranked and not self._joint.horizon:
-            ranks = self.ranks(sorted(ranked, key=self.metrics.index))
-            parts["Ranks"] = Part(ranks, ranks._display(), None, ranks.findings())
-        if 0 < n_pairs <= _MOST_PAIRS:
+            ranks = self.ranks([*ranked])
+            parts["Ranks"] = Part(ranks, ranks._display(), findings=ranks.findings())
+        if 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS:
             parts |= self.differences()._parts()
-        return parts if len(parts) > 1 else {"Estimates": own}
+        return parts
 
     def _positions(self, metric: str) -> list[int]:
         """Positions of the estimates of a metric in the only subgroup."""

@@ -152,18 +152,15 @@ def _folded(summary: str, body: str) -> str:
 
 def _part(heading: str, part: Part) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
-    report, findings = part.report, [*part.findings]
-    n_rows = len(report)
-    body = picture(part.display, sort=part.sort)
-    if len(findings) > _MOST_FINDINGS:
-        body += _folded(f"{len(findings)} findings in words", _list(findings))
-    if n_rows <= _MOST_ROWS:
-        return f"{body}\n{report._html()}"
-    if n_rows <= _MOST_FOLDED:
-        return body + _folded(
-            f"Table of all {n_rows:,} {heading.lower()}", report._html()
-        )
-    return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
+    body, n_rows = picture(part.display, sort=part.sort), len(part.report)
+    if len(part.findings) > _MOST_FINDINGS:
+        body += _folded(f"{len(part.findings)} findings", _list(part.findings))
+    if n_rows > _MOST_FOLDED:
+        return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
+    table = part.report._html()
+    if n_rows > _MOST_ROWS:
+        table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
+    return f"{body}\n{table}"
 
 
 def _reproduction(settings: Mapping[str, str], call: str | None) -> str:
@@ -172,5 +169,6 @@ def _reproduction(settings: Mapping[str, str], call: str | None) -> str:
         for name, value in settings.items()
         if value
     )
-    made = f"<pre><code>{escape(call)}</code></pre>\n" if call else ""
+    lines = "\n".join(map(_text, (call or "").splitlines()))
+    made = f"<pre><code>{lines}</code></pre>\n" if call else ""
     return f"{made}<dl>\n{rows}</dl>"
