@@ -373,13 +373,13 @@ def test_findings_name_who_may_be_first():
     scores = [9, 8.9, 5, 1, *np.linspace(-9, -9.4, 9)]
     ranks = given(scores, 0.1 * np.eye(13)).ranks()
     assert ranks.findings() == [
-        "On mean, 0 and 1 may be first.",
+        "On mean, 0 and 1 may rank first.",
         "On mean, 2 of 13 ranks are shown: 2 (3) and 3 (4).",
     ]
     equal = given(np.linspace(0.9, 0, 9), np.eye(9)).individual().ranks()
     assert equal.findings() == [
-        "Taken alone: On mean, the 9 models from 0 to 8 may be first.",
+        "Taken alone: On mean, each of the 9 models may rank first.",
         "Taken alone: On mean, no rank is shown.",
     ]
     clear = given([9, 0], np.eye(2)).ranks().findings()
-    assert clear[0] == "On mean, 0 is first."
+    assert clear[0] == "On mean, 0 ranks first."

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from skci._arrays import Array, ReadOnlyArrays
 from skci._validation import check_integer, check_known, join_names, printable
 from skci.reports.estimate import MetricEstimate
@@ -20,9 +18,10 @@ from skci.reports.rendering import (
     IndexedReport,
     estimate_columns,
     format_level,
+    notebook_html,
 )
 
-_NAMED = 7  # models in a row that a sentence names
+_MOST_NAMED = 6  # in a sentence
 
 
 class ComparisonWithBest(NamedTuple):
@@ -195,7 +194,7 @@ class BestReports(dict[str, BestReport]):
         return "\n\n".join(map(str, self.values()))
 
     def _repr_html_(self) -> str:
-        return "".join(report._repr_html_() for report in self.values())
+        return notebook_html("".join(report._html() for report in self.values()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,7 +240,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
     ['A']
     >>> for finding in ranks.findings():
     ...     print(finding)
-    On accuracy, A is first.
+    On accuracy, A ranks first.
     On accuracy, 2 of 2 ranks are shown: A (1) and B (2).
     """
 
@@ -295,7 +294,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:
-        """Say in words which models may be first, and which ranks are shown.
+        """Say in words which models may rank first, and which ranks are shown.
 
         With the confidence level, all findings hold together; of individual intervals,
         each by itself.
@@ -303,26 +302,36 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         Returns
         -------
         list of str
-            Two sentences for each metric. Of more than seven models in a row only the
-            first and the last is named.
+            Two sentences for each metric.
+
+        See Also
+        --------
+        top : The same for the first k, as a list.
         """
-        start = "" if self.simultaneous else "Taken alone: "
         sentences = []
         for panel in dict.fromkeys(self.panels):
-            rows = [k for k, name in enumerate(self.panels) if name == panel]
-            low, high = self.intervals[rows].T
-            first = np.flatnonzero(low == 1).tolist()
-            names = [self.models[k] for k in rows]
-            single = [
-                f"{names[k]} ({low[k]})" for k in np.flatnonzero(low == high).tolist()
+            first, number = self.top(1, panel), self.panels.count(panel)
+            subject, verb = (
+                join_names(first),
+                "ranks" if len(first) == 1 else "may rank",
+            )
+            if len(first) > _MOST_NAMED:
+                others = f"{len(first) - _MOST_NAMED + 1} others"
+                named = join_names([*first[: _MOST_NAMED - 1], others])
+                subject = f"{len(first)} of {number} models, {named},"
+            if len(first) == number:
+                subject = f"each of the {number} models"
+            sentences.append(f"On {panel}, {subject} {verb} first.")
+            rows = zip(self.panels, self.models, self.intervals.tolist(), strict=True)
+            shown = [
+                f"{model} ({low})"
+                for name, model, (low, high) in rows
+                if name == panel and low == high
             ]
-            verb = "may be first" if len(first) > 1 else "is first"
-            sentences.append(f"On {panel}, {_first_to_last(names, first)} {verb}.")
-            shown = "no rank is shown"
-            if single:
-                shown = f"{len(single)} of {len(names)} ranks are shown: "
-                shown += join_names(single)
-            sentences.append(f"On {panel}, {shown}.")
+            found = f"{len(shown)} of {number} ranks are shown: " if shown else ""
+            found += join_names(shown) if shown else "no rank is shown"
+            sentences.append(f"On {panel}, {found}.")
+        start = "" if self.simultaneous else "Taken alone: "
         return Findings(printable(start + sentence) for sentence in sentences)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
@@ -338,7 +347,14 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         ConfidenceIntervalDisplay
             With the axes and the figure.
         """
-        display = ConfidenceIntervalDisplay(
+        display = self._display().plot(**kwargs)
+        for ax in display.axes_:
+            ax.locator_params(axis="x", nbins="auto", integer=True)
+            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
+        return display
+
+    def _display(self) -> ConfidenceIntervalDisplay:
+        return ConfidenceIntervalDisplay(
             rows=self.models,
             metrics=[f"rank on {panel}" for panel in self.panels],
             estimates=self.estimates,
@@ -347,11 +363,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             models=self.names.get("model"),
             known_models=self.known_models,
             greater_is_better=[False] * len(self.models),
-        ).plot(**kwargs)
-        for ax in display.axes_:
-            ax.locator_params(axis="x", nbins="auto", integer=True)
-            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
-        return display
+        )
 
     def _entry(self, position: int) -> RankInterval:
         rank, limits = self.estimates[position], self.intervals[position]
@@ -369,11 +381,3 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             Column({"estimate": ranks}, "estimate"),
             Column({"low": low, "high": high}, interval, "[{}, {}]".format),
         ]
-
-
-def _first_to_last(names: Sequence[str], rows: Sequence[int]) -> str:
-    """Join the names of rows; of many in a row the first and the last."""
-    few = len(rows) <= _NAMED or rows[-1] - rows[0] >= len(rows)
-    if few:
-        return join_names([names[k] for k in rows])
-    return f"the {len(rows)} models from {names[rows[0]]} to {names[rows[-1]]}"
