@@ -90,10 +90,7 @@ class Incomplete(Leaderboard):
         report = skci.grades_report(
             lacking, groups=passage, bounds=(0, 1), missing_grades=self.missing_grades
         )
-        differences = report.differences()
-        widths = [differences[key].high - differences[key].low for key in differences]
-        width = {"width": float(np.median(widths))}
-        return width | _shares(report, differences, truths, gaps)
+        return _shares(report, report.differences(), truths, gaps)
 
 
 def _shares(
@@ -140,7 +137,6 @@ def true_means() -> Array:
 
 
 _MISSING = 0.2  # share of the grades
-_CHOICES = ("pairwise", "drop")
 SETTINGS = ((500, 60, 4), (500, 60, 1), (500, 500, 4), (100, 20, 4))
 """Numbers of questions, passages and answers."""
 
@@ -155,19 +151,15 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         for setting in settings
         for part in range(_PARTS)
     ]
-    simulations += [
-        Incomplete(500, 60, 1, size.draws, part, choice)
-        for choice in _CHOICES
-        for part in range(_PARTS)
-    ]
+    simulations += [Incomplete(500, 60, 1, size.draws, part) for part in range(_PARTS)]
     records = runner.run(simulations, "leaderboard")
     complete = Records(each for each in records if "missing_grades" not in each)
     lacking = Records(each for each in records if "missing_grades" in each)
     table = [row(complete, *setting) for setting in settings]
-    missing = [_row_of_missing(lacking, choice) for choice in _CHOICES]
+    missing = {"``missing_grades``": '"pairwise"'} | _of_intervals(lacking)
     sections = [
         Section("Coverage", _TABLE, [table]),
-        Section("Missing grades", _TABLE_OF_MISSING, [missing]),
+        Section("Missing grades", _TABLE_OF_MISSING, [[missing]]),
     ]
     show(*sections)
     if output:
@@ -188,16 +180,6 @@ def row(records: Records, questions: int, passages: int, answers: int) -> Row:
         "answers to each": f"{answers}",
         "independent questions": f"{chosen.mean('naive'):.3f}",
         **_of_intervals(chosen),
-    }
-
-
-def _row_of_missing(records: Records, choice: str) -> Row:
-    """Mean shares and the median width for a choice of ``missing_grades``."""
-    chosen = records.where(missing_grades=choice)
-    return {
-        "``missing_grades``": f'"{choice}"',
-        **_of_intervals(chosen),
-        "median width of a difference": f"{chosen.mean('width'):.3f}",
     }
 
 
@@ -225,5 +207,5 @@ rank by an interval with all ranks that equal models share.
 _TABLE_OF_MISSING = """
 One answer to each of 500 questions about 60 passages, and a fifth of the grades of each
 model missing at random: each two are compared on the questions of both, two thirds of
-all, or all on the questions that all have, a sixth.
+all. A sixth of the questions have a grade of every model.
 """
