@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from skci.data.writing import replacing
-from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.rendering import json_value
 
-Reports = Mapping[str, Report]
+_NUMBERS = "critical_value", "n_samples", "n_groups"
+"""Numbers behind a report, some of which there are not of ranks."""
+
+Reports = Mapping[str, Any]
 """Reports that are shown together, by what they are of."""
 
 
@@ -44,9 +46,7 @@ def _json(reports: Reports) -> str:
         name: {
             "title": report._title(),
             "confidence_level": report.confidence_level,
-            "critical_value": json_value(float(report.critical_value)),
-            "n_samples": report.n_samples,
-            "n_groups": report.n_groups,
+            **{key: json_value(getattr(report, key, None)) for key in _NUMBERS},
             "rows": [dict(zip(header, row, strict=True)) for row in rows],
         }
         for name, report in reports.items()
@@ -66,7 +66,7 @@ def _csv(reports: Reports) -> str:
     return text.getvalue().removesuffix("\n")
 
 
-def _table(report: Report) -> list[tuple[Any, ...]]:
+def _table(report: Any) -> list[tuple[Any, ...]]:
     """Header and rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]

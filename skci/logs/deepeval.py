@@ -10,11 +10,14 @@ from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _OUTER = "testRunData"
+_COPY = ".latest_run_full.json"  # of the latest run, beside it
 _CASES = "testCases", "conversationalTestCases"
 
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a test run of DeepEval."""
+    if file.path.name == _COPY:
+        return False
     return file.is_document and bool({_OUTER, _CASES[0]} & {*file.keys})
 
 

@@ -16,7 +16,7 @@ from skci._arrays import cached_property
 _HEAD = 1 << 16  # characters that tell the format
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"\s*:?|[{}\[\]]')
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _DECODER = JSONDecoder()
@@ -63,7 +63,7 @@ class LogFile:
             level += (token in "{[") - (token in "}]")
             if token.endswith(":") and level == 1:
                 keys.append(json.loads(token[:-1]))
-            if not level:
+            if not level or token == '"':  # of a string that goes on
                 break
         return tuple(keys)
 
@@ -205,7 +205,7 @@ class _Document:
                 if self._more():
                     continue
                 self._at = error.pos
-                at_end = error.pos >= len(self._buffer.rstrip())
+                at_end = not self.peek() or error.msg.startswith("Unterminated")
                 problem = "the file is truncated" if at_end else error.msg
                 raise self.error(f"must be JSON: {problem}") from error
             if end == len(self._buffer) and self._more():

@@ -44,7 +44,7 @@ def as_group(places: Iterable[Any], name: str | None, file: LogFile, line: int) 
             found += place
     got = found[:20] or "none"
     raise file.error(
-        line, f"group must name what is known of each item, {got}, got {name!r}"
+        line, f"groups must name what is known of each item, {got}, got {name!r}"
     )
 
 

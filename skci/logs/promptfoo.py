@@ -24,7 +24,7 @@ def recognises(file: LogFile) -> bool:
 def rows(file: LogFile, group: str | None) -> Iterator[Row]:
     """Read whether tests pass, their scores and named ones; repeats are runs."""
     prompts, task = _header(file)
-    several = len({*prompts}) > 1
+    several = len(prompts) > 1
     repeats: Counter[tuple[str, str]] = Counter()
     for value, line in file.records() if file.is_lines else _results(file):
         provider, test = (
@@ -48,14 +48,14 @@ def rows(file: LogFile, group: str | None) -> Iterator[Row]:
             yield row._replace(scorer=scorer, grade=number)
 
 
-def _header(file: LogFile) -> tuple[list[str], str]:
+def _header(file: LogFile) -> tuple[set[str], str]:
     """Labels of the prompts, and the description of the evaluation."""
     if file.is_lines:
-        return [value["prompt"]["label"] for value, _ in file.records()], file.path.stem
-    prompts, task = [], file.path.stem
+        return {value["prompt"]["label"] for value, _ in file.records()}, file.path.stem
+    prompts, task = set(), file.path.stem
     for name, value, _ in file.members("results", _RESULTS, "config"):
         if name == "results.prompts":
-            prompts = [prompt["label"] for prompt in value]
+            prompts = {prompt["label"] for prompt in value}
         elif name == "config.description" and value:
             task = value
     return prompts, task

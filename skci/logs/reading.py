@@ -36,7 +36,7 @@ FORMATS: dict[str, LogFormat] = {
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def read(paths: Paths | Mapping[str, Paths], *, group: str | None = None) -> LogRows:
+def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> LogRows:
     """Read the grades in logs of evaluations.
 
     Parameters
@@ -44,7 +44,7 @@ def read(paths: Paths | Mapping[str, Paths], *, group: str | None = None) -> Log
     paths : path, sequence of paths, or mapping of str to these
         Files, and folders that are searched for logs at all depths. A mapping names the
         models, whatever their names in the logs are.
-    group : str, optional
+    groups : str, optional
         Name of what is known of each item, such as a field of its metadata or document,
         that is the cluster of items which are not independent; "repo" of SWE-bench. Not
         given, there are no groups but those of a column "group" or "cluster" of tables.
@@ -99,7 +99,7 @@ def read(paths: Paths | Mapping[str, Paths], *, group: str | None = None) -> Log
     for model, given in by_model.items():
         for path in [given] if isinstance(given, str | os.PathLike) else given:
             for file, log_format in _logs(Path(path)):
-                collector.add(file, log_format.rows(file, group), model)
+                collector.add(file, log_format.rows(file, groups), model)
     return collector.rows()
 
 

@@ -275,10 +275,7 @@ class Collector:
 def _with_missing(
     codes: dict[str, Array], grades: Array, scorers: Array
 ) -> tuple[dict[str, Array], Array]:
-    """Give rows without a scorer all that the task has, none of whose grades is known.
-
-    Where others graded the item in the same run, as after a retry, they are dropped.
-    """
+    """Give rows without a scorer those of the task, with unknown grades."""
     lacking = scorers[codes["scorer"]] == ""
     if not lacking.any():
         return codes, grades
