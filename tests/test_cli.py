@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -860,24 +861,28 @@ def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
     assert capsys.readouterr().out == "1068\n"
 
 
-PAGE = Path(__file__).parents[1] / "docs" / "shell.rst"
+REFERENCE = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def code_blocks(language):
-    """Code blocks of the documentation of the commands."""
+def code_blocks(page, language):
+    """Code blocks of a page of the documentation of the commands."""
     pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
-    for block in re.findall(pattern, PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for block in re.findall(pattern, text, re.MULTILINE):
         yield textwrap.dedent(block).replace("\\\n", " ")
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="needs the checkout")
-def test_examples_of_the_documentation(tmp_path, monkeypatch, run):
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
+@pytest.mark.parametrize("page", ["shell.rst", "logs.rst"])
+def test_examples_of_the_documentation(page, tmp_path, monkeypatch, run):
+    shutil.copytree(REFERENCE / "logs", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    (made,) = code_blocks("python")
-    exec(made, {})
+    for made in code_blocks(page, "python"):
+        exec(made, {})
     check = doctest.OutputChecker().check_output
     status = None
-    for block in code_blocks("console"):
+    for block in code_blocks(page, "console"):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = example.partition("\n")
             if command == "echo $?":

@@ -275,7 +275,7 @@ def test_models_are_named_by_a_mapping():
     rows = logs.read(paths)
     assert rows.models == ["old", "new"]
     differences = rows.report().differences(control="old")
-    assert differences["match", "new", "old"] == pytest.approx(4 / 9)
+    assert differences["match", "new", "old"] == pytest.approx(-4 / 9)
 
 
 TABLES = {

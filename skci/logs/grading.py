@@ -20,8 +20,8 @@ _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
 
 def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:
     """Read a grade; NaN for None."""
-    if value is None:
-        return np.nan
+    if isinstance(value, int | float):
+        return float(value)
     with suppress(TypeError, ValueError):
         word = str(value).strip().lower()
         return _WORDS[word] if word in _WORDS else float(value)

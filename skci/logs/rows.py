@@ -15,8 +15,7 @@ from skci.data.items import UNNAMED
 from skci.grades import SAMPLES, grades_report
 from skci.logs.files import LogFile
 
-COLUMNS = ("model", "task", "item", "run", "scorer", "grade", "group")
-_NAMES = tuple(name for name in COLUMNS if name != "grade")
+_NAMES = ("model", "task", "item", "run", "scorer", "group")
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 
 
@@ -29,8 +28,8 @@ class Row(NamedTuple):
     item: str
     run: str = "1"
     scorer: str = ""
-    grade: float = np.nan
     group: str = ""
+    grade: float = np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,15 +227,16 @@ class Collector:
     def add(self, file: LogFile, rows: Iterable[Row], model: str | None) -> None:
         """Add the rows of a file, of a model with another name if it is given."""
         of_file, of_line = self._places
+        columns = [*zip(self._known.values(), self._codes.values(), strict=True)]
         for row in rows:
-            for name in _NAMES:
-                known, value = self._known[name], getattr(row, name)
-                if name == "model" and model is not None:
-                    value = model
-                self._codes[name].append(known.setdefault(value, len(known)))
-            self._grades.append(row.grade)
+            if model is not None:
+                row = row._replace(model=model)
+            line, *names, grade = row
+            for (known, codes), name in zip(columns, names, strict=True):
+                codes.append(known.setdefault(name, len(known)))
+            self._grades.append(grade)
             of_file.append(len(self._files))
-            of_line.append(row.line)
+            of_line.append(line)
         self._files.append(file)
 
     def rows(self) -> LogRows:
@@ -249,8 +249,7 @@ class Collector:
         self._check_distinct(codes, names)
         codes, grades = _with_missing(codes, grades, names["scorer"])
         columns = {name: names[name][codes[name]] for name in _NAMES}
-        columns["grade"] = grades
-        return LogRows({name: columns[name] for name in COLUMNS})
+        return LogRows(columns | {"grade": grades})
 
     def _check_distinct(
         self, codes: Mapping[str, Array], names: Mapping[str, Array]

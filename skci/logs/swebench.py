@@ -30,7 +30,7 @@ def rows(file: LogFile, group: str | None) -> Iterator[Row]:
     for item, value, line in file.members():
         resolved = as_grade(required(value, _SCORER, file, line), file, line, _SCORER)
         cluster = _group(item, group, file, line)
-        yield Row(line, model, _TASK, item, run, _SCORER, resolved, cluster)
+        yield Row(line, model, _TASK, item, run, _SCORER, cluster, resolved)
 
 
 def _summary(file: LogFile, group: str | None) -> Iterator[Row]:
