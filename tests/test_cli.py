@@ -629,7 +629,11 @@ def test_help_of_a_command_has_its_options_only(command, run):
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
     assert output.startswith(f"usage: skci {command} ")
-    own = {"--margin": "compare grades", "--power": "plan", "--by": "report compare plan"}
+    own = {
+        "--margin": "compare grades",
+        "--power": "plan",
+        "--by": "report compare plan",
+    }
     for option, commands in own.items():
         assert (f"  {option} " in output) == (command in commands.split())
 

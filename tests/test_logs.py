@@ -420,6 +420,11 @@ def test_samples_that_failed_have_no_grade(tmp_path):
     assert {*rows["scorer"][lacking]} == {"match", "judge"}
     with pytest.warns(UserWarning, match="1 of 9 items are left out"):
         rows.report()
+    for sample in log["samples"]:
+        sample.pop("scores", None)
+    path.write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=r"line \d+: task 'history' must have a sam"):
+        logs.read([path, PROMPTFOO])
 
 
 @pytest.mark.parametrize(

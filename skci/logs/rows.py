@@ -247,9 +247,28 @@ class Collector:
         if not len(grades):
             raise ValueError("paths must be of logs with grades, got none")
         self._check_distinct(codes, names)
+        self._check_graded(codes, names)
         codes, grades = _with_missing(codes, grades, names["scorer"])
         columns = {name: names[name][codes[name]] for name in _NAMES}
         return LogRows(columns | {"grade": grades})
+
+    def _place(self, row: int) -> str:
+        of_file, of_line = self._places
+        return self._files[of_file[row]].place(of_line[row])
+
+    def _check_graded(
+        self, codes: Mapping[str, Array], names: Mapping[str, Array]
+    ) -> None:
+        """Check that each task has a grade."""
+        lacking = names["scorer"][codes["scorer"]] == ""
+        ungraded = lacking & ~np.isin(codes["task"], codes["task"][~lacking])
+        if ungraded.any():
+            row = int(ungraded.argmax())
+            task = names["task"][codes["task"][row]]
+            raise ValueError(
+                f"{self._place(row)}: task {task!r} must have a sample with a grade, "
+                "got none"
+            )
 
     def _check_distinct(
         self, codes: Mapping[str, Array], names: Mapping[str, Array]
@@ -260,8 +279,7 @@ class Collector:
         if not same.any():
             return
         pair = np.sort(order[same.argmax() :][:2]).tolist()
-        of_file, of_line = self._places
-        places = [self._files[of_file[k]].place(of_line[k]) for k in pair]
+        places = [*map(self._place, pair)]
         of = {name: names[name][codes[name][pair[0]]] for name in _NAMES}
         raise ValueError(
             f"{places[0]} and {places[1]}: model {of['model']!r} must have one grade "
