@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from slow import slow
 
 from skci import grades_report, logs
 from skci.cli.main import main
@@ -187,7 +186,7 @@ HARNESSES = {
 }
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_logs_that_an_installed_harness_writes(harness, tmp_path):
     if find_spec(harness) is None:
