@@ -495,7 +495,8 @@ def test_the_command_ranks(capsys):
     rows = LM_EVAL.select(scorers=BY_TASK)
     report = rows.report()
     differences = report.differences(control="small")
-    parts = [report, rows.report(by="task"), differences, report.ranks()]
+    tasks = rows.report(by="task")
+    parts = [report, tasks, differences, report.ranks(), tasks.ranks()]
     parts.append("\n".join(differences.findings()))
     assert capsys.readouterr().out == "\n\n".join(map(str, parts)) + "\n"
 
@@ -504,11 +505,11 @@ def test_the_command_in_json(capsys):
     arguments = ["grades", *map(str, HISTORY), "--scorer=match", "--groups=passage"]
     assert main([*arguments, "--format=json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert [*content] == ["report", "ranks"]
+    assert [*content] == ["report", "ranks of report"]
     assert content["report"]["n_groups"] == 3
-    assert content["ranks"]["critical_value"] is None
+    assert content["ranks of report"]["critical_value"] is None
     rows = logs.read(HISTORY, groups="passage").select(scorers="match")
-    assert content["ranks"]["rows"][0] == dict(
+    assert content["ranks of report"]["rows"][0] == dict(
         model="mockllm/large", metric="match", estimate=1, low=1, high=2
     ), rows.report().ranks()
 

@@ -306,7 +306,9 @@ _LOGS = {
     ),
     "--models": _names("NAME", "models, all if not given"),
     "--tasks": _names("NAME", "tasks, all if not given"),
-    "--groups": _column("field of each item that is its cluster, such as a passage"),
+    "--groups": _option(
+        "field of each item that is its cluster, such as a passage", "FIELD", decoded
+    ),
 }
 _GRADES = {
     "--scorer": _option(

@@ -12,6 +12,13 @@ from skci.planning import sample_size
 from skci.reports.base import Report
 
 FAILED = 1
+_COMPARISON = {
+    "control": None,
+    "scale": "difference",
+    "adjust": "single-step",
+    "margin": None,
+}
+"""Options of differences, as they are if not given."""
 
 
 def report(arguments: Namespace) -> int:
@@ -62,18 +69,21 @@ def grades(arguments: Namespace) -> int:
     reports: dict[str, Any] = {"report": rows.report(**options)}
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
-    if arguments.differences or arguments.control:
+    of_models = [*reports.items()] if len(rows.models) > 1 else []
+    if arguments.differences or _given(arguments) != _COMPARISON:
         reports["differences"] = _differences(arguments, reports["report"])
-    if len(rows.models) > 1:
-        reports["ranks"] = reports["report"].ranks()
+    for name, report in of_models:
+        reports[f"ranks of {name}"] = report.ranks()
     return _finish(arguments, reports)
 
 
+def _given(arguments: Namespace) -> dict[str, Any]:
+    """Options of the comparison."""
+    return {name: getattr(arguments, name) for name in _COMPARISON}
+
+
 def _differences(arguments: Namespace, report: Any) -> Report:
-    names = ("control", "scale", "adjust", "margin")
-    differences: Report = report.differences(
-        **{name: getattr(arguments, name) for name in names}
-    )
+    differences: Report = report.differences(**_given(arguments))
     return differences
 
 

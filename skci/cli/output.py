@@ -58,7 +58,8 @@ def _json(reports: Reports) -> str:
 def _csv(reports: Reports) -> str:
     if len(reports) > 1:
         raise ValueError(
-            "--format csv has one table; of differences alone see skci compare"
+            "--format csv has one table, json all; of differences alone see skci "
+            "compare"
         )
     (report,) = reports.values()
     text = io.StringIO()
