@@ -117,8 +117,7 @@ def test_promptfoo():
     assert {*rows["run"]} == {"1", "2"}
     assert {*rows["group"]} == {"r0", "r1", "r2"}
     assert len({*rows["item"]}) == 6
-    with pytest.warns(UserWarning, match="1 of 6 items are left out"):
-        assert rows.report().n_samples == 5
+    assert rows.report(missing_grades="drop").n_samples == 5
 
 
 def test_promptfoo_on_lines(tmp_path):
@@ -417,8 +416,9 @@ def test_samples_that_failed_have_no_grade(tmp_path):
     lacking = np.isnan(rows["grade"])
     assert {*rows["item"][lacking]} == {log["samples"][2]["id"]}
     assert {*rows["scorer"][lacking]} == {"match", "judge"}
-    with pytest.warns(UserWarning, match="1 of 9 items are left out"):
+    with pytest.raises(ValueError, match="set missing_grades to 'drop'"):
         rows.report()
+    assert "8 of 9 items" in str(rows.report(missing_grades="drop"))
     for sample in log["samples"]:
         sample.pop("scores", None)
     path.write_text(json.dumps(log))

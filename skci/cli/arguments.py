@@ -170,6 +170,13 @@ def _option(
     return {"help": help, "metavar": metavar, "type": type, **others}
 
 
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _flag(help: str) -> dict[str, Any]:
     return {"help": help, "action": "store_true"}
 
@@ -335,6 +342,12 @@ _GRADES = {
         "what the runs or epochs of an item are: independent answers, which are "
         "averaged, or runs that all items share, such as training seeds, and models "
         "too if paired",
+    ),
+    "--missing-grades": _option(
+        "what becomes of items that some model has no grade of: drop, pairwise, or a "
+        "number that counts as a missing grade; an error by default",
+        "CHOICE",
+        _number_or_word,
     ),
     "--average": _choice(
         ["macro", "micro"], "mean over the suite: of the means of tasks, or of items"

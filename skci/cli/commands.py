@@ -61,7 +61,7 @@ def grades(arguments: Namespace) -> int:
     rows = read(arguments.logs, groups=arguments.groups).select(
         models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer
     )
-    names = ("bounds", "average", "samples", "method")
+    names = ("bounds", "average", "samples", "method", "missing_grades")
     options = {name: getattr(arguments, name) for name in names}
     options = {name: value for name, value in options.items() if value is not None}
     options["confidence_level"] = arguments.level
