@@ -531,9 +531,11 @@ def test_the_command_gates(capsys):
 
 def test_the_command_names_models(capsys, tmp_path):
     named = [f"new={HISTORY[0]}", f"old={HISTORY[1]}"]
-    out = tmp_path / "report.md"
-    assert main(["grades", *named, "--differences", f"--out={out}"]) == 0
+    out, page = tmp_path / "report.md", tmp_path / "page.html"
+    files = [f"--out={out}", f"--html={page}"]
+    assert main(["grades", *named, "--differences", *files]) == 0
     assert "| new | old |" in out.read_text()
+    assert "new=" in page.read_text(encoding="utf-8")
     with pytest.raises(SystemExit):
         main(["grades", named[0], str(HISTORY[1])])
     assert "LOGS must all have a name" in capsys.readouterr().err

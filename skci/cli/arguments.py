@@ -277,6 +277,7 @@ _OUTPUT = {
         [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
     ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
+    "--html": _option("also write a page to send", "FILE", Path),
     "--fail-if": _conditions(
         failing,
         "as --require, with < or >: exit with 1 if the interval lies where the "
