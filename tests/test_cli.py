@@ -944,7 +944,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def code_blocks(page, language):
-    """Code blocks of a page of the documentation."""
+    """Code blocks of a page of the documentation of the commands."""
     pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
     text = (DOCS / page).read_text(encoding="utf-8")
     for block in re.findall(pattern, text, re.MULTILINE):

@@ -507,6 +507,7 @@ def test_the_command_in_json(capsys):
     content = json.loads(capsys.readouterr().out)
     assert [*content] == ["report", "ranks of report"]
     assert content["report"]["n_groups"] == 3
+    assert "critical_value" not in content["ranks of report"]
     rows = logs.read(HISTORY, groups="passage").select(scorers="match")
     columns = rows.report().ranks().to_dict()
     found = content["ranks of report"]["rows"]

@@ -37,7 +37,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> LogRows:
-    """Read the grades in logs of evaluations.
+    r"""Read the grades in logs of evaluations.
 
     Parameters
     ----------
@@ -93,6 +93,17 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
 
     Rows are held in columns, and logs are read piece by piece: memory grows with the
     number of grades alone.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> from skci import logs
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "new.jsonl"
+    >>> grades = [1, 1, 0, 1] * 10
+    >>> lines = [json.dumps({"id": k, "score": grade}) for k, grade in enumerate(grades)]
+    >>> _ = path.write_text("\n".join(lines))
+    >>> logs.read(path).report()["new", "mean"]
+    mean = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
     collector = Collector()
