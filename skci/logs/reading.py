@@ -100,7 +100,7 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
     >>> from skci import logs
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "new.jsonl"
     >>> grades = [1, 1, 0, 1] * 10
-    >>> lines = [json.dumps({"id": k, "score": grade}) for k, grade in enumerate(grades)]
+    >>> lines = [json.dumps({"id": k, "score": x}) for k, x in enumerate(grades)]
     >>> _ = path.write_text("\n".join(lines))
     >>> logs.read(path).report()["new", "mean"]
     mean = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
