@@ -11,22 +11,40 @@ from typing import Any
 from skci.data.writing import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
-from skci.reports.rendering import json_value
+from skci.reports.rendering import TabularReport, escape_markdown, json_value
+from skci.reports.requirements import RequirementReport
 
-Reports = Mapping[str, Report]
+_SUMMARY = (
+    *("confidence_level", "critical_value", "n_samples", "n_groups"),
+    *("verdict", "unmet"),
+)
+"""What there is of all rows of some reports together."""
+
+Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
 
 def _text(reports: Reports) -> str:
     parts = [str(report) for report in reports.values()]
-    for report in reports.values():
-        if isinstance(report, ContrastReport):
-            parts.append("\n".join(report.findings()))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *map("\n".join, _findings(reports))])
+
+
+def _findings(reports: Reports) -> list[list[str]]:
+    """What differences show, in words."""
+    compared = (x for x in reports.values() if isinstance(x, ContrastReport))
+    return [report.findings() for report in compared]
 
 
 def _markdown(reports: Reports) -> str:
-    return "\n\n".join(report.to_markdown() for report in reports.values())
+    gates, others = _told_apart(reports)
+    parts = []
+    for gate in gates:
+        verdict = f"**Requirements: {gate.verdict}**"
+        caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
+        parts.append(gate.to_markdown(caption=caption))
+    for found in _findings(reports):
+        parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
+    return "\n\n".join([*parts, *(report.to_markdown() for report in others)])
 
 
 def _latex(reports: Reports) -> str:
@@ -35,37 +53,45 @@ def _latex(reports: Reports) -> str:
 
 def _html(reports: Reports, call: str = "") -> str:
     """Page of the first report, which has the differences too."""
-    return next(iter(reports.values())).to_html(call=call) or ""
+    gates, (first, *_) = _told_apart(reports)
+    if not isinstance(first, Report):
+        raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
+    return first.to_html(call=call, requirements=gates) or ""
+
+
+def _told_apart(
+    reports: Reports,
+) -> tuple[list[RequirementReport], list[TabularReport]]:
+    """Verdicts on requirements, and the other reports."""
+    gates = [x for x in reports.values() if isinstance(x, RequirementReport)]
+    return gates, [x for x in reports.values() if not isinstance(x, RequirementReport)]
 
 
 def _json(reports: Reports) -> str:
-    content = {
-        name: {
+    content = {}
+    for name, report in reports.items():
+        header, *rows = _table(report)
+        known = [key for key in _SUMMARY if hasattr(report, key)]
+        content[name] = {
             "title": report._title(),
-            "confidence_level": report.confidence_level,
-            "critical_value": json_value(float(report.critical_value)),
-            "n_samples": report.n_samples,
-            "n_groups": report.n_groups,
+            **{key: json_value(getattr(report, key)) for key in known},
             "rows": [dict(zip(header, row, strict=True)) for row in rows],
         }
-        for name, report in reports.items()
-        for header, *rows in [_table(report)]
-    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _csv(reports: Reports) -> str:
-    if len(reports) > 1:
+    _, tables = _told_apart(reports)
+    if len(tables) > 1:
         raise ValueError(
             "--format csv has one table; of differences alone see skci compare"
         )
-    (report,) = reports.values()
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_table(report))
+    csv.writer(text, lineterminator="\n").writerows(_table(*tables))
     return text.getvalue().removesuffix("\n")
 
 
-def _table(report: Report) -> list[tuple[Any, ...]]:
+def _table(report: TabularReport) -> list[tuple[Any, ...]]:
     """Header and rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]

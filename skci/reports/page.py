@@ -19,6 +19,7 @@ from skci.reports.estimate import (
 from skci.reports.panels import PanelDisplay
 from skci.reports.pictures import picture
 from skci.reports.rendering import IndexedReport, format_level, packaged
+from skci.reports.requirements import RequirementReport
 
 _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
@@ -51,6 +52,7 @@ def page(
     topic: str,
     parts: Mapping[str, Part],
     call: str | None,
+    gates: Sequence[RequirementReport] = (),
 ) -> str:
     """Write a page.
 
@@ -64,6 +66,8 @@ def page(
         By heading.
     call : str or None
         What the report was made by.
+    gates : sequence of RequirementReport
+        Verdicts on requirements, which come first.
     """
     others = [heading.lower() for heading in [*parts][1:]]
     level = format_level(joint.confidence_level, joint.simultaneous)
@@ -83,7 +87,14 @@ def page(
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
     }
+    judged = "".join(
+        _paragraphs([f"{gate._title()}: {gate.verdict}."]) for gate in gates
+    )
+    unmet = _list([sentence for gate in gates for sentence in gate.unmet])
     sections = {
+        **(
+            {"Requirements": "\n".join(gate._html() for gate in gates)} if gates else {}
+        ),
         **{name: _part(name, part) for name, part in parts.items()},
         "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
@@ -93,7 +104,7 @@ def page(
         title=_text(title or f"Report: {topic}"),
         generator=f"skci {version_of('skci')}",
         style=packaged("style.css"),
-        lead=_paragraphs([asked]) + _list(short, "findings"),
+        lead=_paragraphs([asked]) + judged + unmet + _list(short, "findings"),
         sections="\n".join(
             f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
             f"</h2>\n{body}\n</section>"
