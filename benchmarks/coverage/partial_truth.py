@@ -183,13 +183,13 @@ def each(records: Records) -> list[Row]:
 _INTRODUCTION = """
 Of {rows} rows a random part is labelled by humans, and all by a judge, as on the page
 :doc:`/judge`: ``joint_report(y_true, y_pred, proxy=judge)``. Model A errs in .1 of the
-rows and B in .15. Coverage of 95% intervals is over {draws} samples of each setting, and
-{chosen} where rows are not labelled at random, so that the Monte Carlo error of a single
-.95 is {errors[0]:.3f} and {errors[1]:.3f}; means over settings and metrics have less, and
-the least of many is expected to be two or three errors below.
-*Width* is the median ratio to the interval of as many rows labelled at random, without a
-judge, and *widest* the largest median of a setting and metric. *Joint* is the share of samples in which all
-intervals of a report cover.
+rows and B in .15. Coverage of 95% intervals is over {draws} samples of each setting,
+and {chosen} where rows are not labelled at random, so that the Monte Carlo error of a
+single .95 is {errors[0]:.3f} and {errors[1]:.3f}; means over settings and metrics have
+less, and the least of many is expected to be two or three errors below. *Width* is the
+median ratio to the interval of as many rows labelled at random, without a judge, and
+*widest* the largest median of a setting and metric. *Joint* is the share of samples in
+which all intervals of a report cover.
 """
 
 _BY_LABELS = """
@@ -210,10 +210,11 @@ All are of A where B is not named.
 _BY_LABELLING = """
 *By prediction*: as many of the rows that A takes for positive are labelled as of those
 that A takes for negative, whatever their numbers, as on the page :doc:`/verification`:
-``proxy="prediction"``. *Active*: labels were asked for with probabilities from .02 to 1,
-four times as often where a model disagrees with the others and the judge, and sixteen
-times where the judge disagrees with both models, and the report has ``proxy=judge`` and
-``label_probability=``. The judge is right in .9 of the rows, with independent errors.
+``proxy="prediction"``. *Active*: labels were asked for with probabilities from .02 to
+1, four times as often where a model disagrees with the others and the judge, and
+sixteen times where the judge disagrees with both models, and the report has
+``proxy=judge`` and ``label_probability=``. The judge is right in .9 of the rows, with
+independent errors.
 """
 
 _EACH = """
