@@ -1,0 +1,364 @@
+"""Which rows to label next for the narrowest interval of a metric or a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from sklearn.tree import DecisionTreeRegressor
+
+from skci._arrays import Array
+from skci._hints import with_hints
+from skci._validation import (
+    as_array,
+    check_integer,
+    check_positive_number,
+    fixed_seed,
+)
+from skci.data.drawing import RowOptions
+from skci.metrics._base import MetricCI
+from skci.metrics._metric_set import MetricSet
+from skci.metrics._names import resolve_metric
+from skci.metrics._partial_truth import Columns, read_columns
+
+__all__ = ["LabelPlan", "label_next"]
+
+_FEWEST_OF_LEAF = 5  # labelled rows that a mean square is estimated from
+_TOLERANCE = 1e-12  # of the scale of probabilities, relative to the largest
+_ROUNDING = 1e-9  # of a number of labels
+
+
+class LabelPlan(NamedTuple):
+    """Rows to label next, as :func:`label_next` returns them."""
+
+    rows: Array
+    """Positions of the rows, in ascending order."""
+    label_probability: Array
+    """Probability with which each row has been asked for, now or before, for
+    ``label_probability=`` of :func:`skci.joint_report`, shape (n_samples,)."""
+    half_width: float
+    """Half width to expect of the interval once they are labelled."""
+
+
+@with_hints
+def label_next(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    y_score: Any = None,
+    proxy: Any = None,
+    label_probability: Any = None,
+    data: Any = None,
+    metric: Any,
+    models: Any = None,
+    n_labels: int | None = None,
+    half_width: float | None = None,
+    confidence_level: float = 0.95,
+    random_state: Any = None,
+) -> LabelPlan:
+    r"""Rows to label next for the narrowest interval of a metric or of a difference.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or numbers, of the rows that have been labelled: at least 10, at
+        first of a random part. Those of the others are missing (None, NaN or NA).
+    y_pred, y_score : mapping, list of (str, array-like), data frame, or array-like
+        Predictions and scores of the models for all rows, as in
+        :func:`skci.joint_report`.
+    proxy : array-like of shape (n_samples,), mapping or data frame, optional
+        A proxy of the truth for all rows, such as the labels of a judge model, or
+        several by name.
+    label_probability : array-like of shape (n_samples,), optional
+        Probability with which each row has been asked for, such as that of the plan
+        before; the same for all rows if not given.
+    data : data frame, optional
+        Data frame of which the parameters above name columns.
+    metric : str or metric object
+        The metric of the interval, which must have one value.
+    models : str or pair of str, optional
+        Model whose metric is estimated, or two, for the difference of the first less
+        the second; may be left out if there are no others.
+    n_labels : int, optional
+        Number of rows to label next.
+    half_width : float, optional
+        In place of a number, half width of the interval that is to be expected.
+    confidence_level : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws the rows; give an int for the same rows in each call.
+
+    Returns
+    -------
+    LabelPlan
+        Named tuple ``(rows, label_probability, half_width)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, the labelled rows show no variance, or the
+        labels of all rows do not suffice for the width.
+
+    See Also
+    --------
+    skci.joint_report : Takes `proxy` and `label_probability` for the estimates.
+
+    Notes
+    -----
+    With the influence value L of a row, that of the proxies K and the coefficients
+    :math:`\lambda` that explain most of L, the variance of an estimate from rows of N
+    that are labelled with probabilities :math:`\pi_i` is about
+
+    .. math:: \frac{1}{N^2} \sum_i \Bigl( \bigl(\tfrac{1}{\pi_i} - 1\bigr)
+        E r_i^2 + E L_i^2 \Bigr) , \qquad r_i = L_i - \lambda K_i ,
+
+    and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_.
+    Expected squares are means over the leaves of a regression tree, from labelled
+    rows, on predictions, scores and proxies: where there are few labels, over the cells
+    of prediction and proxy. Each leaf has one row more with the mean of all, so that
+    no probability is 0.
+
+    Rows without a label are drawn by systematic sampling in random order. A plan that
+    follows others depends on labels through the expected squares alone, which leaves
+    estimates with a bias that is small beside their standard error.
+
+    References
+    ----------
+    .. [1] Neyman (1934). Journal of the Royal Statistical Society 97, 558-625.
+    .. [2] Zrnic and Candes (2024). Active statistical inference. ICML.
+
+    Examples
+    --------
+    Of 5,000 rows 200 have been labelled at random, and all by a judge:
+
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.planning import label_next
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 5000)
+    >>> a, b, judge = (
+    ...     np.where(rng.random(5000) < error, 1 - truth, truth)
+    ...     for error in (0.1, 0.15, 0.1)
+    ... )
+    >>> known = np.where(np.arange(5000) < 200, truth, np.nan)
+    >>> models = {"A": a, "B": b}
+    >>> plan = label_next(
+    ...     known, models, proxy=judge, metric="accuracy", n_labels=200, random_state=0
+    ... )
+    >>> int((a != b)[plan.rows].sum()), round(plan.half_width, 3)
+    (116, 0.02)
+    >>> known[plan.rows] = truth[plan.rows]  # labels that were asked for
+    >>> report = joint_report(
+    ...     known, models, proxy=judge, label_probability=plan.label_probability,
+    ...     metrics="accuracy",
+    ... )
+    >>> report.differences()["accuracy", "A", "B"]
+    accuracy of A - B = 0.036 [0.012, 0.060], 95% interval (hall, ...)
+
+    More rows for a half width of .015:
+
+    >>> options = {"proxy": judge, "label_probability": plan.label_probability}
+    >>> more = label_next(known, models, metric="accuracy", half_width=0.015, **options)
+    >>> 100 < len(more.rows) < 1000
+    True
+    """
+    metric = resolve_metric(metric)
+    if (n_labels is None) == (half_width is None):
+        raise ValueError(
+            f"either n_labels or half_width must be given, got {n_labels=}, "
+            f"{half_width=}"
+        )
+    metric_set = MetricSet(metric, confidence_level)
+    given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
+    given["label_probability"] = label_probability
+    columns = read_columns(metric_set, given, RowOptions(), data)[0]
+    if columns.by_prediction:
+        raise ValueError(
+            "proxy must be columns to choose labels by, or None, got 'prediction'"
+        )
+    columns.sizes(RowOptions())
+    choice = _LabelChoice.of(columns, metric, _compared_models(columns, metric, models))
+    if not choice.variance > 0:
+        raise ValueError(
+            f"y_true must show a variance of {metric.name}, got none; label more rows "
+            "at random first"
+        )
+    z = -float(ndtri((1 - metric_set.confidence_level) / 2))
+    if half_width is not None:
+        value = check_positive_number(half_width, "half_width")
+        least = z * choice.standard_error(np.ones(len(columns.labelled)))
+        if value < least:
+            raise ValueError(
+                f"half_width must be at least {least:.3g}, that of labels of all rows, "
+                f"got {half_width!r}"
+            )
+        needed = choice.of_unlabelled(choice.for_error(value / z)).sum()
+        n_labels = math.ceil(needed - _ROUNDING)
+    most = choice.n_unlabelled
+    n = check_integer(n_labels, "n_labels", least=0, most=most)
+    probability = choice.for_number(n)
+    rng = np.random.default_rng(fixed_seed(random_state))
+    candidates = np.flatnonzero(~choice.labelled)
+    rows = _drawn(choice.of_unlabelled(probability), candidates, n, rng)
+    return LabelPlan(rows, probability, z * choice.standard_error(probability))
+
+
+def _compared_models(
+    columns: Columns, metric: MetricCI, models: Any
+) -> dict[str, float]:
+    """Coefficients of the model, or of the two, whose metric is estimated."""
+    known = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
+    chosen = [models] if isinstance(models, str) else [*(models or known)]
+    if not 1 <= len(chosen) <= 2 or len({*chosen}) < len(chosen):
+        raise ValueError(
+            f"models must be one model, or two to be compared, got {chosen}"
+        )
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(f"models must be among {known}, got {unknown[0]!r}")
+    return dict(zip(chosen, (1.0, -1.0), strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelChoice:
+    """Labels that were asked for, and what others are expected to tell."""
+
+    labelled: Array
+    probability: Array
+    """With which each row has been asked for."""
+    square: Array
+    """Expected square of the residual of each row, and at least a share of the largest
+    that was seen."""
+    seen: Array
+    """Squares of the residuals of labelled rows, times the number of rows that each
+    represents."""
+    variance: float
+    """Of the influence values of the truth."""
+
+    @classmethod
+    def of(
+        cls, columns: Columns, metric: MetricCI, models: Mapping[str, float]
+    ) -> _LabelChoice:
+        """Estimate the expected squares from labelled rows; models have coefficients.
+
+        They are means over the leaves of a regression tree on what all rows have:
+        the predictions or scores of all models, and the proxies.
+        """
+        labelled, n = columns.labelled, len(columns.labelled)
+        probability = columns.probability
+        if probability is None:
+            probability = np.full(n, labelled.mean())
+        some = probability[labelled]
+        given = columns.scores if metric.reads == "scores" else columns.predicted
+        responses = {k: as_array(given[k], k, "an array") for k in models}
+        influence: Array = np.zeros(len(some))
+        of_proxies = []
+        for name, coefficient in models.items():
+            rows = RowOptions(sample_weight=1 / some)
+            truth, response = columns.truth[labelled], responses[name]
+            values = metric._influence(truth, response[labelled], rows)[1]
+            influence += coefficient * values
+            for proxy in columns.proxies.values():
+                values = metric._influence(proxy, response, RowOptions())[1]
+                of_proxies.append(coefficient * values[labelled])
+        residual = influence
+        if of_proxies:
+            design = np.transpose(of_proxies)
+            weighted = design / some[:, np.newaxis], influence / some
+            residual = influence - design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+        known = {**columns.predicted, **columns.scores, **columns.proxies}
+        features = np.column_stack([_as_feature(each) for each in known.values()])
+        square = _expected(features, labelled, residual**2, 1 / some)
+        variance = float(np.average(influence**2, weights=1 / some))
+        weights = n / (1 / some).sum() / some
+        return cls(labelled, probability, square, weights * residual**2, variance)
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Number of rows without a label."""
+        return int((~self.labelled).sum())
+
+    def standard_error(self, probability: Array) -> float:
+        """Standard error to expect if rows are labelled with these probabilities."""
+        of_labels = self.seen @ (1 / probability[self.labelled] - 1)
+        n = len(probability)
+        return float(np.sqrt(of_labels + n * self.variance) / n)
+
+    def for_number(self, n_labels: float) -> Array:
+        """Probabilities of all rows with which so many more are expected."""
+        return self._where(lambda p: self.of_unlabelled(p).sum() - n_labels)
+
+    def for_error(self, standard_error: float) -> Array:
+        """Probabilities with which a standard error is expected."""
+        return self._where(lambda p: standard_error - self.standard_error(p))
+
+    def of_unlabelled(self, probability: Array) -> Array:
+        """Probabilities, of rows without a label, to be asked for now."""
+        before = self.probability[~self.labelled]
+        more: Array = probability[~self.labelled] - before
+        return more / np.where(before < 1, 1 - before, 1)
+
+    def _where(self, excess: Callable[[Array], float]) -> Array:
+        """Probabilities at which an increasing function of their scale is zero."""
+        size = np.sqrt(self.square)
+        size /= size.min()  # at the scale 1 all rows are labelled
+
+        def scaled(scale: float) -> Array:
+            return np.clip(scale * size, self.probability, 1.0)
+
+        for end in (0.0, 1.0):
+            if excess(scaled(end)) * (1 - 2 * end) >= 0:
+                return scaled(end)
+        root = brentq(lambda scale: excess(scaled(scale)), 0, 1, xtol=_TOLERANCE)
+        return scaled(root)
+
+
+def _as_feature(values: Any) -> Array:
+    """Numbers of a column that a tree can split; labels in sorted order."""
+    array = as_array(values, "a column", "an array")
+    if array.dtype.kind in "biuf":
+        return array
+    return np.unique(array.astype(str), return_inverse=True)[1].reshape(array.shape)
+
+
+def _expected(
+    features: Array, labelled: Array, squares: Array, weights: Array
+) -> Array:
+    """Expected squares of all rows, of a labelled row from those of the others.
+
+    Else rows would have a greater probability, and less weight, because their residual
+    is large. Each leaf has one row more with the largest square.
+    """
+    tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
+    tree.fit(features[labelled], squares, sample_weight=weights)
+    leaf = tree.apply(features)
+    some, size = leaf[labelled], leaf.max() + 1
+    sums = [
+        np.bincount(some, each, size)[leaf] for each in (weights * squares, weights)
+    ]
+    numbers = np.bincount(some, minlength=size)[leaf]
+    sums[0][labelled] -= weights * squares
+    sums[1][labelled] -= weights
+    numbers[labelled] -= 1
+    mean = np.maximum(sums[0], 0.0) / sums[1]
+    expected: Array = (numbers * mean + squares.max()) / (numbers + 1)
+    return expected
+
+
+def _drawn(
+    probability: Array, candidates: Array, n: int, rng: np.random.Generator
+) -> Array:
+    """Draw n candidates with probabilities, whose sum is n up to rounding.
+
+    By systematic sampling in random order.
+    """
+    order = rng.permutation(len(probability))
+    ends = np.cumsum(probability[order])
+    points = (rng.random() + np.arange(n)) * (ends[-1] / n if n else 1.0)
+    places = np.searchsorted(ends, points, side="right")
+    found: Array = np.sort(candidates[order[places]])
+    return found
