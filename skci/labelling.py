@@ -29,6 +29,8 @@ from skci.metrics._partial_truth import Columns, read_columns
 __all__ = ["LabelPlan", "label_next"]
 
 _FEWEST_OF_LEAF = 5  # labelled rows that a mean square is estimated from
+_LEAST = 0.1  # root of an expected square, over that of the mean of all
+_NO_WEIGHT = 1e-12  # of possible rows, beside 1 of a row
 _TOLERANCE = 1e-12  # of the scale of probabilities, relative to the largest
 _ROUNDING = 1e-9  # of a number of labels
 
@@ -119,13 +121,12 @@ def label_next(
 
     and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_.
     Expected squares are means over the leaves of a regression tree, from labelled
-    rows, on predictions, scores and proxies: where there are few labels, over the cells
-    of prediction and proxy. Each leaf has one row more with the mean of all, so that
-    no probability is 0.
+    rows, on predictions, scores and proxies: where possible labels are few, over the
+    cells of prediction and proxy. To each row one more is added that has the largest
+    square which any label would give it, and of labelled rows the square is left out:
+    probabilities that depended on it would leave estimates with a bias.
 
-    Rows without a label are drawn by systematic sampling in random order. A plan that
-    follows others depends on labels through the expected squares alone, which leaves
-    estimates with a bias that is small beside their standard error.
+    Rows without a label are drawn by systematic sampling in random order.
 
     References
     ----------
@@ -231,8 +232,7 @@ class _LabelChoice:
     probability: Array
     """With which each row has been asked for."""
     square: Array
-    """Expected square of the residual of each row, and at least a share of the largest
-    that was seen."""
+    """Expected square of the residual of each row."""
     seen: Array
     """Squares of the residuals of labelled rows, times the number of rows that each
     represents."""
@@ -252,30 +252,31 @@ class _LabelChoice:
         probability = columns.probability
         if probability is None:
             probability = np.full(n, labelled.mean())
-        some = probability[labelled]
-        given = columns.scores if metric.reads == "scores" else columns.predicted
-        responses = {k: as_array(given[k], k, "an array") for k in models}
-        influence: Array = np.zeros(len(some))
-        of_proxies = []
-        for name, coefficient in models.items():
-            rows = RowOptions(sample_weight=1 / some)
-            truth, response = columns.truth[labelled], responses[name]
-            values = metric._influence(truth, response[labelled], rows)[1]
-            influence += coefficient * values
-            for proxy in columns.proxies.values():
-                values = metric._influence(proxy, response, RowOptions())[1]
-                of_proxies.append(coefficient * values[labelled])
-        residual = influence
-        if of_proxies:
-            design = np.transpose(of_proxies)
-            weighted = design / some[:, np.newaxis], influence / some
-            residual = influence - design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+        weights = 1 / probability[labelled]
+        observed, possible, explained = (
+            sum(values)
+            for values in zip(
+                *(
+                    [
+                        sign * each
+                        for each in _influences(columns, metric, name, weights)
+                    ]
+                    for name, sign in models.items()
+                ),
+                strict=True,
+            )
+        )
+        squares = (observed - explained[labelled]) ** 2
+        largest = np.max((possible - explained) ** 2, axis=0, initial=0)
+        if metric.reads == "numbers":
+            largest = np.full(n, squares.max())
         known = {**columns.predicted, **columns.scores, **columns.proxies}
         features = np.column_stack([_as_feature(each) for each in known.values()])
-        square = _expected(features, labelled, residual**2, 1 / some)
-        variance = float(np.average(influence**2, weights=1 / some))
-        weights = n / (1 / some).sum() / some
-        return cls(labelled, probability, square, weights * residual**2, variance)
+        square = _expected(features, labelled, squares, weights, largest)
+        least = _LEAST**2 * np.average(squares, weights=weights)
+        variance = float(np.average(observed**2, weights=weights))
+        seen = squares * weights * (n / weights.sum())
+        return cls(labelled, probability, np.maximum(square, least), seen, variance)
 
     @property
     def n_unlabelled(self) -> int:
@@ -317,6 +318,35 @@ class _LabelChoice:
         return scaled(root)
 
 
+def _influences(
+    columns: Columns, metric: MetricCI, model: str, weights: Array
+) -> tuple[Array, Array, Array]:
+    """Influence values of labelled rows, of all by possible label, and explained ones.
+
+    Explained by the proxies are those of all rows. There are no possible numbers.
+    """
+    labelled, n = columns.labelled, len(columns.labelled)
+    given = columns.scores if metric.reads == "scores" else columns.predicted
+    response = as_array(given[model], model, "an array")
+    truth, few = columns.truth[labelled], response[labelled]
+    observed = metric._influence(truth, few, RowOptions(sample_weight=weights))[1]
+    explained: Array = np.zeros(n)
+    if columns.proxies:
+        proxies = map(np.asarray, columns.proxies.values())
+        every = RowOptions()
+        values = [metric._influence(proxy, response, every)[1] for proxy in proxies]
+        design = np.transpose(values)
+        weighted = design[labelled] * weights[:, np.newaxis], observed * weights
+        explained = design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+    labels = np.unique(truth) if metric.reads != "numbers" else truth[:0]
+    truth = np.concatenate([truth, np.repeat(labels, n)])
+    many = np.concatenate([few, *[response] * len(labels)])
+    none = np.full(n * len(labels), _NO_WEIGHT)
+    rows = RowOptions(sample_weight=np.concatenate([weights, none]))
+    possible = metric._influence(truth, many, rows)[1][len(weights) :]
+    return observed, possible.reshape(-1, n), explained
+
+
 def _as_feature(values: Any) -> Array:
     """Numbers of a column that a tree can split; labels in sorted order."""
     array = as_array(values, "a column", "an array")
@@ -326,26 +356,27 @@ def _as_feature(values: Any) -> Array:
 
 
 def _expected(
-    features: Array, labelled: Array, squares: Array, weights: Array
+    features: Array, labelled: Array, squares: Array, weights: Array, largest: Array
 ) -> Array:
     """Expected squares of all rows, of a labelled row from those of the others.
 
     Else rows would have a greater probability, and less weight, because their residual
-    is large. Each leaf has one row more with the largest square.
+    is large. They are means over the leaf of a row, with one more that has the largest
+    square that is possible for it.
     """
     tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
     tree.fit(features[labelled], squares, sample_weight=weights)
     leaf = tree.apply(features)
     some, size = leaf[labelled], leaf.max() + 1
-    sums = [
-        np.bincount(some, each, size)[leaf] for each in (weights * squares, weights)
-    ]
-    numbers = np.bincount(some, minlength=size)[leaf]
-    sums[0][labelled] -= weights * squares
-    sums[1][labelled] -= weights
-    numbers[labelled] -= 1
-    mean = np.maximum(sums[0], 0.0) / sums[1]
-    expected: Array = (numbers * mean + squares.max()) / (numbers + 1)
+    total, weight, number = (
+        np.bincount(some, each, size)[leaf]
+        for each in (weights * squares, weights, np.ones(len(some)))
+    )
+    total[labelled] -= weights * squares
+    weight[labelled] -= weights
+    number[labelled] -= 1
+    mean = np.clip(total / weight, 0.0, largest)
+    expected: Array = (number * mean + largest) / (number + 1)
     return expected
 
 

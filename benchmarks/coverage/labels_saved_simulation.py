@@ -6,15 +6,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 import skci
 from benchmarks.common import Array
@@ -48,9 +48,7 @@ def digits() -> tuple[Array, dict[str, Array], Array]:
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     models = {
         "A": logistic.fit(X[first], y[first]).predict(X[rest]),
-        "B": DecisionTreeClassifier(random_state=0)
-        .fit(X[first], y[first])
-        .predict(X[rest]),
+        "B": NearestCentroid().fit(X[first], y[first]).predict(X[rest]),
     }
     judge = KNeighborsClassifier(1).fit(X[second], y[second]).predict(X[rest])
     return y[rest], models, judge
@@ -86,9 +84,7 @@ class LabelledBitByBit:
             for way in WAYS:
                 steps = _steps(way, target, place, rng)
                 for n, (known, probability) in zip(NUMBERS, steps, strict=True):
-                    proxy = judge
-                    if way == ALONE:
-                        proxy = None
+                    proxy = None if way == ALONE else judge
                     low, high = _limits(target, known, proxy, probability)
                     record = {"target": target, "way": way, "n": n}
                     record |= {"half_width": (high - low) / 2}
@@ -118,8 +114,8 @@ def _steps(
         return
     metric, of = TARGETS[target]
     known, probability = np.where(place < NUMBERS[0], y, np.nan), None
-    yield known, np.full(len(y), NUMBERS[0] / len(y))
-    for before, n in zip(NUMBERS, NUMBERS[1:], strict=False):
+    yield known, None
+    for before, n in pairwise(NUMBERS):
         plan = label_next(
             known,
             models,

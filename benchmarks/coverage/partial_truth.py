@@ -60,7 +60,7 @@ def _settings_by_labelling() -> list[Judged]:
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(250, 2), chosen=(400, 2), settings=(None, 2))
+    size = sizes(options.quick, draws=(60, 2), chosen=(400, 2), settings=(None, 2))
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
     both = ((_settings(), size.draws), (_settings_by_labelling(), size.chosen))
