@@ -62,7 +62,7 @@ BUILT_ON = {
     "planning": {"labelling"},
     "scorers": {"evaluation"},
     "searching": {"cross_validation"},
-    "textbook": {"cross_validation", "independent"},
+    "textbook": {"cross_validation", "grades", "independent", "intervals"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
