@@ -54,7 +54,7 @@ BUILT_ON = {
     "accumulation": {"evaluation"},
     "calibration": {"curves"},
     "classification": {"evaluation"},
-    "cli": {"accumulation", "planning"},
+    "cli": {"accumulation", "evaluation", "planning"},
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},

@@ -4,7 +4,12 @@ import sys
 from argparse import Namespace
 
 from skci.accumulation import JointAccumulator
-from skci.cli.accumulation import accumulate, given_options
+from skci.cli.accumulation import (
+    PartlyLabelledRows,
+    accumulate,
+    given_options,
+    read,
+)
 from skci.cli.output import write
 from skci.planning import sample_size
 from skci.reports.base import Report
@@ -14,7 +19,7 @@ FAILED = 1
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, accumulate(arguments))
+    return _report(arguments, read(arguments))
 
 
 def merge(arguments: Namespace) -> int:
@@ -32,35 +37,37 @@ def merge(arguments: Namespace) -> int:
     return _report(arguments, total)
 
 
-def _report(arguments: Namespace, accumulator: JointAccumulator) -> int:
-    report = accumulator.report()
+def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -> int:
+    report = rows.report()
     reports: dict[str, Report] = {"report": report}
     if arguments.differences:
         reports["differences"] = report.differences()
-    return _finish(arguments, accumulator, reports)
+    return _finish(arguments, rows, reports)
 
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    accumulator = accumulate(arguments)
-    differences = accumulator.report().differences(
+    rows = read(arguments)
+    differences = rows.report().differences(
         control=arguments.control,
         scale=arguments.scale,
         adjust=arguments.adjust,
         margin=arguments.margin,
     )
-    return _finish(arguments, accumulator, {"differences": differences})
+    return _finish(arguments, rows, {"differences": differences})
 
 
 def _finish(
-    arguments: Namespace, accumulator: JointAccumulator, reports: dict[str, Report]
+    arguments: Namespace,
+    rows: JointAccumulator | PartlyLabelledRows,
+    reports: dict[str, Report],
 ) -> int:
     """Save the table, write the reports, and look at the requirements."""
     judged = next(iter(reports.values()))
     requirements = [*arguments.fail_if, *arguments.require]
     failures = [text for each in requirements for text in each.failures(judged)]
-    if arguments.save:
-        accumulator.save(arguments.save)
+    if isinstance(rows, JointAccumulator) and arguments.save:
+        rows.save(arguments.save)
     write(reports, arguments.format, arguments.out)
     for failure in failures:
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)

@@ -291,10 +291,15 @@ def _weighted(
     First the labelled ones and then, where there is a proxy, all, with clusters of the
     two copies of a row.
     """
-    refused = {"design": rows.design, "counts": rows.counts}
-    for name, value in refused.items():
+    refused = {
+        "design": (rows.design, "clusters are given as groups="),
+        "counts": (rows.counts, "give each row"),
+    }
+    for name, (value, instead) in refused.items():
         if value is not None:
-            raise ValueError(f"{name} must not be given with label_probability")
+            raise ValueError(
+                f"{name} must not be given with label_probability; {instead}"
+            )
     some = np.flatnonzero(labelled)
     weights = np.ones(len(labelled))
     if rows.sample_weight is not None:
