@@ -259,6 +259,7 @@ _OUTPUT = {
         [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
     ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
+    "--html": _option("also write a page to send", "FILE", Path),
     "--save": _option(
         "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
     ),

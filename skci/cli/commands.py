@@ -66,7 +66,11 @@ def _finish(
     if isinstance(rows, JointAccumulator) and arguments.save:
         rows.save(arguments.save)
     shown = {name: each.styled(arguments.style) for name, each in reports.items()}
-    write({**shown, **judged}, arguments.format, arguments.out)
+    outputs = [(arguments.format, arguments.out)]
+    if arguments.html:
+        outputs.append(("html", arguments.html))
+    for name, path in outputs:
+        write({**shown, **judged}, name, path, arguments.call)
     for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return exit_status(judged)
