@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -685,7 +686,11 @@ def test_help_of_a_command_has_its_options_only(command, run):
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
     assert output.startswith(f"usage: skci {command} ")
-    own = {"--margin": "compare", "--power": "plan", "--by": "report compare plan"}
+    own = {
+        "--margin": "compare grades",
+        "--power": "plan",
+        "--by": "report compare plan",
+    }
     for option, commands in own.items():
         assert (f"  {option} " in output) == (command in commands.split())
 
@@ -991,11 +996,12 @@ def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
     assert capsys.readouterr().out == "1068\n"
 
 
+REFERENCE = Path(__file__).parent / "reference"
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 def code_blocks(page, language):
-    """Code blocks of a page of the documentation."""
+    """Code blocks of a page of the documentation of the commands."""
     pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
     text = (DOCS / page).read_text(encoding="utf-8")
     for block in re.findall(pattern, text, re.MULTILINE):
@@ -1003,13 +1009,15 @@ def code_blocks(page, language):
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
-def test_examples_of_the_documentation(tmp_path, monkeypatch, run):
+@pytest.mark.parametrize("page", ["shell.rst", "logs.rst"])
+def test_examples_of_the_documentation(page, tmp_path, monkeypatch, run):
+    shutil.copytree(REFERENCE / "logs", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    (made,) = code_blocks("shell.rst", "python")
-    exec(made, {})
+    for made in code_blocks(page, "python"):
+        exec(made, {})
     check = doctest.OutputChecker().check_output
     status = None
-    for block in code_blocks("shell.rst", "console"):
+    for block in code_blocks(page, "console"):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = example.partition("\n")
             if command == "echo $?":

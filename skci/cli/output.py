@@ -84,7 +84,8 @@ def _csv(reports: Reports) -> str:
     _, tables = _told_apart(reports)
     if len(tables) > 1:
         raise ValueError(
-            "--format csv has one table; of differences alone see skci compare"
+            "--format csv has one table, json all; of differences alone see skci "
+            "compare"
         )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(_table(*tables))
