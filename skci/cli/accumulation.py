@@ -43,7 +43,7 @@ def given_options(arguments: Namespace) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def read(arguments: Namespace) -> JointAccumulator | PartlyLabelledRows:
+def read_rows(arguments: Namespace) -> JointAccumulator | PartlyLabelledRows:
     """Read the rows of the files."""
     if arguments.proxy or arguments.label_probability:
         return PartlyLabelledRows(arguments)

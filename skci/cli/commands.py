@@ -4,16 +4,16 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from skci import logs
 from skci.accumulation import JointAccumulator
 from skci.cli.accumulation import (
     PartlyLabelledRows,
     accumulate,
     given_options,
-    read,
+    read_rows,
 )
 from skci.cli.output import write
 from skci.cli.requirements import exit_status, failures, judge
+from skci.logs import read
 from skci.planning import sample_size
 from skci.reports.base import Report
 
@@ -28,7 +28,7 @@ _COMPARISON = {
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, read(arguments))
+    return _report(arguments, read_rows(arguments))
 
 
 def merge(arguments: Namespace) -> int:
@@ -56,14 +56,14 @@ def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    rows = read(arguments)
+    rows = read_rows(arguments)
     differences = _differences(arguments, rows.report())
     return _finish(arguments, {"differences": differences}, rows)
 
 
 def grades(arguments: Namespace) -> int:
     """Report grades in logs, rank the models, and compare them."""
-    rows = logs.read(arguments.logs, groups=arguments.groups).select(
+    rows = read(arguments.logs, groups=arguments.groups).select(
         models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer
     )
     names = ("bounds", "average", "samples", "method")
