@@ -121,6 +121,15 @@ SELECTIONS = {
 }
 
 
+PARTLY = COLUMNS | {
+    "some": np.where(RNG.random(N) < 0.4, Y, None),
+    "judge": np.where(RNG.random(N) < 0.1, 1 - Y, Y),
+    "asked": np.full(N, 0.4),
+}
+"""Columns of rows of which some have a truth."""
+OF_SOME = ["--truth=some", "--models=a,b", "--metrics=accuracy,f1"]
+
+
 @pytest.fixture(autouse=True)
 def few_rows_at_a_time(monkeypatch):
     monkeypatch.setattr(files, "_BATCH_ROWS", 120)
@@ -198,6 +207,54 @@ def assert_equal(found, expected):
         else:
             tolerance = 1e-4 if "low" in name or "high" in name else 1e-9
             np.testing.assert_allclose(found[name], column, tolerance, tolerance)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--proxy=judge"], {"proxy": {"judge": PARTLY["judge"]}}),
+        (["--proxy=prediction"], {"proxy": "prediction"}),
+        (
+            ["--proxy=J=judge", "--label-probability=asked", "--groups=patient"],
+            {
+                "proxy": {"J": PARTLY["judge"]},
+                "label_probability": PARTLY["asked"],
+                "groups": PARTLY["patient"],
+            },
+        ),
+        (
+            ["--proxy=judge", "--by=sex", "--pos-label=0"],
+            {
+                "proxy": {"judge": PARTLY["judge"]},
+                "by": {"sex": PARTLY["sex"]},
+                "pos_label": 0,
+            },
+        ),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_proxy_of_labels_that_some_rows_have(
+    tmp_path, capsys, ending, arguments, options
+):
+    path = tmp_path / f"rows{ending}"
+    WRITERS[ending](path, PARTLY)
+    expected = joint_report(PARTLY["some"], AB, metrics=["accuracy", "f1"], **options)
+    assert main(["report", str(path), *OF_SOME, *arguments]) == 0
+    assert capsys.readouterr().out == f"{expected}\n"
+    assert main(["compare", str(path), *OF_SOME, *arguments]) == 0
+    assert capsys.readouterr().out.startswith(str(expected.differences()))
+
+
+def test_what_a_proxy_must_not_be_given_with(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    write_csv(path, PARTLY)
+    table = str(tmp_path / "counts.npz")
+    for option in (["--save", table], ["--moments"], ["--score-bins=9"]):
+        assert main(["report", str(path), *OF_SOME, "--proxy=judge", *option]) == 2
+        error = capsys.readouterr().err
+        assert f"{option[0].partition('=')[0]} must not be given with --proxy" in error
+    assert main(["report", str(path), *OF_SOME]) == 2
+    assert "row" in (error := capsys.readouterr().err) and "proxy=judge" in error
 
 
 @pytest.mark.parametrize("ending", WRITERS)

@@ -19,6 +19,7 @@ from skci import (
     classification_report_ci,
     cross_validate_report,
     grades_report,
+    joint_intervals,
     joint_report,
     roc_report,
     suite_report,
@@ -189,7 +190,7 @@ def test_pages_have_every_cell_and_sentence(pages):
 
 
 def test_pages_of_several_models_have_ranks_and_differences(pages):
-    for name in ("names", "many", "individual", "grades", "subgroups"):
+    for name in ("names", "individual", "grades", "subgroups"):
         report, page = pages[name]
         others = report.ranks(), report.differences()
         sentences = [
@@ -281,6 +282,19 @@ def test_warnings_and_settings_are_listed(pages):
     }.items():
         assert text in pages[name][1], name
     assert "<p>None.</p>" in pages["many"][1]
+    given = joint_intervals({("A", "f1"): 0.8}, [[0.01]]).to_html()
+    assert "were given" in given and "population" not in given
+    alike = {f"m{k}": 0 * Y for k in range(8)}
+    page = joint_report(Y, alike, metrics="precision").to_html()
+    assert "precision of m5, 2 others: undefined" in page and "of m6" not in page
+
+
+def test_long_tables_and_many_findings_are_folded(pages):
+    report, page = pages["curves"]
+    (table, *_) = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)[1:]
+    assert len(report) > 60 and report._html() in table
+    assert f"<summary>{len(report.findings())} findings</summary>" in page
+    assert "<details>" not in pages["names"][1]
 
 
 @pytest.mark.parametrize("name", ["names", "curves"])

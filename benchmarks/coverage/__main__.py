@@ -8,7 +8,8 @@ cover the true values, on these pages: individual and joint intervals for labels
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), strengths of models from votes ("votes"), grades between 0 and 1
-("bounded_grades"), rows of which few have a truth ("partial_truth"), several training
+("bounded_grades"), rows of which few have a truth ("partial_truth"), labels that real
+rows need ("labels_saved"), several training
 seeds and readers ("runs"), two-way tables, time and suites of tasks ("designs"), word
 error rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
 ("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), verdicts
@@ -32,6 +33,7 @@ from benchmarks.coverage import (
     decisions,
     designs,
     gate,
+    labels_saved,
     leaderboard,
     new_metrics,
     new_metrics_items,
@@ -54,6 +56,7 @@ PAGES = {
     "bounded_grades": bounded_grades.run,
     "votes": votes.run,
     "partial_truth": partial_truth.run,
+    "labels_saved": labels_saved.run,
     "new_metrics": new_metrics.run,
     "new_metrics_items": new_metrics_items.run,
     "rankings": rankings.run,

@@ -12,6 +12,7 @@ import numpy as np
 from skci._hints import option_hint
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
+from skci.metrics._verification import PREDICTION
 from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\
@@ -83,6 +84,11 @@ def names(text: str) -> list[str]:
 def columns(text: str) -> dict[str, str]:
     """Read columns by name; a column without a name has its own."""
     return {name: column or name for name, column in by_name(text).items()}
+
+
+def proxies(text: str) -> str | dict[str, str]:
+    """Read columns by name, or "prediction"."""
+    return text if text == PREDICTION else columns(text)
 
 
 def number_or_by_name(text: str) -> float | dict[str, float]:
@@ -249,6 +255,15 @@ _KEPT = {
         "metrics of numbers that are functions of means"
     ),
 }
+_PARTLY = {
+    "--proxy": _option(
+        "proxies of the truth, such as the labels of a judge, where it is missing in "
+        "some rows; 'prediction' where it depends on the prediction alone",
+        "COLUMN,...",
+        proxies,
+    ),
+    "--label-probability": _column("probability with which a row was to be labelled"),
+}
 _PILOT = _DATA | {
     "files": _DATA["files"] | {"nargs": "*"},
     "--truth": _column(_TRUTH, dest="y_true"),
@@ -389,7 +404,7 @@ _PLAN = {
 }
 
 _Group = tuple[str | None, dict[str, dict[str, Any]]]
-_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT), ("the metrics", _METRICS)
+_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT | _PARTLY), ("the metrics", _METRICS)
 _OF_OUTPUT = ("the output", _OUTPUT | _SAVED)
 _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (

@@ -5,7 +5,12 @@ from argparse import Namespace
 from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.accumulation import accumulate, given_options
+from skci.cli.accumulation import (
+    PartlyLabelledRows,
+    accumulate,
+    given_options,
+    read_rows,
+)
 from skci.cli.output import write
 from skci.cli.requirements import exit_status, failures, judge
 from skci.logs import read
@@ -23,7 +28,7 @@ _COMPARISON = {
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, accumulate(arguments))
+    return _report(arguments, read_rows(arguments))
 
 
 def merge(arguments: Namespace) -> int:
@@ -41,19 +46,19 @@ def merge(arguments: Namespace) -> int:
     return _report(arguments, total)
 
 
-def _report(arguments: Namespace, accumulator: JointAccumulator) -> int:
-    report = accumulator.report()
+def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -> int:
+    report = rows.report()
     reports: dict[str, Any] = {"report": report}
     if arguments.differences:
         reports["differences"] = report.differences()
-    return _finish(arguments, reports, accumulator)
+    return _finish(arguments, reports, rows)
 
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    accumulator = accumulate(arguments)
-    differences = _differences(arguments, accumulator.report())
-    return _finish(arguments, {"differences": differences}, accumulator)
+    rows = read_rows(arguments)
+    differences = _differences(arguments, rows.report())
+    return _finish(arguments, {"differences": differences}, rows)
 
 
 def grades(arguments: Namespace) -> int:
@@ -90,12 +95,12 @@ def _differences(arguments: Namespace, report: Any) -> Report:
 def _finish(
     arguments: Namespace,
     reports: dict[str, Any],
-    accumulator: JointAccumulator | None = None,
+    rows: JointAccumulator | PartlyLabelledRows | None = None,
 ) -> int:
     """Save the table, judge the requirements, and write the reports."""
     judged = judge(arguments, next(iter(reports.values())))
-    if accumulator is not None and arguments.save:
-        accumulator.save(arguments.save)
+    if isinstance(rows, JointAccumulator) and arguments.save:
+        rows.save(arguments.save)
     shown = {
         name: each.styled(arguments.style) if isinstance(each, Report) else each
         for name, each in reports.items()

@@ -65,6 +65,8 @@ class GradedSamples:
     n_items: int
     rows: RowOptions
     alignment: Alignment
+    names: Array | None = None
+    """Name of each item, if they have names."""
 
     @classmethod
     def of_arrays(
@@ -123,6 +125,7 @@ class GradedSamples:
             n_items,
             rows,
             alignment,
+            known,
         )
 
     @classmethod
@@ -172,6 +175,7 @@ class GradedSamples:
             len(first),
             rows.with_columns(of_items),
             Alignment(),
+            names["item"],
         )
 
     @property
@@ -204,20 +208,8 @@ class GradedSamples:
         """
         self.check_range(bounds)
         columns = self._columns
-        known = ~np.isnan(self.grades)
-        column, item, grades = (
-            each[known] for each in (self.column, self.item, self.grades)
-        )
-        shape = len(columns), self.n_items
-        cell, size = column * self.n_items + item, len(columns) * self.n_items
-        n_samples = np.bincount(cell, minlength=size)
-        has_grade = n_samples.reshape(shape) > 0
-        kept, missing = self._without_missing(has_grade, missing_grades)
-        divisor = np.maximum(n_samples, 1)
-        means = np.bincount(cell, grades, size) / divisor
-        # Again, for the mean of equal samples to be one of them to the last bit.
-        means += np.bincount(cell, grades - means[cell], size) / divisor
-        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        means, n_samples, squares = self._moments
+        kept, missing = self._without_missing(n_samples > 0, missing_grades)
         if isinstance(missing_grades, str):
             means[n_samples == 0] = np.nan
         else:
@@ -228,7 +220,7 @@ class GradedSamples:
         if not kept.all():
             rows = replace(rows, counts=kept.astype(np.int64))
         checked = rows.read(self.n_items, _GRADES, self.alignment.check)
-        of_items = means.reshape(shape)[:, checked.kept]
+        of_items = means[:, checked.kept]
         by_model = of_items.reshape(len(self.models), len(self.scorers), -1)
         numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
         codes = np.zeros((of_items.shape[1], 0), dtype=bool)
@@ -236,8 +228,8 @@ class GradedSamples:
         return Items(
             sample,
             columns,
-            n_samples.reshape(shape)[:, checked.kept],
-            squares.reshape(shape)[:, checked.kept],
+            n_samples[:, checked.kept],
+            squares[:, checked.kept],
             missing,
         )
 
@@ -280,6 +272,29 @@ class GradedSamples:
             f"{kept.sum()} items, {n_missing - (~kept).sum() * len(has_grade)} grades "
             "missing, pairs compared on items of both"
         )
+
+    @property
+    def means(self) -> Array:
+        """Mean grade of each item by column, (columns, n); NaN where it has none."""
+        means, n_samples, _ = self._moments
+        return np.where(n_samples > 0, means, np.nan)
+
+    @property
+    def _moments(self) -> tuple[Array, Array, Array]:
+        """Means, numbers and squared deviations of the samples of each item."""
+        known = ~np.isnan(self.grades)
+        column, item, grades = (
+            each[known] for each in (self.column, self.item, self.grades)
+        )
+        shape = len(self._columns), self.n_items
+        cell, size = column * self.n_items + item, shape[0] * shape[1]
+        n_samples = np.bincount(cell, minlength=size)
+        divisor = np.maximum(n_samples, 1)
+        means = np.bincount(cell, grades, size) / divisor
+        # Again, for the mean of equal samples to be one of them to the last bit.
+        means += np.bincount(cell, grades - means[cell], size) / divisor
+        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        return means.reshape(shape), n_samples.reshape(shape), squares.reshape(shape)
 
 
 def _by_scorer(values: Any, model: str, several: bool) -> dict[str, Any]:

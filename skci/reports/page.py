@@ -26,6 +26,12 @@ _MOST_FOLDED = 2000  # of one that is there at all
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
 _POPULATION = "the population that the rows were sampled from"
+_CHANCE = (
+    "The intervals allow for chance in which rows were sampled. They do not allow for "
+    "wrong labels, for rows to come that are of another kind, or for models that were "
+    "chosen or tuned on the same rows."
+)
+_GIVEN = "The estimates and their covariance were given, and are taken to be right."
 
 
 class Part(NamedTuple):
@@ -126,14 +132,10 @@ def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
         ]
     if joint.horizon:
         promises += [f"The intervals hold {joint.horizon}."]
-    target = joint.target.target if joint.target else ""
-    sampled = [
-        f"The true values are those of {target or _POPULATION}.",
-        "The intervals allow for chance in which rows were drawn. They do not allow "
-        "for wrong labels, for rows to come that are of another kind, or for models "
-        "that were chosen or tuned on the same rows.",
-    ]
-    return [" ".join(promises), *sampled]
+    if not (joint.is_of_rows or joint.target):
+        return [" ".join(promises), _GIVEN]
+    of = joint.target.target if joint.target else _POPULATION
+    return [" ".join(promises), f"The true values are those of {of}.", _CHANCE]
 
 
 def few(names: Iterable[str], kind: str) -> str:
