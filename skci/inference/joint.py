@@ -225,9 +225,11 @@ class JointEstimate:
         Components on the boundary of their range add what Wilson's interval has at the
         quantile of the intervals. Blurring is of the individual level (Yuan and Jiang).
         """
+        if self.is_individual:
+            return self._variances
         blurs = [parameter.interval_method.blurs for parameter in self.parameters]
         bounded = (self._variances > self.sampling.variances) & ~np.array(blurs)
-        if self.is_individual or not bounded.any():
+        if not bounded.any():
             return self._variances
         noise = self.sampling.noise_variances(float(self.normal_quantile))
         return np.where(bounded, self.sampling.variances + noise, self._variances)
@@ -243,11 +245,12 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        usable = np.zeros(len(self.parameters), dtype=bool)
-        for k, parameter in enumerate(self.parameters):
-            blurs = parameter.interval_method.blurs
-            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
-        return usable
+        sampling = self.sampling
+        usable = [
+            sampling.is_usable(k, self._variances[k] if method.blurs else 0)
+            for k, method in enumerate(p.interval_method for p in self.parameters)
+        ]
+        return np.array(usable, dtype=bool)
 
     @cached_property
     def z(self) -> float:
@@ -380,7 +383,8 @@ class JointEstimate:
 
         One quantile, or those of lower and upper limits, (n, 2).
         """
-        quantiles = np.broadcast_to(q, (len(positions), 2))
+        quantiles = np.empty((len(positions), 2))
+        quantiles[:] = q
         return self.limits_at(
             positions, self.to_t_quantile(quantiles.T, positions).T, z
         )

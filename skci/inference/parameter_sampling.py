@@ -31,7 +31,6 @@ from skci.inference.stratified import (
 )
 from skci.inference.units import (
     all_units_are_rows,
-    is_simple,
     is_simple_among,
     rows_are_units,
     units_with,
@@ -90,6 +89,8 @@ class ParameterSampling:
     design: Design
     sampling_of: Callable[[TableParameter], ParameterSampling]
     """The same for another parameter of the rows."""
+    rows_are_simple: bool
+    """Whether all rows are a simple random sample, without strata."""
 
     @cached_property
     def components(self) -> list[ParameterSampling]:
@@ -170,6 +171,8 @@ class ParameterSampling:
     @cached_property
     def is_simple(self) -> bool:
         """Whether the rows in the table are a simple random sample, of one stratum."""
+        if self.rows_are_simple:
+            return True
         return not self.spans_strata and is_simple_among(
             self._drawn, self.rows, self.design
         )
@@ -309,7 +312,9 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        classes = [] if self._classes_cross else self._pooled_classes
+        classes = self._pooled_classes
+        if classes and self._classes_cross:
+            classes = []
         return moments(self._components(self.influence), classes)
 
     @property
@@ -332,8 +337,11 @@ class ParameterSampling:
     @property
     def _pooled_classes(self) -> list[Array]:
         """Pooled units of each class of an area; none for other parameters."""
+        classes = self._classes
+        if not classes:
+            return []
         size, index = len(self.influence), self._pooled[2]
-        return [np.append(each, False)[:size][index] for each in self._classes]
+        return [np.append(each, False)[:size][index] for each in classes]
 
     @cached_property
     def has_variance(self) -> bool:
@@ -388,7 +396,7 @@ class ParameterSampling:
         no variance is observed, it is as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
-        if self._strata is None and is_simple(rows, self.design):
+        if self.rows_are_simple:
             return 1.0
         n_rows = rows.n_rows(self._drawn)
         if self._strata is not None and self.is_simple:

@@ -381,7 +381,7 @@ class RowSampling(Sampling):
     def _of(self, parameter: TableParameter) -> ParameterSampling:
         if parameter not in self._known:
             self._known[parameter] = ParameterSampling(
-                parameter, self.rows, self.design, self._of
+                parameter, self.rows, self.design, self._of, self._rows_are_simple
             )
         return self._known[parameter]
 
@@ -391,7 +391,19 @@ class RowSampling(Sampling):
         return [*map(self._of, self.parameters)]
 
     @cached_property
+    def _rows_are_simple(self) -> bool:
+        """Whether all rows are a simple random sample, without strata."""
+        return self._strata is None and is_simple(self.rows, self.design)
+
+    @property
+    def _strata(self) -> Any:
+        """Stratum of each unit; None without strata."""
+        return getattr(self.design, "strata", None)
+
+    @property
     def is_simple(self) -> bool:
+        if self._strata is None:
+            return self._rows_are_simple
         return is_simple(self.rows, self.design) and not self.spans_strata.any()
 
     @property
@@ -539,7 +551,7 @@ class RowSampling(Sampling):
 
     def _stratum_noise(self, z: float) -> Array:
         """Variances for strata with few rows, (K,)."""
-        if getattr(self.design, "strata", None) is None:
+        if self._strata is None:
             return np.zeros(len(self.parameters))
         return np.array([each.stratum_noise(z) for each in self.each])
 
