@@ -447,8 +447,8 @@ class JointEstimate:
 
     def _is_negated(self, positions: Array) -> Array:
         """Which parameters are minus what their task is of."""
-        negated = [self.parameters[k].trait.negative_of is not None for k in positions]
-        return np.array(negated, dtype=bool)
+        traits = [self.parameters[k].trait for k in positions.tolist()]
+        return np.array([trait.negative_of is not None for trait in traits])
 
     def _task(self, k: int) -> Task:
         needs_error = self.parameters[k].interval_method.needs_error

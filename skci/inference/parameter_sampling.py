@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
@@ -87,15 +87,10 @@ class ParameterSampling:
     parameter: TableParameter
     rows: Rows
     design: Design
-    sampling_of: Callable[[TableParameter], ParameterSampling]
-    """The same for another parameter of the rows."""
+    components: Sequence[ParameterSampling]
+    """Those of the components of a contrast."""
     rows_are_simple: bool
     """Whether all rows are a simple random sample, without strata."""
-
-    @cached_property
-    def components(self) -> list[ParameterSampling]:
-        """Components of a contrast."""
-        return [self.sampling_of(each) for each in self.parameter.components]
 
     # Which rows there are
 
@@ -252,11 +247,10 @@ class ParameterSampling:
         """
         parameter, rows = self.parameter, self.rows
         size = parameter.size + (not parameter.sees_all)
-        have_weights = rows.numbers is not None
         pools = getattr(self.design, "pools_units", False)
-        if not pools or (have_weights and size > len(rows)):
+        if not pools or size >= len(rows):
             return rows, self.design, parameter.index
-        if have_weights:
+        if rows.numbers is not None:
             pooled = rows.regrouped(parameter.index, size)
         else:
             counts = parameter.counts
@@ -381,9 +375,11 @@ class ParameterSampling:
     @property
     def observed(self) -> ParameterSampling:
         """The same with its variance at the observed table."""
-        if not self.parameter.interval_method.smooths:
-            return self
-        return self.sampling_of(self.parameter.with_method("delta"))
+        return self._observed if self.parameter.interval_method.smooths else self
+
+    @cached_property
+    def _observed(self) -> ParameterSampling:
+        return replace(self, parameter=self.parameter.with_method("delta"))
 
     # How well the variance is known
 

@@ -381,7 +381,11 @@ class RowSampling(Sampling):
     def _of(self, parameter: TableParameter) -> ParameterSampling:
         if parameter not in self._known:
             self._known[parameter] = ParameterSampling(
-                parameter, self.rows, self.design, self._of, self._rows_are_simple
+                parameter,
+                self.rows,
+                self.design,
+                [*map(self._of, parameter.components)],
+                self._rows_are_simple,
             )
         return self._known[parameter]
 
@@ -536,14 +540,15 @@ class RowSampling(Sampling):
         if not self._has_contrasts:
             return np.diag(self.noise_variances(z))
         loadings = self._noise_loadings(z)
-        return (loadings @ loadings.T).toarray() + np.diag(self._stratum_noise(z))
+        noise: Array = (loadings @ loadings.T).toarray()
+        return noise if self._strata is None else noise + np.diag(self._stratum_noise(z))
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
             of_each = np.array([each.noise(z) for each in self.each])
         else:
             of_each = np.asarray(self._noise_loadings(z).power(2).sum(axis=1)).ravel()
-        return of_each + self._stratum_noise(z)
+        return of_each if self._strata is None else of_each + self._stratum_noise(z)
 
     @property
     def _has_contrasts(self) -> bool:
@@ -551,8 +556,6 @@ class RowSampling(Sampling):
 
     def _stratum_noise(self, z: float) -> Array:
         """Variances for strata with few rows, (K,)."""
-        if self._strata is None:
-            return np.zeros(len(self.parameters))
         return np.array([each.stratum_noise(z) for each in self.each])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:

@@ -132,16 +132,16 @@ class _Profile:
         f, p_hat = samples.f[index], samples.p_hat[index]
         excess = p_hat - f
         squares = excess * excess / f
-        cells = np.array([f, p_hat, excess, squares, divergence(p_hat, f)])
-        every, light = np.ones(cost.shape), (cost > 0) & (cost < 1)
-        kinds = np.array([numerator > 0, cost == 1, light, every])
-        # Of shape (4, K, 1), for the three kinds and all cells.
-        sums = (kinds[:, :, np.newaxis] @ cells.transpose(1, 2, 0)).transpose(3, 0, 1, 2)
-        self._masses, self._observed, excess, self._squared_excess = sums[:4, :3]
-        self._twice_excess = 2 * excess
-        self._other_square = sums[3, 3] - self._squared_excess.sum(0)
-        self._divergence = sums[4, 3]
-        factors = np.array([numerator, *(kinds[:3] * denominator), light * cost])
+        cells = np.array([f, p_hat, 2 * excess, squares])
+        kinds = np.array([numerator > 0, cost == 1, (cost > 0) & (cost < 1)])
+        # Of shape (3, K, 1) for the three kinds.
+        self._masses, self._observed, self._twice_excess, self._squared_excess = (
+            cells[:, np.newaxis] * kinds
+        ).sum(-1, keepdims=True)
+        every_square = squares.sum(-1, keepdims=True)
+        self._other_square = every_square - self._squared_excess.sum(0)
+        self._divergence = divergence(p_hat, f).sum(-1, keepdims=True)
+        factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
         self._numerator, *self._denominator, r = factors.max(-1, keepdims=True)
         of_heavy, of_light = (each * each for each in self._denominator[1:])
         _, heavy, light = self._observed
