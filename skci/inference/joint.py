@@ -264,26 +264,31 @@ class JointEstimate:
         What is added to an estimated variance is known.
         """
         df = self.sampling.degrees_of_freedom
-        if (df == np.inf).all():
+        if self._are_normal:
             return df
         varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
         estimated = np.where(varies, self.sampling.variances, 1)
         total = np.where(varies, self._variances, 1)
         return df * (total / estimated) ** 2
 
+    @cached_property
+    def _are_normal(self) -> bool:
+        """Whether all quantiles are those of a normal distribution."""
+        return bool((self.sampling.degrees_of_freedom == np.inf).all())
+
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
-        df = self.degrees_of_freedom[positions]
-        if (df == np.inf).all():
+        if self._are_normal:
             return q
+        df = self.degrees_of_freedom[positions]
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
-        df = self.degrees_of_freedom[positions]
-        if (df == np.inf).all():
+        if self._are_normal:
             return q
+        df = self.degrees_of_freedom[positions]
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -ndtri(stdtr(df, -q)))
 
@@ -395,21 +400,24 @@ class JointEstimate:
         For critical values of lower and upper limits, (n, 2); z is the normal quantile
         of the level.
         """
-        limits = np.empty((len(positions), 2))
-        negated = self._is_negated(positions)
-        crit = np.where(negated[:, np.newaxis], crit[:, ::-1], crit)
+        parameters = [self.parameters[k] for k in positions.tolist()]
+        crits = [
+            (above, below) if parameter.is_negated else (below, above)
+            for parameter, (below, above) in zip(parameters, crit.tolist(), strict=True)
+        ]
+        limits = [parameter.trait.bounds for parameter in parameters]
         for method, rows, tasks in self._batches(positions):
-            found = method.limits(tasks, crit[rows], z)
+            found = method.limits(tasks, np.array([crits[row] for row in rows]), z)
             for row, (low, high) in zip(rows, found, strict=True):
-                parameter = self.parameters[positions[row]]
-                if negated[row]:
+                parameter = parameters[row]
+                if parameter.is_negated:
                     low, high = -high, -low
                 below, above = parameter.extension
                 if below or above:
                     least, greatest = parameter.trait.bounds
                     low, high = max(low - below, least), min(high + above, greatest)
                 limits[row] = low, high
-        return limits
+        return np.array(limits, dtype=float).reshape(-1, 2)
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         """Critical values at which limits of usable parameters are at nulls.
@@ -417,12 +425,13 @@ class JointEstimate:
         Of lower limits where `above`, and else of upper ones. Minus infinity where no
         limit reaches the null, NaN where it was not found.
         """
-        low, high = np.array([self.parameters[k].extension for k in positions]).T
+        parameters = [self.parameters[k] for k in positions.tolist()]
+        low, high = np.array([parameter.extension for parameter in parameters]).T
         extension = np.where(above, low, high)
         nulls = np.where(above, nulls + extension, nulls - extension)
         estimates = self.estimates[positions]
         beyond = np.where(above, nulls < estimates, nulls > estimates)
-        negated = self._is_negated(positions)
+        negated = np.array([parameter.is_negated for parameter in parameters])
         nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond
@@ -444,11 +453,6 @@ class JointEstimate:
             tasks.append(self._task(k))
         for method, batch in batches.items():
             yield METHODS[method], *batch
-
-    def _is_negated(self, positions: Array) -> Array:
-        """Which parameters are minus what their task is of."""
-        traits = [self.parameters[k].trait for k in positions.tolist()]
-        return np.array([trait.negative_of is not None for trait in traits])
 
     def _task(self, k: int) -> Task:
         needs_error = self.parameters[k].interval_method.needs_error

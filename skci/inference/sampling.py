@@ -541,7 +541,9 @@ class RowSampling(Sampling):
             return np.diag(self.noise_variances(z))
         loadings = self._noise_loadings(z)
         noise: Array = (loadings @ loadings.T).toarray()
-        return noise if self._strata is None else noise + np.diag(self._stratum_noise(z))
+        if self._strata is not None:
+            noise += np.diag(self._stratum_noise(z))
+        return noise
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
@@ -598,7 +600,7 @@ class RowSampling(Sampling):
         each, parameter = self.each[k], self.parameters[k]
         method = parameter.interval_method
         hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
-        if parameter.trait.negative_of is not None:
+        if parameter.is_negated:
             hall = -hall[0], -hall[1]
         functional, counts = parameter.functional, parameter.counts
         effect: float | None = None

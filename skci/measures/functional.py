@@ -149,7 +149,7 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= (influence[..., np.newaxis, :] @ p[..., np.newaxis])[..., 0]
+            influence -= (influence * p).sum(-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
 
