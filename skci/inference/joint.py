@@ -245,12 +245,11 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        sampling = self.sampling
-        usable = [
-            sampling.is_usable(k, self._variances[k] if method.blurs else 0)
-            for k, method in enumerate(p.interval_method for p in self.parameters)
-        ]
-        return np.array(usable, dtype=bool)
+        usable = np.zeros(len(self.parameters), dtype=bool)
+        for k, parameter in enumerate(self.parameters):
+            blurs = parameter.interval_method.blurs
+            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
+        return usable
 
     @cached_property
     def z(self) -> float:
@@ -400,16 +399,14 @@ class JointEstimate:
         For critical values of lower and upper limits, (n, 2); z is the normal quantile
         of the level.
         """
-        parameters = [self.parameters[k] for k in positions.tolist()]
-        crits = [
-            (above, below) if parameter.is_negated else (below, above)
-            for parameter, (below, above) in zip(parameters, crit.tolist(), strict=True)
-        ]
-        limits = [parameter.trait.bounds for parameter in parameters]
+        limits, crit = np.empty((len(positions), 2)), crit.copy()
+        for row, k in enumerate(positions.tolist()):
+            if self.parameters[k].is_negated:
+                crit[row] = crit[row, ::-1].tolist()
         for method, rows, tasks in self._batches(positions):
-            found = method.limits(tasks, np.array([crits[row] for row in rows]), z)
+            found = method.limits(tasks, crit[rows], z)
             for row, (low, high) in zip(rows, found, strict=True):
-                parameter = parameters[row]
+                parameter = self.parameters[positions[row]]
                 if parameter.is_negated:
                     low, high = -high, -low
                 below, above = parameter.extension
@@ -417,7 +414,7 @@ class JointEstimate:
                     least, greatest = parameter.trait.bounds
                     low, high = max(low - below, least), min(high + above, greatest)
                 limits[row] = low, high
-        return np.array(limits, dtype=float).reshape(-1, 2)
+        return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         """Critical values at which limits of usable parameters are at nulls.

@@ -164,7 +164,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     unless that leaves a row of larger classes alone, as those of many targets do.
     """
     variance = scale = 0.0
-    sums: tuple[list[float], ...] = [], [], [], []
+    sums: _Sums = [], [], [], []
     for component in components:
         values, repeats = _centred(component), _repeats(component)
         factor, multiples = _multiples(component, repeats)
@@ -175,7 +175,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
             continue
         scale = scale or math.sqrt(square)  # totals of all components are of a size
         values = values / (scale or 1.0)
-        found: tuple[list[float], ...]
+        found: _Sums
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
             found = [n], [square], [0.0], [square**2 / n]
@@ -190,14 +190,18 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
             if classes and isinstance(component.totals, Influences):
                 blocks = _divided(blocks, numbers, classes)
             found = _sums_of_powers(values, repeats, numbers, blocks)
-        for column, factor, each in zip(sums, (1, sign, sign, 1), found, strict=True):
-            column += each if factor == 1 else [-value for value in each]
-    return Moments(*sums, variance=max(variance, 0.0))
+        signs = 1, sign, sign, 1
+        for column, sign, each in zip(sums, signs, found, strict=True):
+            column += each if sign > 0 else [-value for value in each]
+    return Moments(*sums, max(variance, 0.0))
+
+
+_Sums = tuple[list[float], list[float], list[float], list[float]]
 
 
 def _sums_of_powers(
     values: Array, repeats: Array, numbers: Array, blocks: Array | None = None
-) -> tuple[list[float], ...]:
+) -> _Sums:
     """Number of values, and sums of their second to fourth powers, by block."""
     squares = values * values
     if blocks is None:
@@ -207,9 +211,12 @@ def _sums_of_powers(
             [dot(repeats[2], squares, values)],
             [dot(repeats[3], squares, squares)],
         )
-    terms = numbers, repeats[1] * squares
-    terms += repeats[2] * squares * values, repeats[3] * squares * squares
-    return tuple(np.bincount(blocks, term).tolist() for term in terms)
+    return (
+        np.bincount(blocks, numbers).tolist(),
+        np.bincount(blocks, repeats[1] * squares).tolist(),
+        np.bincount(blocks, repeats[2] * squares * values).tolist(),
+        np.bincount(blocks, repeats[3] * squares * squares).tolist(),
+    )
 
 
 def _divided(

@@ -143,7 +143,8 @@ class _Profile:
         self._divergence = divergence(p_hat, f).sum(-1, keepdims=True)
         factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
         self._numerator, *self._denominator, r = factors.max(-1, keepdims=True)
-        of_heavy, of_light = (each * each for each in self._denominator[1:])
+        _, of_heavy, of_light = self._denominator
+        of_heavy, of_light = of_heavy**2, of_light**2
         _, heavy, light = self._observed
         self._squares = of_heavy, of_light, of_heavy * heavy + of_light * light
         self._hits, heavy, light = self._masses
