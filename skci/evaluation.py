@@ -258,7 +258,7 @@ class JointEvaluator:
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
         scored: tuple[Any, ...] = ()
-        of_survival = reader.wanted.of_survival
+        of_survival = reader.wanted.truth == "survival"
         if metric_set.reads & {"labels", "scores"} and not of_survival:
             # The vocabulary checks the labels before anything is predicted.
             known = set() if is_multilabel(y) else known_labels(estimators)

@@ -36,15 +36,34 @@ _ROUNDING = 1e-9  # of a number of labels
 
 
 class LabelPlan(NamedTuple):
-    """Rows to label next, as :func:`label_next` returns them."""
+    """Rows to label next, as :func:`label_next` returns them.
+
+    Parameters
+    ----------
+    rows : array of shape (n_labels,)
+        Positions of the rows, in ascending order.
+    label_probability : array of shape (n_samples,)
+        Probability with which each row has been asked for, now or before, for
+        ``label_probability=`` of :func:`skci.joint_report`.
+    half_width : float
+        Half width to expect of the interval once they are labelled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci.planning import label_next
+    >>> y_true = [0, 1, 1, 0, 1] * 8 + [None] * 160
+    >>> y_pred = [0, 1, 0, 0, 1] * 40
+    >>> plan = label_next(
+    ...     y_true, y_pred, metric="accuracy", n_labels=60, random_state=0
+    ... )
+    >>> len(plan.rows), plan.label_probability.shape
+    (60, (200,))
+    """
 
     rows: Array
-    """Positions of the rows, in ascending order."""
     label_probability: Array
-    """Probability with which each row has been asked for, now or before, for
-    ``label_probability=`` of :func:`skci.joint_report`, shape (n_samples,)."""
     half_width: float
-    """Half width to expect of the interval once they are labelled."""
 
 
 @with_hints
