@@ -428,7 +428,7 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival or none, .* got f1 beside metrics of survival; skci.event_by",
+            "survival or none, .* got f1 beside .* y_true by metric, and skci.event_by",
         ),
         (["concordance", "r2"], "all of survival or none, .* got r2 beside"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
