@@ -11,68 +11,94 @@ from typing import Any
 from skci.data.writing import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
-from skci.reports.rendering import json_value
+from skci.reports.rendering import TabularReport, escape_markdown, json_value
+from skci.reports.requirements import RequirementReport
 
-Reports = Mapping[str, Report]
+_SUMMARY = (
+    *("confidence_level", "critical_value", "n_samples", "n_groups"),
+    *("verdict", "unmet"),
+)
+"""What there is of all rows of some reports together."""
+
+Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
 
 def _text(reports: Reports) -> str:
     parts = [str(report) for report in reports.values()]
-    for report in reports.values():
-        if isinstance(report, ContrastReport):
-            parts.append("\n".join(report.findings()))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *map("\n".join, _findings(reports))])
+
+
+def _findings(reports: Reports) -> list[list[str]]:
+    """What differences show, in words."""
+    compared = (x for x in reports.values() if isinstance(x, ContrastReport))
+    return [report.findings() for report in compared]
 
 
 def _markdown(reports: Reports) -> str:
-    return "\n\n".join(report.to_markdown() for report in reports.values())
+    gates, others = _told_apart(reports)
+    parts = []
+    for gate in gates:
+        verdict = f"**Requirements: {gate.verdict}**"
+        caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
+        parts.append(gate.to_markdown(caption=caption))
+    for found in _findings(reports):
+        parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
+    return "\n\n".join([*parts, *(report.to_markdown() for report in others)])
 
 
 def _latex(reports: Reports) -> str:
     return "\n\n".join(report.to_latex() for report in reports.values())
 
 
-def _html(reports: Reports) -> str:
-    body = "\n".join(report._repr_html_() for report in reports.values())
-    head = '<meta charset="utf-8"><title>skci</title>'
-    return f"<!DOCTYPE html>\n<html><head>{head}</head><body>\n{body}\n</body></html>"
+def _html(reports: Reports, call: str = "") -> str:
+    """Page of the first report, which has the differences too."""
+    gates, (first, *_) = _told_apart(reports)
+    if not isinstance(first, Report):
+        raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
+    return first.to_html(call=call, requirements=gates) or ""
+
+
+def _told_apart(
+    reports: Reports,
+) -> tuple[list[RequirementReport], list[TabularReport]]:
+    """Verdicts on requirements, and the other reports."""
+    gates = [x for x in reports.values() if isinstance(x, RequirementReport)]
+    return gates, [x for x in reports.values() if not isinstance(x, RequirementReport)]
 
 
 def _json(reports: Reports) -> str:
-    content = {
-        name: {
+    content = {}
+    for name, report in reports.items():
+        header, *rows = _table(report)
+        known = [key for key in _SUMMARY if hasattr(report, key)]
+        content[name] = {
             "title": report._title(),
-            "confidence_level": report.confidence_level,
-            "critical_value": json_value(float(report.critical_value)),
-            "n_samples": report.n_samples,
-            "n_groups": report.n_groups,
+            **{key: json_value(getattr(report, key)) for key in known},
             "rows": [dict(zip(header, row, strict=True)) for row in rows],
         }
-        for name, report in reports.items()
-        for header, *rows in [_table(report)]
-    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _csv(reports: Reports) -> str:
-    if len(reports) > 1:
+    _, tables = _told_apart(reports)
+    if len(tables) > 1:
         raise ValueError(
-            "--format csv has one table; of differences alone see skci compare"
+            "--format csv has one table, json all; of differences alone see skci "
+            "compare"
         )
-    (report,) = reports.values()
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_table(report))
+    csv.writer(text, lineterminator="\n").writerows(_table(*tables))
     return text.getvalue().removesuffix("\n")
 
 
-def _table(report: Report) -> list[tuple[Any, ...]]:
+def _table(report: TabularReport) -> list[tuple[Any, ...]]:
     """Header and rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-FORMATS: dict[str, Callable[[Reports], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": _text,
     "markdown": _markdown,
     "latex": _latex,
@@ -85,8 +111,11 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(reports: Reports, name: str | None, path: Path | None) -> None:
-    """Write reports in a format to a file, whole or not at all, or to stdout."""
+def write(reports: Reports, name: str | None, path: Path | None, call: str) -> None:
+    """Write reports in a format to a file, whole or not at all, or to stdout.
+
+    A page also has the command that was called.
+    """
     ending = ".txt" if path is None else path.suffix.lower()
     name = name or _BY_ENDING.get(ending)
     if name is None:
@@ -94,7 +123,8 @@ def write(reports: Reports, name: str | None, path: Path | None) -> None:
             f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
             f"{str(path)!r}"
         )
-    text = FORMATS[name](reports) + "\n"
+    options = {"call": call} if name == "html" else {}
+    text = FORMATS[name](reports, **options) + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

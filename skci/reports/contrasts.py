@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
 from skci._hints import with_hints
-from skci._validation import as_name, check_contrasts, check_known
+from skci._validation import as_name, check_contrasts, check_known, join_names
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
@@ -41,7 +41,9 @@ from skci.reports.margins import (
     sentences,
     strongest_findings,
 )
+from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
+from skci.reports.requirements import Requirement
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
@@ -199,6 +201,17 @@ class ContrastReport(ReportWithContrasts):
     @cached_property
     def _reverse(self) -> JointEstimate:
         return reverse(self._joint)
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports that judge: of differences the other way round, the reverse."""
+        keys = [parameter.key for parameter in self._joint.parameters]
+        reverse = [x for x in required if any(x.is_of(key.reverse) for key in keys)]
+        reverse = [x for x in reverse if not any(x.is_of(key) for key in keys)]
+        yield self, [x for x in required if x not in reverse]
+        if reverse:
+            yield self._with(self._reverse), reverse
 
     def select(self, **kept: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.
@@ -456,6 +469,22 @@ class ContrastReport(ReportWithContrasts):
             simultaneous=self._joint.simultaneous,
             **shown,
         )
+
+    @property
+    def _kind(self) -> str:
+        return self._subject.removeprefix("confidence intervals of ")
+
+    @property
+    def _topic(self) -> str:
+        if "contrast" in self._labels:
+            return f"{self._kind}: {few(self._labels['contrast'], 'contrast')}"
+        names = [name for pair in self._pairs for name in pair]
+        between = few(names, "model" if "model" not in self._labels else "subgroup")
+        return f"{self._kind} of {join_names(self.metrics)} between {between}"
+
+    def _parts(self) -> dict[str, Part]:
+        part = Part(self, self._display(), self._joint, self.findings())
+        return {self._kind.capitalize(): part}
 
     def _separated(self) -> Separated:
         """Models or subgroups whose difference or ratio excludes the null.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import comb
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -13,6 +15,7 @@ from skci._hints import with_hints
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
+    comparison,
     contrast_estimate,
     contrasts_with,
     pairwise_contrasts,
@@ -29,17 +32,21 @@ from skci.inference.ranking import (
     intervals_to_best,
     rank_intervals,
 )
+from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts, Separated
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.margins import sentences
+from skci.reports.page import Part
 from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
+from skci.reports.requirements import Requirement
 
 References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
 are compared with."""
 
 _MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
+_MOST_PAIRS = 10_000  # on a page
 _MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
@@ -73,6 +80,9 @@ class JointReport(ReportWithContrasts):
         **ReportWithContrasts._other_attributes,
         **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
     }
+
+    _compares_models: ClassVar = True
+    """Whether a page has the ranks and the differences of what the rows are of."""
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None
@@ -306,10 +316,10 @@ class JointReport(ReportWithContrasts):
         self,
         joint: JointEstimate,
         contrasts: Sequence[Contrast],
-        scale: str,
-        method: str | None,
-        adjust: str,
-        margin: float | Mapping[str, float] | None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
         reference: str | None = None,
     ) -> ContrastReport:
         """Report differences or ratios, perhaps all to a reference."""
@@ -336,6 +346,43 @@ class JointReport(ReportWithContrasts):
             reference=reference,
             subject=f"confidence intervals of {scale}s",
         )
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports that judge: of differences of models, one of those required."""
+        of_models: list[Requirement] = []
+        of_differences: list[Requirement] = []
+        contrasts: dict[Key, Contrast] = {}
+        for each in required:
+            pair = each.pair(self.models)
+            found = self._comparisons(*pair, each.metric) if pair else []
+            contrasts |= {contrast[0]: contrast for contrast in found}
+            if pair and found:
+                of_differences.append(each._replace(name=" - ".join(pair)))
+            else:
+                of_models.append(each)
+        yield self, of_models
+        if contrasts:
+            yield self._report(self._joint, [*contrasts.values()]), of_differences
+
+    def _comparisons(self, first: str, second: str, metric: str) -> list[Contrast]:
+        """Differences of two models on a metric, in each subgroup that both have."""
+        blocks = [
+            dict(zip(self._names(positions), positions, strict=True))
+            for positions in self._blocks("model", [metric])
+        ]
+        return [
+            comparison(self._joint, block[first], block[second])
+            for block in blocks
+            if {first, second} <= {*block}
+        ]
+
+    def _labels_of(self, key: Key) -> dict[str, str]:
+        """Names of a parameter; of a difference its name is in place of the model's."""
+        if key.compared is not None:
+            key = replace(key, model=key.name, sample="", compared=None)
+        return super()._labels_of(key)
 
     def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of the estimates that differ in one factor only."""
@@ -699,6 +746,26 @@ class JointReport(ReportWithContrasts):
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
+
+    def _parts(self) -> dict[str, Part]:
+        estimates = Part(self, self._display(), self._joint)
+        if comparisons := self._compared_parts() if self._compares_models else {}:
+            sort = not self._joint.parameters[0].key.subgroup
+            return {"Estimates": estimates._replace(sort=sort), **comparisons}
+        return {"Estimates": estimates._replace(findings=self.findings())}
+
+    def _compared_parts(self) -> dict[str, Part]:
+        """Ranks and differences of the models, where there are several."""
+        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        several = [self._joint.parameters[k[0]] for k in panels]
+        ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
+        parts = {}
+        if ranked and not self._joint.horizon:
+            ranks = self.ranks([*ranked])
+            parts["Ranks"] = Part(ranks, ranks._display(), findings=ranks.findings())
+        if 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS:
+            parts |= self.differences()._parts()
+        return parts
 
     def _positions(self, metric: str) -> list[int]:
         """Positions of the estimates of a metric in the only subgroup."""
