@@ -147,12 +147,9 @@ their place fall to .15, and to less the more rows there are; Newey-West falls t
 with an autocorrelation of .9; the bootstrap of three runs covers in .85 to .93 and that
 of five in .83 to .95.
 
-Not warned, and below .93 by more than the Monte Carlo error, are differences in the
-largest table, of which there are few samples, and with an autocorrelation of .9 and 400
-rows some estimates in .91. A hundred rows are always warned of, and those with an
-autocorrelation of .9 need it.
-The .89 of ten tasks and five runs is by chance: in 240
-other samples it was .96 for the interquartile mean and .95 for the mean.
+A hundred rows in time are always warned of, and most samples of 400 rows with an
+autocorrelation of .9, of which areas need it. Differences in the largest table, of
+which there are few samples here, cover in .95 of 1,000 others.
 """
 
 _CROSSED = """\
