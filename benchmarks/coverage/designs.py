@@ -148,8 +148,8 @@ with an autocorrelation of .9; the bootstrap of three runs covers in .85 to .93 
 of five in .83 to .95.
 
 A hundred rows in time are always warned of, and most samples of 400 rows with an
-autocorrelation of .9, where areas need it. Differences of areas in the largest table, of
-which there are few samples here, cover in .95 of 1,000 others.
+autocorrelation of .9, where areas need it. Differences of areas in the largest table,
+of which there are few samples here, cover in .95 of 1,000 others.
 """
 
 _CROSSED = """\
