@@ -33,6 +33,7 @@ from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
 from skci.metrics._summaries import Summary
+from skci.metrics._truths import metrics_of_truths
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 from skci.resampling.pooling import FOLD, mean_over_folds, mean_over_parts
@@ -352,7 +353,9 @@ def joint_report(
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels: two, or more where all metrics average over classes or are of all
         classes; 0 or 1 for each of several targets; or numbers, of a target or several;
-        or, for metrics of survival, an event, 0 or 1, and a time.
+        or, for metrics of survival, an event, 0 or 1, and a time. Or a mapping of
+        these by metric, with "*" for all others; `y_pred` and `y_score` may then be
+        mappings by metric too. Rows are the same for all metrics.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
         matched by position; columns of pandas whose indexes disagree are an error, here
@@ -476,6 +479,7 @@ def joint_report(
 
     A table of counts, whose columns are named:
 
+    >>> import numpy as np
     >>> import pandas as pd
     >>> table = pd.DataFrame(
     ...     {"truth": [0, 0, 1, 1], "A": [0, 1, 0, 1], "n": [900, 50, 40, 110]}
@@ -483,8 +487,24 @@ def joint_report(
     >>> report = joint_report("truth", "A", data=table, counts="n", metrics="recall")
     >>> report["A", "recall"]
     recall = 0.733 [0.657, 0.798], 95% interval (score, n = 1100)
+
+    A truth for each metric, of the same rows:
+
+    >>> rng = np.random.default_rng(0)
+    >>> clicked, seconds = rng.integers(0, 2, 200), rng.gamma(2, 30, 200)
+    >>> report = joint_report(
+    ...     {"roc_auc": clicked, "mean_absolute_error": seconds},
+    ...     {"net": seconds + rng.normal(0, 20, 200)},
+    ...     y_score={"net": clicked + rng.normal(size=200)},
+    ...     metrics=["roc_auc", "mean_absolute_error"],
+    ... )
+    >>> report.metrics
+    ['roc_auc', 'mean_absolute_error']
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    metric_set = metrics_of_truths(
+        {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
+        (metrics, confidence_level, method, pos_label, random_state),
+    )
     if folds is not None and by is not None:
         raise ValueError("by must not be given with folds, whose means are reported")
     if folds is not None and is_missing_named(missing):
@@ -516,6 +536,10 @@ def joint_report(
             "folds": (folds, "give the predictions out of fold as those of one model"),
             "query": (query, "give grades_report a grade of each query, and a proxy"),
             "Runs of a model": (runs, "report on one run"),
+            "y_true by metric": (
+                y_true if isinstance(y_true, Mapping) else None,
+                "report on the metrics of one truth",
+            ),
         }
         for other, (value, instead) in refused.items():
             if value is not None:

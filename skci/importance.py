@@ -20,7 +20,7 @@ from skci._validation import (
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
-from skci.data.runs import RULES, run_name
+from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
@@ -192,7 +192,7 @@ def importance_report(
     joint = replace(joint, sampling=sampling.with_parameters(with_donors))
     in_words = f"over {n_repeats} permutations"
     means = mean_over_runs(
-        joint, columns, False, RULES[0], in_words, at_least_rows=False
+        joint, columns, False, DF_METHODS[0], in_words, at_least_rows=False
     )
     position = {p.key: k for k, p in enumerate(means.parameters)}
     contrasts: list[Contrast] = []

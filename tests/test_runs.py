@@ -247,20 +247,30 @@ def test_variances_do_not_depend_on_other_estimates():
     assert_allclose(both[key].standard_error, all_three[key].standard_error)
 
 
-@pytest.mark.parametrize("rule", ["quadrature", "cochran", "hillis"])
-def test_degrees_of_freedom(rule):
-    """The interval has the quantile that the rule gives, from V and its shares."""
+@pytest.mark.parametrize("df_method", ["quadrature", "cochran", "hillis"])
+@pytest.mark.parametrize("like", [False, True])
+def test_degrees_of_freedom(df_method, like):
+    """The interval has the quantile of the method, from V and its shares.
+
+    Runs that are alike vary by less than what is counted in both.
+    """
     y, scores = draw(A=4)
-    given = as_runs(labels_of(scores), degrees_of_freedom=rule)
+    if like:
+        scores["A"] = np.array([np.roll(scores["A"][0], 2 * s) for s in range(4)])
+        scores["A"][0, :3] = 1 - scores["A"][0, :3]
+        y = np.tile([0, 1], len(y) // 2)
+    given = as_runs(labels_of(scores), degrees_of_freedom=df_method)
     report = joint_report(y, given, metrics="accuracy", method="delta")
     rows, runs, both = report.variance_components["A", "accuracy"]
+    assert (runs < both) == like
     total = max(rows + runs - both, rows, runs)
     share, z, t = runs / total, stats.norm.ppf(0.975), stats.t.ppf(0.975, 3)
+    quadrature = max(z**2 * (rows - both) + t**2 * runs, z**2 * rows)
     quantile = {
-        "quadrature": np.sqrt((1 - share) * z**2 + share * t**2),
+        "quadrature": np.sqrt(quadrature / total),
         "cochran": (1 - share) * z + share * t,
         "hillis": stats.t.ppf(0.975, 3 / share**2),
-    }[rule]
+    }[df_method]
     low, high = report["A", "accuracy"].confidence_interval()
     assert_allclose((high - low) / 2, quantile * np.sqrt(total), rtol=1e-6)
 

@@ -11,6 +11,8 @@ import statsmodels.api as sm
 import survival_battery
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logit
+from scipy.stats import t
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import f1_score, roc_auc_score
@@ -29,6 +31,7 @@ from skci import (
     make_metric_ci,
 )
 from skci.designs import Prevalence
+from skci.exceptions import SmallSampleWarning
 from skci.metrics._names import resolve_metric
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -193,6 +196,30 @@ def test_the_error_of_censoring_is_allowed_for():
     assert value == pytest.approx(terms.mean(), rel=1e-12)
     assert np.abs(influence - terms + value).max() > 0.05
     assert influence.std() < terms.std()
+
+
+def test_degrees_of_freedom_are_those_of_the_comparable_pairs_of_events():
+    n, rng = 120, np.random.default_rng(3)
+    time = rng.permutation(n) + 1.0
+    event = np.isin(time, rng.choice(n, 15, replace=False) + 1)
+    pairs = (n - time)[event]
+    satterthwaite = (pairs**4).sum() / (pairs**2).sum() ** 2 - 1 / len(pairs)
+    df = min(2 / satterthwaite, len(pairs) - 1)
+    found = ConcordanceCI()(np.column_stack([event, time]), rng.normal(size=n) - time)
+    reach = t.ppf(0.975, df) * found.standard_error / (found * (1 - found))
+    with pytest.warns(SmallSampleWarning, match="few events"):
+        limits = found.confidence_interval()
+    assert_allclose(logit(limits), logit(found) + reach * np.array([-1, 1]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", METRICS, ids=str)
+def test_few_events_are_warned_of(name):
+    """However many rows there are."""
+    metric, first = resolve_metric(name), np.flatnonzero(EVENT)[:10]
+    p = (RISKS if metric.reads == "scores" else SURVIVAL)["A"]
+    found = metric(np.column_stack([np.isin(np.arange(N), first), TIME]), p)
+    with pytest.warns(SmallSampleWarning, match="degrees of freedom"):
+        found.confidence_interval()
 
 
 def test_a_perfect_order_has_an_interval():
@@ -401,7 +428,7 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival or none, .* got f1 beside metrics of survival; skci.event_by",
+            "survival or none, .* got f1 beside .* y_true by metric, and skci.event_by",
         ),
         (["concordance", "r2"], "all of survival or none, .* got r2 beside"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),

@@ -14,7 +14,7 @@ from benchmarks.common.results import Records, Runner, monte_carlo_error
 from benchmarks.coverage.runs_simulation import (
     EFFECTS,
     METHODS,
-    RULES,
+    OF_READERS,
     ReaderCoverage,
     Readers,
     SeedCoverage,
@@ -22,9 +22,9 @@ from benchmarks.coverage.runs_simulation import (
     normal_theory,
 )
 from benchmarks.coverage.simulation import JOINT_LEVEL
+from skci.data.runs import DF_METHODS
 
 _MODULES = ("runs_simulation", "simulation")
-_NORMAL_RULES = ("quadrature", "cochran", "hillis")
 _TOLERANCE = 0.02
 
 
@@ -52,7 +52,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         Section("Means", _RANGES, [table(seeds, of_seeds, "mean")]),
         Section("Differences", "", [table(seeds, of_seeds, "difference")]),
         Section("Readers", _READERS, [readers_table(readers, of_readers)]),
-        Section("Rules for the quantile", _RULES, [rules_table(size.runs)]),
+        Section("Degrees of freedom", _NORMAL_THEORY, [normal_table(size.runs)]),
     ]
     show(*sections)
     if output:
@@ -119,36 +119,36 @@ def table(records: Records, settings: list[Seeds], of: str) -> list[Row]:
 
 
 def readers_table(records: Records, settings: list[Readers]) -> list[Row]:
-    """Coverage and width by rule."""
+    """Coverage and width by the method of the degrees of freedom."""
     rows = []
     for setting in settings:
         row = {"cases": str(setting.n), "readers": str(setting.n_readers)}
         chosen = records.where(n=setting.n, readers=setting.n_readers)
-        for rule in RULES:
-            (record,) = chosen.where(method=rule)
-            row[rule] = f"{record['coverage']:.3f}"
-        for rule in RULES:
-            (record,) = chosen.where(method=rule)
-            row[f"width, {rule}"] = f"{record['width']:.3f}"
+        for method in OF_READERS:
+            (record,) = chosen.where(method=method)
+            row[method] = f"{record['coverage']:.3f}"
+        for method in OF_READERS:
+            (record,) = chosen.where(method=method)
+            row[f"width, {method}"] = f"{record['width']:.3f}"
         rows.append(row)
     return rows
 
 
-def rules_table(numbers: tuple[int, ...]) -> list[Row]:
+def normal_table(numbers: tuple[int, ...]) -> list[Row]:
     """Lowest and highest coverage in normal theory."""
     rows = []
     for n_runs in numbers:
         row = {"runs": str(n_runs)}
-        for rule in _NORMAL_RULES:
-            low, high = normal_theory(rule, n_runs)
-            row[rule] = f"{low:.3f}-{high:.3f}"
+        for df_method in DF_METHODS:
+            low, high = normal_theory(df_method, n_runs)
+            row[df_method] = f"{low:.3f}-{high:.3f}"
         rows.append(row)
     return rows
 
 
 _INTRODUCTION = """\
 A model that was trained with several seeds is a mean over seeds as well as over test
-rows. Here is how often intervals cover the mean over endless seeds of a metric in the
+rows. Here is how often intervals cover the expected value over seeds of a metric in the
 population: by :class:`~skci.designs.Runs`, which lets rows and runs both vary; by *rows
 only*, which takes the seeds for given, as most software does; and by *seeds only*, mean
 plus and minus t standard errors of the values of the runs, which takes the test rows
@@ -195,7 +195,7 @@ difference of the areas by the formula of Obuchowski and Rockette, with the quan
 the default, "quadrature", and by "hillis"; *readers as given* lets only cases vary.
 """
 
-_RULES = """\
+_NORMAL_THEORY = """\
 Lowest and highest coverage of a nominal .95 if values of runs are normal and the
 variance due to rows is known, for seeds from none to a hundred times that variance.
 """

@@ -25,7 +25,7 @@ from skci.inference.runs import united_df
 
 METRICS = ("accuracy", "f1", "roc_auc", "log_loss")
 METHODS = ("rows and runs", "rows only", "seeds only")
-RULES = ("quadrature", "hillis", "readers as given")
+OF_READERS = ("quadrature", "hillis", "readers as given")
 EFFECTS = {"none": 0.0, "small": 0.05, "large": 0.15}
 """Standard deviation between runs of the distance of the labels."""
 
@@ -60,7 +60,7 @@ class Seeds:
         return y, scores
 
     def truths(self) -> dict[tuple[str, str], float]:
-        """Means over endless seeds of the values in the population."""
+        """Expected values over seeds of the metrics in the population."""
         return {
             (model, metric): value
             for model in _DISTANCES
@@ -73,7 +73,7 @@ _PRIOR = float(np.log(_PREVALENCE / (1 - _PREVALENCE)))
 
 @cache
 def true_values(model: str, effect: str) -> dict[str, float]:
-    """Means of the metrics of a model over endless seeds, by quadrature."""
+    """Expected values of the metrics of a model over seeds, by quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     weights = weights / weights.sum()
     nominal = _DISTANCES[model]
@@ -222,7 +222,7 @@ class Readers:
 
     @property
     def truth(self) -> float:
-        """Difference of the mean areas of endless readers."""
+        """Difference of the expected areas over readers."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         deviation = float(np.hypot(*_OF_READERS))
         areas = [
@@ -244,24 +244,25 @@ class ReaderCoverage:
         return self.setting.n * self.setting.n_readers * self.draws
 
     def records(self, rng: np.random.Generator) -> list[Record]:
-        """Coverage and widths by rule."""
-        found: Mapping[str, list[Any]] = {rule: [] for rule in RULES}
+        """Coverage and widths by the method of the degrees of freedom."""
+        found: Mapping[str, list[Any]] = {method: [] for method in OF_READERS}
         for _ in range(self.draws):
             y, ratings = self.setting.draw(rng)
-            for rule in RULES[:2]:
-                estimate, rows = self._difference(y, ratings, rule)
-                found[rule].append(interval_and_warning(estimate)[0])
+            for df_method in OF_READERS[:2]:
+                estimate, rows = self._difference(y, ratings, df_method)
+                found[df_method].append(interval_and_warning(estimate)[0])
             margin = ndtri(0.975) * np.sqrt(rows)
-            found[RULES[2]].append((float(estimate) - margin, float(estimate) + margin))
+            given = float(estimate) - margin, float(estimate) + margin
+            found[OF_READERS[2]].append(given)
         records = []
-        for rule, intervals in found.items():
+        for method, intervals in found.items():
             low, high = np.array(intervals).T
             covers = (low <= self.setting.truth) & (self.setting.truth <= high)
             records.append(
                 {
                     "n": self.setting.n,
                     "readers": self.setting.n_readers,
-                    "method": rule,
+                    "method": method,
                     "draws": self.draws,
                     "coverage": float(covers.mean()),
                     "width": float(np.median(high - low)),
@@ -270,10 +271,10 @@ class ReaderCoverage:
         return records
 
     def _difference(
-        self, y: Array, ratings: Mapping[str, Array], rule: str
+        self, y: Array, ratings: Mapping[str, Array], df_method: str
     ) -> tuple[Any, float]:
         """Difference of the areas, and its variance for readers that are given."""
-        options: dict[str, Any] = {"paired": True, "degrees_of_freedom": rule}
+        options: dict[str, Any] = {"paired": True, "degrees_of_freedom": df_method}
         runs = {test: Runs(list(each), **options) for test, each in ratings.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -290,23 +291,29 @@ _RATIOS = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 4.0, 10.0, 100.0)
 _PROBABILITIES = (np.arange(4000) + 0.5) / 4000
 
 
-def normal_theory(rule: str, n_runs: int) -> tuple[float, float]:
-    """Lowest and highest coverage for normal values of runs and endless rows.
+def normal_theory(df_method: str, n_runs: int) -> tuple[float, float]:
+    """Lowest and highest coverage for normal values of runs.
 
     The variance due to rows and what is counted in both are known; that between runs is
     a multiple of chi-squared and independent of the mean.
     """
     df = n_runs - 1
     chi = stats.chi2.ppf(_PROBABILITIES, df) / df
-    shares = np.linspace(0, 1, 201)
-    degrees = np.array([united_df(rule, each, df, np.inf) for each in shares])
-    quantiles = stats.t.ppf((1 + JOINT_LEVEL) / 2, np.minimum(degrees, 1e7))
+    shares = np.linspace(0, 1, 400, endpoint=False)
     coverages = []
     for both in _SHARES_OF_BOTH:
+
+        def total(runs: Array, both: float = both) -> Array:
+            return np.maximum(1 - both + runs, np.maximum(1, runs))
+
+        of_runs = shares / (1 - shares)  # over the variance due to rows
+        pairs = np.transpose([of_runs, np.full(len(shares), 1 - both)])
+        pairs = pairs / total(of_runs)[:, np.newaxis]
+        degrees = [united_df(df_method, *pair, df, np.inf) for pair in pairs.tolist()]
+        quantiles = stats.t.ppf((1 + JOINT_LEVEL) / 2, np.minimum(degrees, 1e7))
         for seeds in _RATIOS:
             runs = (seeds + both) * chi
-            total = np.maximum(1 - both + runs, np.maximum(1, runs))
-            quantile = np.interp(runs / total, shares, quantiles)
-            margin = quantile * np.sqrt(total / (1 + seeds))
+            quantile = np.interp(runs, of_runs, quantiles)
+            margin = quantile * np.sqrt(total(runs) / (1 + seeds))
             coverages.append(float(np.mean(2 * ndtr(margin) - 1)))
     return min(coverages), max(coverages)

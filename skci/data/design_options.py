@@ -37,6 +37,8 @@ class Strata:
     """
 
     columns = ("strata",)
+    counts_suffice = True
+    """Whether rows that are alike may be counted, as the order does not matter."""
 
     def __init__(self, strata: Any, average: str = "micro") -> None:
         self.strata = strata
@@ -77,6 +79,8 @@ class Prevalence:
     >>> PrecisionCI()(y_true, y_pred, design=Prevalence(0.05, standard_error=0.01))
     precision = 0.36 [0.21, 0.55], 95% interval (score, n = 200 in 2 strata)
     """
+
+    counts_suffice = True
 
     def __init__(self, prevalence: float, standard_error: float = 0.0) -> None:
         self.prevalence = prevalence

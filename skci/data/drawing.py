@@ -110,11 +110,7 @@ class RowOptions:
     @property
     def needs_rows(self) -> bool:
         """Whether rows that are alike in all else cannot be counted together."""
-        if self.query is not None:
-            return True
-        return self.design is not None and not isinstance(
-            self.design, Strata | Prevalence
-        )
+        return self.query is not None or _is_rowwise(self.design)
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
@@ -270,6 +266,11 @@ class RowOptions:
         return Subgroups(codes, tuple(subgroups))
 
 
+def _is_rowwise(design: Any) -> bool:
+    """Whether a design needs the rows, and not counts of distinct ones."""
+    return design is not None and not getattr(design, "counts_suffice", False)
+
+
 def _refuse_with(design: Any, others: Mapping[str, Any]) -> None:
     """Check that options which a design excludes are not given."""
     given = [name for name, value in others.items() if value is not None]
@@ -328,8 +329,7 @@ class CheckedRows:
         columns, strata = codes, rows.strata
         if strata is not None:
             columns = np.column_stack([codes, strata])
-        is_rowwise = self.design is not None and strata is None
-        is_rowwise &= not isinstance(self.design, Prevalence)
+        is_rowwise = _is_rowwise(self.design)
         columns, subgroups, unit = distinct_units(
             columns, rows.subgroups, by_rows or is_rowwise
         )

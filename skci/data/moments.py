@@ -13,12 +13,7 @@ import numpy as np
 from skci._arrays import ROUNDING, Array, binade
 from skci._validation import LARGEST
 from skci.data.sample import Sample, Vocabulary, united_design
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.sums import (
-    SumsOfRows,
-    clusters,
-    sums_of_rows,
-)
+from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows
 from skci.measures.areas import Scores
 from skci.measures.functional import FunctionOfMeans
 
@@ -169,7 +164,7 @@ class MomentSample(Sample):
 
     @property
     def size(self) -> int:
-        return self.design.n_units if isinstance(self.design, Clusters) else 1
+        return getattr(self.design, "n_entries", len(self.rows)) // len(self.rows)
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
         """Moments of some of the columns."""
@@ -191,12 +186,13 @@ class MomentSample(Sample):
         return self.summands.monomials
 
     def _moved(self, columns: Columns) -> MomentSample:
-        matrix, design = self.summands.shift_to(columns), self.design
-        if isinstance(design, Clusters):
-            totals = design.weights.reshape(-1, len(self.rows)) @ matrix.T
-            design = clusters(design.keys, totals)
-        rows = self.rows.mapped(matrix)
-        return replace(self, rows=rows, design=design, summands=columns)
+        matrix = self.summands.shift_to(columns)
+        return replace(
+            self,
+            rows=self.rows.mapped(matrix),
+            design=mapped_design(self.design, matrix),
+            summands=columns,
+        )
 
     def __add__(self, other: Sample) -> MomentSample:
         vocabulary = self.check_addable(other)

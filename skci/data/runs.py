@@ -12,7 +12,7 @@ from skci._validation import check_choice, check_distinct, join_names, named_col
 from skci.data.drawing import distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
-RULES = ("quadrature", "cochran", "hillis")
+DF_METHODS = ("quadrature", "cochran", "hillis")
 """How degrees of freedom follow from those of runs and of rows."""
 
 
@@ -63,8 +63,9 @@ class Runs:
 
     The share of :math:`V_\text{runs}` in it has a t quantile with S - 1 degrees of
     freedom. So intervals from few runs are wide, and by "quadrature" and "cochran" they
-    cover with more than the confidence level where runs differ by little: with up to
-    .99 in place of .95 for five runs or fewer, and .98 for ten.
+    cover with more than the confidence level where runs differ by little: by
+    "quadrature" with up to .99 in place of .95 for three runs or fewer, and .98 for
+    five.
 
     References
     ----------
@@ -110,7 +111,7 @@ class Runs:
             )
         self.paired = bool(paired)
         self.degrees_of_freedom = check_choice(
-            degrees_of_freedom, RULES, "degrees_of_freedom"
+            degrees_of_freedom, DF_METHODS, "degrees_of_freedom"
         )
 
     def __len__(self) -> int:
@@ -132,13 +133,13 @@ class RunsOfModels:
     @classmethod
     def of(cls, runs: Mapping[str, Runs], models: Sequence[str]) -> RunsOfModels:
         """Check the runs of some of the models."""
-        rules = {(each.paired, each.degrees_of_freedom) for each in runs.values()}
-        if len(rules) > 1:
+        options = {(each.paired, each.degrees_of_freedom) for each in runs.values()}
+        if len(options) > 1:
             raise ValueError(
                 "Runs of all models must have the same paired and degrees_of_freedom, "
-                f"got {sorted(rules)}"
+                f"got {sorted(options)}"
             )
-        paired, rule = rules.pop()
+        paired, df_method = options.pop()
         sizes = {name: len(each) for name, each in runs.items()}
         if paired and len(set(sizes.values())) > 1:
             raise ValueError(f"paired runs must be as many for all models, got {sizes}")
@@ -149,7 +150,7 @@ class RunsOfModels:
                     columns[run_name(model, s + 1)] = model, s
             else:
                 columns[model] = model, None
-        return cls(columns, paired, rule)
+        return cls(columns, paired, df_method)
 
     @property
     def n_runs(self) -> tuple[int, int]:
@@ -253,4 +254,4 @@ def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]
         ],
         dtype=object,
     )
-    return labels, RunsOfModels(columns, paired, RULES[0])
+    return labels, RunsOfModels(columns, paired, DF_METHODS[0])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, distinct_rows
-from skci.inference.designs.clusters import Clusters, join_clusters
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
@@ -187,9 +186,7 @@ class Sample:
     @property
     def size(self) -> int:
         """Number of units that are held, and of their occurrences in clusters."""
-        design = self.design
-        entries = len(design.number) if isinstance(design, Clusters) else 0
-        return len(self.rows.weights) + entries
+        return len(self.rows.weights) + getattr(self.design, "n_entries", 0)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""
@@ -442,12 +439,8 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 
     `unit` is the new number of each unit, of the first and then of the other.
     """
-    first, *others = (sample.design for sample in samples)
-    if not isinstance(first, Clusters):
-        return first.merged(others)
-    scaled = [s.design.times(s.rows.scale / scale) for s in samples]
-    sizes = [len(sample.rows) for sample in samples]
-    return join_clusters(scaled, sizes, by_name=True).regrouped(unit)
+    parts = [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples]
+    return samples[0].design.merged(parts, unit)
 
 
 def distinct_units(

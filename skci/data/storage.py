@@ -136,7 +136,7 @@ def _is_json(path: Path) -> bool:
 def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
     """What is named in a sample, as JSON has it, and its arrays."""
     vocabulary, design = sample.vocabulary, sample.design
-    clusters = design.keys if isinstance(design, Clusters) else None
+    clusters = getattr(design, "keys", None)
     header = {
         "version": _VERSION,
         "labels": list(vocabulary.labels),
@@ -178,9 +178,8 @@ def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None
         **{f"number_{k}": each for k, each in enumerate(sample.numbers.values())},
         **_score_arrays(sample),
     }
-    if isinstance(design, Clusters):
-        arrays |= {f"cluster_{k}": getattr(design, k) for k in _CLUSTER_COLUMNS}
-    return header, arrays
+    columns = {k: getattr(design, k, None) for k in _CLUSTER_COLUMNS}
+    return header, arrays | {f"cluster_{k}": each for k, each in columns.items()}
 
 
 def _plain_moments(
@@ -199,8 +198,8 @@ def _plain_moments(
         "units": np.array([columns.units[v] for v in columns.origins]),
         "products": rows.products,
     }
-    if isinstance(design, Clusters):
-        arrays["totals"] = design.weights.reshape(-1, len(rows))
+    totals = getattr(design, "weights", None)
+    arrays["totals"] = None if totals is None else totals.reshape(-1, len(rows))
     return header, arrays
 
 

@@ -45,7 +45,8 @@ _SAME = 1e-9  # relative difference of design effects that is rounding
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
-# The same of a normal quantile; a proportion has about 2 x with few successes x.
+# The same of a normal quantile; a proportion has about 2 x with few successes x. And
+# of survival, whose estimates are of few events far from normal.
 _ENOUGH_FOR_NORMAL = 19
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
 _HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
@@ -70,12 +71,12 @@ HEAVY_TAIL = SmallSampleReason(
 
 
 def few_degrees_of_freedom(
-    least: int, other_method_helps: bool = False
+    least: int, other_method_helps: bool = False, few: str = "rows or groups"
 ) -> SmallSampleReason:
     """Reason of a variance with fewer than so many degrees of freedom."""
     text = (
-        f"fewer than {least} degrees of freedom: few rows or groups determine the "
-        "variance, and the interval may be too narrow"
+        f"fewer than {least} degrees of freedom: few {few} determine the variance, "
+        "and the interval may be too narrow"
     )
     return SmallSampleReason(text, other_method_helps)
 
@@ -306,10 +307,10 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        classes = self._pooled_classes
-        if classes and self._classes_cross:
-            classes = []
-        return moments(self._components(self.influence), classes)
+        classes = self._classes
+        is_partition = classes and not self._classes_cross
+        pooled = self._pooled_units(classes) if is_partition else []
+        return moments(self._components(self.influence), pooled)
 
     @property
     def _classes_cross(self) -> bool:
@@ -328,14 +329,10 @@ class ParameterSampling:
             for a, b in product(first, second)
         )
 
-    @property
-    def _pooled_classes(self) -> list[Array]:
-        """Pooled units of each class of an area; none for other parameters."""
-        classes = self._classes
-        if not classes:
-            return []
+    def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
+        """Pooled units of each of some sets of cells."""
         size, index = len(self.influence), self._pooled[2]
-        return [np.append(each, False)[:size][index] for each in classes]
+        return [np.append(cells, False)[:size][index] for cells in sets]
 
     @cached_property
     def has_variance(self) -> bool:
@@ -466,15 +463,14 @@ class ParameterSampling:
     def _df_of_totals(self) -> float:
         """Degrees of freedom of the totals of influence values.
 
-        Of an area at most those of the weights in each class: the variance within a
-        class of few rows may be tiny by chance.
+        At most those of the weights in each class of an area, or of events: the
+        variance within few rows may be tiny by chance.
         """
         found = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
-            if len(part._classes) == 2:
-                for units in part._pooled_classes:
-                    weights = units_with(units, *part._pooled[:2])
-                    found.append(weights.degrees_of_freedom)
+            for units in part._pooled_units(part.parameter.support.limiting):
+                weights = units_with(units, *part._pooled[:2])
+                found.append(weights.degrees_of_freedom)
         return min(found)
 
     @cached_property
@@ -546,13 +542,18 @@ class ParameterSampling:
         if smooths and self.is_normal:
             return []  # no estimated variance is behind the interval
         reasons = []
-        least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
+        parts = self.components or [self]
+        of_events = any(part.parameter.support.events for part in parts)
+        least = _ENOUGH_FOR_T
+        if self.is_normal or of_events:
+            least = _ENOUGH_FOR_NORMAL
         df = self.degrees_of_freedom
         if smooths:
             df = min(self._df_of_weights, self._exchangeable.degrees_of_freedom)
         if df < least * (1 - _ROUNDING):
-            helps = self.is_normal
-            reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
+            helps = self.is_normal and not of_events
+            few = "events" if of_events else "rows or groups"
+            reasons.append(few_degrees_of_freedom(least, helps, few))
         if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)

@@ -22,9 +22,7 @@ from skci._validation import (
     check_probability,
     join_names,
 )
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata, n_blocks
-from skci.inference.designs.sums import SumsOfRows
+from skci.inference.designs.strata import n_blocks
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import statistics_at
@@ -293,14 +291,8 @@ def population(rows: Rows, design: Any, factor: float) -> tuple[Rows, Any]:
             "cannot plan from a pilot with sample_weight, groups or a design other "
             "than Strata"
         )
-    if isinstance(rows, SumsOfRows):
-        n_units = round(rows.n * factor)
-        return rows.times_rows(factor), replace(design, n_units=n_units, ddof=0)
-    many = Rows(rows.counts * factor)
-    everything = IndependentRows(many.n_samples, ddof=0)
-    if isinstance(design, Strata):
-        return many, replace(design, within=everything)
-    return many, everything
+    many = rows.times_rows(factor)
+    return many, design.of_population(many.n_samples)
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:

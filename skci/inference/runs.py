@@ -56,6 +56,12 @@ class Variances(NamedTuple):
     """Whether a total is at least that due to rows."""
 
     @property
+    def of_rows_alone(self) -> Array:
+        """Variances due to rows that are not counted with runs as well, (K,)."""
+        alone: Array = np.maximum(self.rows - self.both.sum(axis=0), 0.0)
+        return alone
+
+    @property
     def total(self) -> Array:
         """Variances of the estimates, never less than due to rows or to runs, (K,)."""
         runs = self.runs.sum(axis=0)
@@ -171,7 +177,7 @@ class RunEstimates(Sampling):
     """Of each of the K parameters in the P means, (K, P)."""
     of_rows: Sampling
     """The same parameters of rows alone, the runs being given."""
-    rule: str
+    df_method: str
     """How degrees of freedom follow from those of runs and of rows."""
     runs_in_words: str
     """What the header of a report says of the runs."""
@@ -220,11 +226,15 @@ class RunEstimates(Sampling):
         """Degrees of freedom of sums of variances, those of each set of runs given."""
         of_sets, of_rows = variances.runs, self.of_rows.degrees_of_freedom
         runs = of_sets.sum(axis=0)
+        shares = np.array([runs, variances.of_rows_alone])
+        shares = shares / np.where(runs, variances.total, 1.0)
         degrees = of_rows.astype(float)
         for k in np.flatnonzero(runs).tolist():
-            share = float(runs[k] / variances.total[k])
             df = float(runs[k] ** 2 / (of_sets[:, k] ** 2 / of_runs).sum())
-            degrees[k] = united_df(self.rule, share, df, float(of_rows[k]))
+            share, of_alone = shares[:, k].tolist()
+            degrees[k] = united_df(
+                self.df_method, share, of_alone, df, float(of_rows[k])
+            )
         return degrees
 
     @cached_property
@@ -292,9 +302,9 @@ class RunEstimates(Sampling):
         """Half widths to expect of n rows and so many runs of each model, (K,)."""
         per_row = self.rows.n_samples / n
         per_run = self.means.sizes[:, np.newaxis] / n_runs
-        rows, runs, both, at_least_rows = self.by_source
+        _, runs, both, at_least_rows = self.by_source
         of_both = both * per_row * per_run
-        of_rows = np.maximum(rows - both.sum(axis=0), 0.0) * per_row
+        of_rows = self.by_source.of_rows_alone * per_row
         planned = Variances(
             of_rows + of_both.sum(axis=0),
             np.maximum(runs - both, 0.0) * per_run + of_both,
@@ -311,7 +321,7 @@ def mean_over_runs(
     joint: JointEstimate,
     models: Mapping[str, tuple[str, int | None]],
     paired: bool,
-    rule: str,
+    df_method: str,
     runs_in_words: str,
     *,
     at_least_rows: bool = True,
@@ -349,7 +359,7 @@ def mean_over_runs(
         means=CrossedMeans.of(sampling, means, of_sets, at_least_rows),
         coefficients=np.eye(len(parameters)),
         of_rows=with_methods(contrast_estimate(joint, contrasts).sampling, parameters),
-        rule=rule,
+        df_method=df_method,
         runs_in_words=runs_in_words,
     )
     return replace(joint, sampling=estimates)
@@ -369,15 +379,23 @@ def _mean_parameter(key: Key, of_runs: Sequence[Parameter]) -> Parameter:
     )
 
 
-def united_df(rule: str, share: float, df_runs: float, df_rows: float) -> float:
-    """Degrees of freedom of a variance of which some share is due to runs."""
-    if not share:
+def united_df(
+    df_method: str, runs: float, rows: float, df_runs: float, df_rows: float
+) -> float:
+    """Degrees of freedom of a variance with shares of runs and of rows alone.
+
+    Shares add up to less than 1 where the variance is that due to rows, which is then
+    the least: the margin in quadrature is that of the shares, or of rows if greater.
+    """
+    if not runs:
         return df_rows
-    if rule == "hillis":
-        return 1 / (share**2 / df_runs + (1 - share) ** 2 / df_rows)
+    if df_method == "hillis":
+        return 1 / (runs**2 / df_runs + (1 - runs) ** 2 / df_rows)
     of_runs, of_rows = _quantile(df_runs), _quantile(df_rows)
-    power = 2 if rule == "quadrature" else 1
-    quantile = (share * of_runs**power + (1 - share) * of_rows**power) ** (1 / power)
+    if df_method == "quadrature":
+        quantile = math.sqrt(runs * of_runs**2 + rows * of_rows**2)
+    else:
+        quantile = runs * of_runs + (1 - runs) * of_rows
     low, high = sorted([min(df_runs, _NORMAL), min(df_rows, _NORMAL)])
     if quantile <= _quantile(high):
         return math.inf if high == _NORMAL else high

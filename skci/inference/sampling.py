@@ -14,7 +14,6 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import Design
-from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task, automatic
@@ -417,9 +416,9 @@ class RowSampling(Sampling):
 
     @property
     def design_in_words(self) -> str:
-        if isinstance(self.design, Strata) and not self.spans_strata.any():
-            return str(self.design.within)
-        return str(self.design)
+        if self.spans_strata.any():
+            return str(self.design)
+        return str(getattr(self.design, "within", self.design))
 
     @cached_property
     def spans_strata(self) -> Array:

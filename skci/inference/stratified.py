@@ -9,7 +9,6 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import Design
-from skci.inference.designs.strata import Strata
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Component, unsigned
@@ -149,13 +148,13 @@ class StratifiedTable:
 
 
 def stratified_table(
-    parameter: TableParameter, rows: Rows, design: Design
+    parameter: TableParameter, rows: Rows, design: Any
 ) -> StratifiedTable | None:
     """Table by stratum of a parameter whose possible cells are known, and not too many.
 
     None for others, and without strata of independent rows.
     """
-    if not (isinstance(design, Strata) and design.rows_are_units):
+    if getattr(design, "strata", None) is None or not design.rows_are_units:
         return None
     size, bases = parameter.size, parameter.components or (parameter,)
     enumerated = np.any(parameter.smoothing) and size <= MAX_ENUMERATED_CELLS

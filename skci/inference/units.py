@@ -20,12 +20,20 @@ def rows_are_units(design: Design) -> bool:
 
 
 def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
-    """Weights of the independent units that have rows of some units of a sample."""
-    index: Array = units.view(np.uint8)
+    """Weights of the independent units that have rows of some units of a sample.
+
+    These are a bool array, or weights of them.
+    """
+    values: Array = np.array([0.0, 1.0])
+    index: Array
+    if units.dtype == bool:
+        index = units.view(np.uint8)
+    else:
+        values, index = np.unique(units, return_inverse=True)
     if getattr(design, "pools_units", False):
-        rows, index = rows.regrouped(index, 2), np.arange(2)
-    indicator = Influences([np.array([0.0, 1.0])], [index], rows)
-    total = float(rows.weights[index > 0].sum() / rows.weights.sum())
+        rows, index = rows.regrouped(index, len(values)), np.arange(len(values))
+    indicator = Influences([values], [index], rows)
+    total = float(rows.weights[values[index] > 0].sum() / rows.weights.sum())
     return unit_weights(design.components(indicator), total)
 
 

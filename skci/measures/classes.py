@@ -289,8 +289,7 @@ class Pooled(Component):
 
     def support(self, counts: Array) -> Support:
         support = self.functional.support(self.table(counts))
-        classes = tuple(np.any(cells[self.cells], axis=1) for cells in support.classes)
-        return replace(support, classes=classes)
+        return support.mapped(lambda cells: np.any(cells[self.cells], axis=1))
 
 
 class Hits(CellFunctional):

@@ -54,6 +54,23 @@ class Support:
 
     classes: tuple[Array, ...] = ()
     rarer_class: int = 0
+    events: tuple[Array, ...] = ()
+    """Weight of each cell among the events that an estimate is of, (m,), if it is."""
+
+    @property
+    def limiting(self) -> tuple[Array, ...]:
+        """Cells, or their weights, each of which bounds the degrees of freedom.
+
+        Averages over many classes are of rows of any.
+        """
+        return self.events or (self.classes if len(self.classes) == 2 else ())
+
+    def mapped(self, cells_of: Callable[[Array], Array]) -> "Support":
+        """Return the same for other cells, given what those of a set are."""
+        classes, events = (
+            tuple(map(cells_of, sets)) for sets in (self.classes, self.events)
+        )
+        return replace(self, classes=classes, events=events)
 
 
 class Functional(ABC):
@@ -334,8 +351,7 @@ class Component(EqualByParts, Functional):
 
     def support(self, counts: Array) -> Support:
         support = self.functional.support(self.table(counts))
-        classes = tuple(np.append(c, False)[self.cells] for c in support.classes)
-        return replace(support, classes=classes)
+        return support.mapped(lambda cells: np.append(cells, False)[self.cells])
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,8 +394,7 @@ class Among(Functional):
 
     def support(self, counts: Array) -> Support:
         support = self.functional.support(self.table(counts))
-        classes = tuple(self._of_units(c, len(counts)) for c in support.classes)
-        return replace(support, classes=classes)
+        return support.mapped(lambda cells: self._of_units(cells, len(counts)))
 
 
 @dataclass(frozen=True, eq=False)

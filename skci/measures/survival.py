@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -188,6 +188,12 @@ class Concordance(_Discrimination):
     @cached_property
     def rarer_class(self) -> int:
         return int(self._first.sum())
+
+    def support(self, counts: Array) -> Support:
+        p = counts / counts.sum()
+        firsts, _ = self._firsts(p)
+        (pairs, _), _ = self._pairs(p, firsts)
+        return replace(super().support(counts), events=(firsts * pairs,))
 
     def estimate(self, p: Array) -> Array:
         firsts, _ = self._firsts(p)
@@ -374,6 +380,11 @@ class SurvivalBrier(Functional):
         value, terms, slopes = self._terms(p, censoring)
         influence = terms - value + censoring.influence(slopes) / p.sum()
         return Evaluation(np.asarray(value), influence, np.ones(1))
+
+    def support(self, counts: Array) -> Support:
+        by_now = self.follow_up.time <= self.times[-1]
+        weights = self.follow_up.censoring(counts / counts.sum()).weights()
+        return Support(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
         """Value, that of each row, and slopes in the logs of probabilities G."""

@@ -58,6 +58,7 @@ class MetricSet:
         self.kinds: dict[str, str] = {}
         self.several = True  # whether there may be more than two labels, or targets
         may_miss: list[bool] = []  # scores, of what was not retrieved
+        self.by_rows = False  # whether units of samples are rows, whatever is read
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
             self.kinds[name] = metric.reads
@@ -77,14 +78,15 @@ class MetricSet:
             raise ValueError(
                 "metrics must be all of survival or none, whose y_true is events and "
                 f"times, got {join_names(others)} beside metrics of "
-                "survival; skci.event_by(y_true, time) cuts times to labels, for a "
-                "report apart, or for make_metric_ci with reads='items' in one"
+                "survival; joint_report takes y_true by metric, and skci.event_by("
+                "y_true, time) cuts times to labels"
             )
         of_numbers = "numbers" in self.reads and "survival" not in kinds
         if of_numbers and self.reads & {"labels", "scores"}:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, since "
-                f"y_true is either, got {self.kinds}"
+                f"y_true is either, got {self.kinds}; joint_report takes y_true by "
+                "metric"
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
@@ -274,14 +276,15 @@ class MetricSet:
         else:
             frame = Frame(data, columns)
             self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
-            of_rows = rows.needs_rows or "items" in self.reads
+            of_rows = rows.needs_rows or self.by_rows or "items" in self.reads
             kinds = self.reads | ({"numbers"} if of_rows else set())
             missing = ["y_score"] if self.may_miss_scores else []
             columns = frame.read(kinds, rows, missing)
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
-        counted = self.reads == {"labels"} and not rows.needs_rows
+        by_rows = self.by_rows or rows.needs_rows
+        counted = self.reads == {"labels"} and not by_rows
         return self._read(rows, labels, **on_host(columns, counted))
 
     def _read(
@@ -295,7 +298,7 @@ class MetricSet:
     ) -> Sample:
         """Read columns in memory."""
         reader = self.reader(y_true, rows.with_columns(columns), **labels)
-        return reader.sample(y_pred, y_score)
+        return reader.sample(y_pred, y_score, self.by_rows)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
         """Labels that scores are of: all, or the positive one of two; or targets.

@@ -29,6 +29,9 @@ class _SurvivalMetricCI(MetricCI):
     Censoring is taken to be independent of times and predictions. Its distribution,
     where it is needed, is estimated on the same rows by Kaplan and Meier's method,
     events of the same time first, and the interval allows for its error.
+
+    The degrees of freedom of the variance are at most those of the weights of events.
+    Intervals with fewer than 19 warn.
     """
 
     _truth = "survival"
@@ -143,7 +146,7 @@ class ConcordanceCI(
     >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
     >>> risk = np.sin(time) - time / 30
     >>> ConcordanceCI()(np.column_stack([event, time]), risk)
-    concordance = 0.718 [0.623, 0.796], 95% interval (logit, n = 60)
+    concordance = 0.718 [0.622, 0.797], 95% interval (logit, n = 60)
     """
 
     weighting: str | None = None
@@ -331,7 +334,7 @@ class SurvivalBrierCI(_ProbabilityMetricCI, MetricAtTime):
     >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
     >>> survival = 1 / (1 + np.exp(np.sin(time) - (time - 30) / 10))
     >>> SurvivalBrierCI(30)(np.column_stack([event, time]), survival)
-    survival_brier@30 = 0.085 [0.057, 0.128], 95% interval (hall, n = 60)
+    survival_brier@30 = 0.085 [0.056, 0.128], 95% interval (hall, n = 60)
     """
 
     times: Any = None

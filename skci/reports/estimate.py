@@ -425,7 +425,9 @@ def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> 
     if not joint.is_of_rows:
         return ""
     n = joint.rows.n_samples if n_samples is None else n_samples
-    return " ".join(filter(None, [f"n = {n}", joint.sampling.design_in_words]))
+    design = joint.sampling.design_in_words
+    # A mean over queries has as many values as there are: "n = 60 queries".
+    return f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
 
 
 def describe_methods(parameters: Sequence[Parameter]) -> str:

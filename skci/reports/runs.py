@@ -222,5 +222,6 @@ def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
     least, most = runs.n_runs
     number = f"{most}" if least == most else f"{least} to {most}"
     words = f"over {number} {'paired ' * runs.paired}runs"
-    rule = runs.degrees_of_freedom
-    return RunsReport(mean_over_runs(joint, runs.models, runs.paired, rule, words))
+    df_method = runs.degrees_of_freedom
+    means = mean_over_runs(joint, runs.models, runs.paired, df_method, words)
+    return RunsReport(means)

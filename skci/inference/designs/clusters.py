@@ -104,6 +104,23 @@ class Clusters:
         columns = self.number, unit[self.unit], self.weights, self.squares
         return self.of(self.keys, *columns, self.kind)
 
+    def merged(
+        self, parts: Sequence[tuple[Clusters, float, int]], unit: Array
+    ) -> Clusters:
+        """Unite parts of a sample, with clusters of the same name.
+
+        Parts are designs, with a factor for their weights and their number of units;
+        `unit` is the new number of each unit, of the first part and then of the others.
+        """
+        scaled = [design.times(factor) for design, factor, _ in parts]
+        sizes = [size for *_, size in parts]
+        return join_clusters(scaled, sizes, by_name=True).regrouped(unit)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of occurrences of units in clusters."""
+        return len(self.number)
+
     def times(self, factor: float) -> Clusters:
         """Multiply the weights of all rows."""
         squares = self.known_squares * factor**2

@@ -29,10 +29,15 @@ class IndependentRows:
         """The same for units that are united."""
         return self
 
-    def merged(self, others: Sequence[IndependentRows]) -> IndependentRows:
-        """The same for more rows of the same population."""
-        n_units = self.n_units + sum(each.n_units for each in others)
-        return replace(self, n_units=n_units)
+    def of_population(self, n: int) -> IndependentRows:
+        """The same of n rows, which are all there are."""
+        return replace(self, n_units=n, ddof=0)
+
+    def merged(
+        self, parts: Sequence[tuple[IndependentRows, float, int]], unit: Array
+    ) -> IndependentRows:
+        """Unite parts of a sample; see `Clusters.merged`."""
+        return replace(self, n_units=sum(design.n_units for design, *_ in parts))
 
     def __str__(self) -> str:
         return ""

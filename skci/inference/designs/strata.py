@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Strata:
     @property
     def rows_are_units(self) -> bool:
         """Whether each row is an independent unit."""
-        return isinstance(self.within, IndependentRows)
+        return self.within.rows_are_units
 
     @cached_property
     def n_strata(self) -> int:
@@ -62,8 +62,8 @@ class Strata:
         Means within strata are ratios to their weights, as shares are given.
         """
         sizes, blocks = influences.rows.shares, self.strata
-        if isinstance(self.within, Clusters):
-            blocks = blocks[self.within.representatives]
+        if not self.rows_are_units:
+            blocks = blocks[self.within.representatives]  # type: ignore[union-attr]
             ones = Influences(
                 [np.ones(1)], [np.zeros(len(sizes), int)], influences.rows
             )
@@ -74,6 +74,10 @@ class Strata:
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def of_population(self, n: int) -> Strata:
+        """The same of n rows, which are all there are."""
+        return replace(self, within=self.within.of_population(n))  # type: ignore[union-attr]
 
     def _means(self, influences: Influences) -> Array:
         """Mean influence values within strata, (strata, K)."""
@@ -104,17 +108,13 @@ def stacked(
             "reports must not be at a prevalence with a standard error, which they "
             "may have in common"
         )
-    withins = [d.within if isinstance(d, Strata) else d for d in designs]
+    withins: list[Any] = [getattr(design, "within", design) for design in designs]
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
-        if isinstance(design, Strata):
-            strata.append(first + design.strata)
-            labels.append(design.labels_of_strata)
-        else:
-            strata.append(np.full(len(rows), first))
-            labels.append(np.full(1, -1))
+        strata.append(first + getattr(design, "strata", np.zeros(len(rows), int)))
+        labels.append(getattr(design, "labels_of_strata", np.full(1, -1)))
         first += len(labels[-1])
-    clusters = [each for each in withins if isinstance(each, Clusters)]
+    clusters = [each for each in withins if not each.rows_are_units]
     if 0 < len(clusters) < len(parts):
         raise ValueError(
             "reports must all have groups or none, got some of either kind"

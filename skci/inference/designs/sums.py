@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -144,11 +145,32 @@ def sums_of_rows(
     found = [(cells * power) @ cells.T for power in powers]  # equal without weights
     products = _symmetric(np.broadcast_to(found, (2, len(cells), len(cells))))
     sums = SumsOfRows.of_sums(products, rows.n_samples, weight_range, rows.scale)
-    if not isinstance(design, Clusters):
-        return sums, IndependentSums(rows.n_samples)
+    return sums, _design_of_sums(design, cells, rows.n_samples)
+
+
+@singledispatch
+def _design_of_sums(design: Any, cells: Array, n: int) -> Any:
+    """Design of sums over n rows, given the cells of the units."""
+    return IndependentSums(n)
+
+
+@_design_of_sums.register
+def _(design: Clusters, cells: Array, n: int) -> Clusters:
     keys = design.keys[design.number[design.starts]]
     terms = cells[:, design.unit] * design.weights
-    return sums, clusters(keys, np.add.reduceat(terms, design.starts, axis=1).T)
+    return clusters(keys, np.add.reduceat(terms, design.starts, axis=1).T)
+
+
+@singledispatch
+def mapped_design(design: Any, matrix: Array) -> Any:
+    """Design of rows of which A c are the cells."""
+    return design
+
+
+@mapped_design.register
+def _(design: Clusters, matrix: Array) -> Clusters:
+    totals = design.weights.reshape(-1, matrix.shape[1])
+    return clusters(design.keys, totals @ matrix.T)
 
 
 def clusters(keys: Array, totals: Array) -> Clusters:

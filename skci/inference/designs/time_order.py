@@ -14,7 +14,7 @@ from skci._validation import check_choice, check_integer
 from skci.inference.designs.design import Component
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
-_ENOUGH = 60  # effective sample size below which intervals are warned of
+_ENOUGH = 120  # effective sample size below which intervals are warned of
 
 
 class TimeOrder:
