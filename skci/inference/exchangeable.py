@@ -18,7 +18,6 @@ from skci.inference.designs.totals import UnitWeights, intraclass_correlation
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.stratified import NO_INFLUENCE
 from skci.inference.units import rows_are_units, units_with
 
 _ROUNDING = 1e-12  # design effect that is zero
@@ -50,7 +49,7 @@ class ExchangeableErrors:
     @cached_property
     def with_influence(self) -> Array:
         """Which units have influence on the estimate."""
-        return self._units(np.abs(self._influence) > NO_INFLUENCE)
+        return self._units(np.append(self.parameter.has_influence, False))
 
     @property
     def _with_much(self) -> Array:
@@ -59,7 +58,7 @@ class ExchangeableErrors:
         Of a proportion they are those with the rarer outcome.
         """
         squares, counts = self._influence[:-1] ** 2, self.parameter.counts
-        total = counts @ (np.sqrt(squares) > NO_INFLUENCE)
+        total = counts @ self.parameter.has_influence
         mean = counts @ squares / total if total else 0.0
         return self._units(np.append(squares > (1 - _SAME) * mean, False))
 
