@@ -69,6 +69,11 @@ HEAVY_TAIL = SmallSampleReason(
     "and the interval may be too narrow, however many rows there are"
 )
 
+_UNSEEN = SmallSampleReason(
+    "few groups: one more with errors in all rows would move the estimate out of the "
+    "interval, which is too narrow if there are such groups and the sample lacks them"
+)
+
 
 def few_degrees_of_freedom(
     least: int, other_method_helps: bool = False
@@ -549,6 +554,8 @@ class ParameterSampling:
         if df < least * (1 - _ROUNDING):
             helps = self.is_normal
             reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
+        elif smooths and self._exchangeable.may_lack_clusters(self.design_effect):
+            reasons.append(_UNSEEN)
         if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)
