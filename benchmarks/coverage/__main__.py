@@ -12,7 +12,8 @@ truth ("partial_truth"), several training seeds and readers ("runs"), two-way ta
 time and suites of tasks ("designs"), word error rates, BLEU and functions of rows
 ("new_metrics_items"), rankings and detections ("rankings"), clinical metrics
 ("new_metrics"), times to an event ("survival"), and models that are cross-validated
-("cross_validation", which takes hours; fewer samples by --draws). Results are cached in
+("cross_validation_default", and by all methods "cross_validation", which takes hours;
+fewer samples by --draws). Results are cached in
 the folder --work, so that a stopped run resumes as long as the code is the same. With
 the folder --data of ``abalone.data`` and ``letter-recognition.data`` of the UCI Machine
 Learning Repository, "decisions" also compares the models of the paper on them.
@@ -28,6 +29,7 @@ from benchmarks.coverage import (
     certificate,
     chapters,
     cross_validation,
+    cross_validation_default,
     decisions,
     designs,
     leaderboard,
@@ -56,6 +58,7 @@ PAGES = {
     "survival": survival.run,
     "runs": runs.run,
     "designs": designs.run,
+    "cross_validation_default": cross_validation_default.run,
     "cross_validation": cross_validation.run,
 }
 
@@ -67,7 +70,9 @@ def main() -> None:
         "--work", type=Path, help="folder of cached results and tables"
     )
     command.add_argument(
-        "--draws", type=int, help="samples of each setting of cross_validation"
+        "--draws",
+        type=int,
+        help="samples of each setting of cross_validation and its default",
     )
     options = command.parse_args()
     if unknown := set(options.pages).difference(PAGES):

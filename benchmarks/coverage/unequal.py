@@ -42,7 +42,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     size = sizes(
         options.quick,
         weighted=(400, 5),
-        clustered=(300, 5),
+        clustered=(200, 5),
         reports=(50, 5),
         every=(1, 12),
         joint=(3, 12),
@@ -293,9 +293,9 @@ mean. So widths within 1.1 of Wilson's cannot be had there without losing covera
 _SIMULATED = """\
 Rows are positive with probability .3, or as said, and errors do not depend on the
 label. Grades are 1 where the model is right, and else have a Beta(1, 2) distribution.
-The difference is that to a model with the same error rate in each row, and half of the mean rate in
-addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are :math:`e^Z`,
-*Pareto* weights have no variance.
+The difference is that to a model with the same error rate in each row, and half of the
+mean rate in addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are
+:math:`e^Z`, *Pareto* weights have no variance.
 *Horvitz-Thompson* weights are inverse probabilities of inclusion, which are uniform
 between .02 and 1 in the population. With clusters, most errors are in a few of them,
 rows are independent, or error rates have a beta distribution. True values are exact.
