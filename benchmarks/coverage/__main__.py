@@ -11,7 +11,8 @@ clusters where errors are few ("unequal"), means, differences and ranks of many 
 truth ("partial_truth"), several training seeds and readers ("runs"), two-way tables,
 time and suites of tasks ("designs"), word error rates, BLEU and functions of rows
 ("new_metrics_items"), rankings and detections ("rankings"), clinical metrics
-("new_metrics"), times to an event ("survival"), and models that are cross-validated
+("new_metrics"), times to an event ("survival"), the tables of the page on theory, which
+are printed ("theory"; fewer samples by --draws), and models that are cross-validated
 ("cross_validation_default", and by all methods "cross_validation", which takes hours;
 fewer samples by --draws). Results are cached in
 the folder --work, so that a stopped run resumes as long as the code is the same. With
@@ -40,6 +41,7 @@ from benchmarks.coverage import (
     runs,
     small_samples,
     survival,
+    theory,
     unequal,
 )
 
@@ -58,6 +60,7 @@ PAGES = {
     "survival": survival.run,
     "runs": runs.run,
     "designs": designs.run,
+    "theory": theory.run,
     "cross_validation_default": cross_validation_default.run,
     "cross_validation": cross_validation.run,
 }
@@ -72,7 +75,7 @@ def main() -> None:
     command.add_argument(
         "--draws",
         type=int,
-        help="samples of each setting of cross_validation and its default",
+        help="samples of each setting of theory and cross_validation",
     )
     options = command.parse_args()
     if unknown := set(options.pages).difference(PAGES):
