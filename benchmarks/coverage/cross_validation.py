@@ -99,11 +99,12 @@ def simulate(
     methods: Sequence[str] = tuple(method.name for method in METHODS),
 ) -> Records:
     """Intervals on samples of all settings, and whether they cover."""
+    corrects = any(each.corrected for each in METHODS if each.name in methods)
     truths = runner.run(
         [
             Truth(setting, n, training_sets, ROWS)
             for setting in settings
-            for n in (setting.n_train, setting.n)
+            for n in (setting.n_train, setting.n)[: 1 + corrects]
         ],
         "true values",
     )

@@ -22,7 +22,7 @@ from benchmarks.coverage.simulation import JOINT_LEVEL
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(40, 4), every=(1, 7), training_sets=(20, 5))
+    size = sizes(options.quick, draws=(40, 4), every=(1, 7), training_sets=(10, 5))
     draws = options.draws or size.draws
     paths = [f"coverage/{module}" for module in MODULES]
     runner = Runner(work, options.seed, options.jobs, paths)

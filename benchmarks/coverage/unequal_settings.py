@@ -164,7 +164,7 @@ class BadClusters(_Clusters):
             return f"clusters: {self._of_sizes}, independent rows"
         elsewhere = f", {self.elsewhere:g} elsewhere" if self.elsewhere else ""
         return (
-            f"clusters: {self._of_sizes}, {self.share:.0%} with error rate "
+            f"clusters: {self._of_sizes}, {100 * self.share:g}% with error rate "
             f"{self.bad:g}{elsewhere}"
         )
 
