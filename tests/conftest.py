@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+pytest_plugins = "pytester"
 pytest.register_assert_rewrite("battery")
 
 os.environ["MPLBACKEND"] = "Agg"

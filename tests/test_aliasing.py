@@ -134,7 +134,8 @@ def test_writing_to_what_a_report_hands_out_changes_nothing(name, state):
 def test_arrays_are_found():
     """The test above can fail: it knows of arrays of reports and of their pictures."""
     assert {name for name, _ in handed_out(plain())} == {
-        *("estimates", "covariance", "correlation", "plot().estimates"),
+        *("estimates", "half_widths", "covariance", "correlation"),
+        "plot().estimates",
         *("plot().intervals", "plot().individual_intervals"),
     }
     assert "splits" in {name for name, _ in public_arrays(cross_validated())}

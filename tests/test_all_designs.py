@@ -1,5 +1,6 @@
 """What reports can do, they can do with every design, or say what to do instead."""
 
+import json
 import pickle
 
 import matplotlib
@@ -18,6 +19,7 @@ from skci import (
     joint_report,
     suite_report,
 )
+from skci.cli.main import main
 from skci.designs import Crossed, Runs, Strata, TimeOrder
 
 matplotlib.use("Agg")
@@ -89,6 +91,12 @@ def test_comparisons_are_of_the_same_estimates(report):
 def test_reports_decide_and_are_shown_and_saved(report):
     metric = report.metrics[0]
     assert "shown" in str(report.requirements(f"{metric} >= 0.01"))
+    gate = report.requirements(f"first - second {metric} >= -0.9")
+    difference = report.differences(metrics=metric)[metric, "first", "second"]
+    limits = gate.estimates[0].confidence_interval()
+    assert_allclose(limits, difference.confidence_interval(), atol=1e-3)
+    assert gate.verdict == difference.at_least(-0.9)
+    assert f"± {report.half_widths[0]:.2f}"[:5] in str(report.styled("pm"))
     assert len(report.to_frame()) == len(report)
     assert report.plot().axes_ is not None
     matplotlib.pyplot.close("all")
@@ -100,6 +108,47 @@ def test_reports_decide_and_are_shown_and_saved(report):
     ]
     assert widths[0] > widths[1]
     assert widths[0] > widths[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (["--groups=item"], ""),
+        (["--weights=month"], ""),
+        (["--by=site"], ""),
+        (["--design=crossed"], "take a design, with all rows at once"),
+        (["--strata", "task"], "take a design, with all rows at once"),
+    ],
+)
+def test_commands_serve_what_batches_can(options, refused, tmp_path, capsys):
+    """Clusters, weights and subgroups; what needs all rows at once is refused."""
+    path = tmp_path / "rows.csv"
+    FRAME.assign(month=FRAME["month"] + 1).to_csv(path, index=False)
+    command = ["report", str(path), "--truth=y", "--models=first=a,second=b"]
+    command += ["--metrics=accuracy", "--require=first - second >= -0.9", *options]
+    if refused:
+        with pytest.raises(SystemExit) as caught:
+            main([*command, "--format=json"])
+        assert caught.value.code == 2 and refused in capsys.readouterr().err
+        return
+    assert main([*command, "--format=json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    keywords = {
+        option.partition("=")[0][2:]: option.partition("=")[2] for option in options
+    }
+    keywords["sample_weight"] = keywords.pop("weights", None)
+    report = joint_report(
+        "y",
+        MODELS,
+        data=FRAME.assign(month=FRAME["month"] + 1),
+        metrics="accuracy",
+        **keywords,
+    )
+    gate = report.requirements("first - second >= -0.9")
+    assert found["requirements"]["verdict"] == gate.verdict == "shown"
+    for name, each in (("report", report), ("requirements", gate)):
+        low = [row["low"] for row in found[name]["rows"]]
+        assert_allclose(low, each.to_dict()["low"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,13 @@ from battery import quiet
 from numpy.testing import assert_array_equal
 from scipy import stats
 
-from skci import AccuracyCI, RecallCI, joint_intervals, joint_report
+from skci import (
+    AccuracyCI,
+    RecallCI,
+    joint_intervals,
+    joint_report,
+    threshold_report,
+)
 
 Y = np.repeat([0, 1], 250)
 _rng = np.random.default_rng(5)
@@ -135,6 +142,127 @@ def test_requirements_of_differences():
     gate = differences.requirements({"accuracy": (">=", -0.03)})
     assert gate.to_dict()["verdict"] == ["shown", "refuted"]
     assert gate.met_by == ["B - A"]
+
+
+def test_a_difference_is_judged_by_the_differences_that_are_required():
+    """Also the other way round, where it is of all that is reported."""
+    metrics = ["recall", "f1"]
+    report = joint_report(Y, MODELS, metrics=metrics)
+    texts = ["A - B recall >= -0.02", "B-A f1 <= 0.01", "A recall >= 0.9"]
+    gate = report.requirements(texts)
+    pairs = [("A", "B", "recall"), ("B", "A", "f1")]
+    models = report.select(models=["A", "B"])
+    for individual in (False, True):
+        if individual:
+            report, models = report.individual(), models.individual()
+            gate = report.requirements(texts)
+        compared = models.differences()
+        for first, second, metric in pairs:
+            name = f"{first} - {second}"
+            position = [*gate].index((name, metric))
+            found, expected = gate.estimates[position], compared[metric, first, second]
+            assert found.confidence_interval() == pytest.approx(
+                expected.confidence_interval(), abs=1e-4
+            )
+            judge = found.at_least if metric == "recall" else found.at_most
+            limit = -0.02 if metric == "recall" else 0.01
+            assert gate[name, metric] == judge(limit)
+    assert gate["A", "recall"] == report["A", "recall"].at_least(0.9)
+    differences = report.differences()
+    found = differences.requirements("B - A f1 <= 0.01")
+    assert [*found] == [("f1", "B", "A")]
+    assert found.verdict == differences["f1", "B", "A"].at_most(0.01)
+
+
+def test_models_with_signs_in_their_names():
+    names = {"a - b": "A", "a": "B", "b": "C", "x-1": "A", "x-1 f1": "C"}
+    models = {name: MODELS[model] for name, model in names.items()}
+    report = joint_report(Y, models, metrics=["f1", "recall"])
+    for text, name in {
+        "a - b f1 >= 0": "a - b",
+        "a - b - a f1 >= -1": "a - b - a",
+        "x-1 - a f1 >= -1": "x-1 - a",
+        "x-1 f1 recall >= 0": "x-1 f1",
+    }.items():
+        assert {*report.requirements(text).subjects} == {name}
+
+
+def test_the_only_metric_may_be_left_out():
+    report = joint_report(Y, MODELS, metrics="recall")
+    gate = report.requirements(["A - C >= -0.02", "A >= 0.5"])
+    assert [*gate] == [("A", "recall"), ("A - C", "recall")]
+    assert gate.verdict == "shown" and gate.unmet == []
+
+
+def test_several_requirements_of_one_estimate():
+    """As of an equivalence, whose limits are both required."""
+    report = joint_report(Y, MODELS, metrics="recall")
+    gate = report.requirements(["A - B >= -0.02", "A - B <= 0.02"])
+    assert [*gate] == [("A - B", "recall", ">= -0.02"), ("A - B", "recall", "<= 0.02")]
+    difference = report.select(models=["A", "B"]).differences()["recall", "A", "B"]
+    assert gate.verdicts == [difference.at_least(-0.02), difference.at_most(0.02)]
+    assert gate.to_frame().index.names == ["model", "metric", "requirement"]
+    assert str(gate).count("requirement") == 1
+
+
+def test_the_verdict_on_all_is_the_worst():
+    report = joint_report(Y, MODELS, metrics="recall")
+    words = {"A >= 0.5": "shown", "A >= 0.95": "open", "C >= 0.95": "refuted"}
+    for text, word in words.items():
+        assert report.requirements(text).verdict == word
+        gate = report.requirements([*words][: [*words].index(text) + 1])
+        assert gate.verdict == word and gate.verdict.pvalue == gate.verdicts[-1].pvalue
+        assert len(gate.unmet) == sum(not verdict for verdict in gate.verdicts)
+    assert gate.unmet[1] == (f"C recall >= 0.95 is refuted: {report['C', 'recall']!r}")
+
+
+@pytest.mark.parametrize("required", ["D", "D - A", "A - D", "A * B", "AB recall"])
+def test_unknown_names_in_requirements(required):
+    report = joint_report(Y, MODELS, metrics="recall")
+    with pytest.raises(KeyError, match=r"after one of \['A', 'B', 'C'\] or a diff"):
+        report.requirements(f"{required} >= 0.1")
+
+
+def test_differences_that_there_are_not():
+    """Of models without a metric in common, and where thresholds are asked for."""
+    given = {("A", "f1"): 0.9, ("B", "recall"): 0.8, ("C", "recall"): 0.7}
+    report = joint_intervals(given, np.eye(3) * 1e-4)
+    both = ["B - C recall >= 0", "A - B f1 >= 0"]
+    for required in (both[1], both):
+        with pytest.raises(KeyError, match="got 'A - B'"):
+            report.requirements(required)
+    assert report.requirements(both[0]).subjects == ["B - C"]
+    scores = {"A": np.linspace(0, 1, 500), "B": np.linspace(0, 1, 500) ** 2}
+    report = threshold_report(Y, scores, metrics="recall", thresholds=[0.2, 0.5])
+    assert len(report.requirements("A - B >= -1")) == 2
+    with pytest.raises(ValueError, match="must be of models, not of differences"):
+        report.where("A - B recall >= -0.5")
+
+
+def test_a_failed_assertion_tells_the_interval(pytester):
+    """As those of users under pytest do, which rewrites them."""
+    pytester.makepyfile(
+        """
+        from skci import joint_report
+
+        y = [0] * 50 + [1] * 50
+        models = {"new": [0] * 60 + [1] * 40, "old": [0] * 58 + [1] * 42}
+        report = joint_report(y, models, metrics="f1")
+
+        def test_a_model():
+            assert report["new", "f1"].at_least(0.85)
+
+        def test_a_difference():
+            assert not report.requirements("new - old >= -0.02").unmet
+        """
+    )
+    lines = pytester.runpytest_inprocess("-p", "no:xdist").stdout.str()
+    for expected in (
+        r"where 'open' = at_least\(0.85\)",
+        r"where at_least = f1 = 0\.\d+ \[.*\], joint 95% interval \(score, n = 100\)",
+        r"not \['new - old f1 >= -0.02 is open: f1 of new - old = -0\.\d+ \[.*, 95%",
+    ):
+        assert re.search(expected, lines)
 
 
 def test_how_often_some_verdict_is_wrong():

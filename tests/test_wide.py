@@ -16,6 +16,7 @@ from skci import (
 Y, MODELS = some_models(**{"good": 0.9, "fair_1": 0.9, "$poor$": 0.7})
 METRICS = ["f1", "accuracy"]
 SHOPS = np.resize(["north", "south", "south"], len(Y))
+PLUS_MINUS = re.compile(r"(-?\d\.\d+) ± (\d\.\d+)")
 CELL = re.compile(r"(\S+) \[(\S+), (\S+)\]")
 
 
@@ -177,3 +178,46 @@ def test_bold_among_the_thresholds_of_several_models():
     found = {", ".join(rows[i][:2]) for i, _ in bold_in_latex(latex)}
     assert found == set(report.best("f1").models)
     assert 1 <= len(found) < 6
+
+
+@pytest.mark.parametrize("individual", [False, True])
+def test_half_widths_in_tables(report, individual):
+    """Of estimates and of differences, in all formats; the numbers stay the same."""
+    report = report.individual() if individual else report
+    kind = "individual" if individual else "joint"
+    for each in (report, report.differences()):
+        styled = each.styled("pm")
+        widths = [estimate.half_width for estimate in each.values()]
+        assert np.array_equal(each.half_widths, widths)
+        low, high = np.array(each.to_frame()[["low", "high"]]).T
+        assert np.array_equal(widths, (high - low) / 2)
+        assert styled.to_dict() == each.to_dict()
+        assert str(styled.styled("interval")) == str(each)
+        header = f"estimate ± {kind} half width"
+        for text in (str(styled), styled.to_markdown(), styled._repr_html_()):
+            assert header in text and "interval  " not in text and "[" not in text
+            shown = np.array(PLUS_MINUS.findall(text), dtype=float)
+            assert np.allclose(shown[:, 0], each.estimates, rtol=0, atol=5.01e-4)
+            assert np.allclose(shown[:, 1], widths, rtol=0, atol=5.01e-4)
+        assert header.replace("±", r"$\pm$") in styled.to_latex()
+    frame = report.styled("pm").to_frame(wide=True)
+    for key, width in zip(report, report.half_widths, strict=True):
+        ((estimate, shown),) = PLUS_MINUS.findall(frame.loc[key])
+        assert abs(float(estimate) - report[key]) <= 5.01e-4
+        assert abs(float(shown) - width) <= 5.01e-4
+    latex = report.styled("pm").to_latex(wide=True)
+    assert bold_in_latex(latex) == bold_in_latex(report.to_latex(wide=True)) != set()
+    assert r"$\pm$ half width; bold: may be the best" in latex
+    with pytest.raises(ValueError, match="style must be one of"):
+        report.styled("plus-minus")
+
+
+def test_half_widths_of_other_intervals():
+    """Of symmetric intervals they are what is added; undefined ones have the range."""
+    report = joint_report(Y, MODELS, metrics="accuracy", method="delta")
+    frame = report.to_frame()
+    assert np.allclose(frame["estimate"] + report.half_widths, frame["high"])
+    with pytest.warns(UserWarning, match="undefined"):
+        report = confusion_matrix_report([[5, 0], [5, 0]], metrics="precision")
+    assert report.half_widths == report["y_pred", "precision"].half_width == 0.5
+    assert "nan ± 0.5" in str(report.styled("pm"))

@@ -9,17 +9,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from skci._hints import option_hint
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
+from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
 predictions. Without arguments, a demonstration.
 """
 _EPILOG = """\
-exit status: 0; 1 if a requirement is not met; 2 for wrong arguments or data, of which
-one line on standard error tells; 130 if interrupted.
+exit status: 0 if all requirements are shown to be met; 1 if one is refuted; 3 if none
+is and one is open; 2 for wrong arguments or data, of which one line on standard error
+tells; 130 if interrupted.
 """
+
+
+_DESIGNS = {"--design", "--strata", "--runs"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,6 +41,8 @@ class Parser(argparse.ArgumentParser):
             message = f"unrecognized arguments: {' '.join(unknown)}"
             if not any(text.startswith("-") for text in unknown):
                 message += "; names of a list have commas between them, as a,b"
+            elif _DESIGNS & {text.partition("=")[0] for text in unknown}:
+                message += f"; {option_hint((), 'design', None)}"
             self.error(message)
         return namespace, unknown
 
@@ -232,19 +240,24 @@ _OUTPUT = {
     "--format": _option(
         "by default that of the ending of --out, or text", choices=list(FORMATS)
     ),
+    "--style": _choice(
+        [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
+    ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
     "--save": _option(
         "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
     ),
     "--fail-if": _conditions(
         failing,
-        "as 'accuracy < 0.9' or 'a accuracy < 0.9' of the model a: exit with 1 if an "
-        "interval lies where the condition is true; may be repeated",
+        "as --require, with < or >: exit with 1 if the interval lies where the "
+        "condition is true, else with 0; may be repeated",
     ),
     "--require": _conditions(
         required,
-        "as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
-        "condition is true; may be repeated",
+        "as 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy "
+        ">= -0.02' of a difference: exit with 0 if the interval lies where the "
+        "condition is true, with 1 if it lies where it is false, else with 3; may be "
+        "repeated",
     ),
 }
 _DIFFERENCES = {

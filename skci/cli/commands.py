@@ -6,10 +6,9 @@ from argparse import Namespace
 from skci.accumulation import JointAccumulator
 from skci.cli.accumulation import accumulate, given_options
 from skci.cli.output import write
+from skci.cli.requirements import exit_status, failures, judge
 from skci.planning import sample_size
 from skci.reports.base import Report
-
-FAILED = 1
 
 
 def report(arguments: Namespace) -> int:
@@ -55,16 +54,15 @@ def compare(arguments: Namespace) -> int:
 def _finish(
     arguments: Namespace, accumulator: JointAccumulator, reports: dict[str, Report]
 ) -> int:
-    """Save the table, write the reports, and look at the requirements."""
-    judged = next(iter(reports.values()))
-    requirements = [*arguments.fail_if, *arguments.require]
-    failures = [text for each in requirements for text in each.failures(judged)]
+    """Save the table, judge the requirements, and write the reports."""
+    judged = judge(arguments, next(iter(reports.values())))
     if arguments.save:
         accumulator.save(arguments.save)
-    write(reports, arguments.format, arguments.out)
-    for failure in failures:
+    shown = {name: each.styled(arguments.style) for name, each in reports.items()}
+    write({**shown, **judged}, arguments.format, arguments.out)
+    for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
-    return FAILED if failures else 0
+    return exit_status(judged)
 
 
 def plan(arguments: Namespace) -> int:

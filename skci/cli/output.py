@@ -9,24 +9,42 @@ from pathlib import Path
 from typing import Any
 
 from skci.data.writing import replacing
-from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
-from skci.reports.rendering import json_value
+from skci.reports.rendering import TabularReport, escape_markdown, json_value
+from skci.reports.requirements import RequirementReport
 
-Reports = Mapping[str, Report]
+_SUMMARY = (
+    *("confidence_level", "critical_value", "n_samples", "n_groups"),
+    *("verdict", "unmet"),
+)
+"""What there is of all rows of some reports together."""
+
+Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
 
 def _text(reports: Reports) -> str:
     parts = [str(report) for report in reports.values()]
-    for report in reports.values():
-        if isinstance(report, ContrastReport):
-            parts.append("\n".join(report.findings()))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *map("\n".join, _findings(reports))])
+
+
+def _findings(reports: Reports) -> list[list[str]]:
+    """What differences show, in words."""
+    compared = (x for x in reports.values() if isinstance(x, ContrastReport))
+    return [report.findings() for report in compared]
 
 
 def _markdown(reports: Reports) -> str:
-    return "\n\n".join(report.to_markdown() for report in reports.values())
+    judged = [x for x in reports.values() if isinstance(x, RequirementReport)]
+    others = [x for x in reports.values() if not isinstance(x, RequirementReport)]
+    parts = []
+    for gate in judged:
+        verdict = f"**Requirements: {gate.verdict}**"
+        caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
+        parts.append(gate.to_markdown(caption=caption))
+    for found in _findings(reports):
+        parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
+    return "\n\n".join([*parts, *(report.to_markdown() for report in others)])
 
 
 def _latex(reports: Reports) -> str:
@@ -40,33 +58,30 @@ def _html(reports: Reports) -> str:
 
 
 def _json(reports: Reports) -> str:
-    content = {
-        name: {
+    content = {}
+    for name, report in reports.items():
+        header, *rows = _table(report)
+        known = [key for key in _SUMMARY if hasattr(report, key)]
+        content[name] = {
             "title": report._title(),
-            "confidence_level": report.confidence_level,
-            "critical_value": json_value(float(report.critical_value)),
-            "n_samples": report.n_samples,
-            "n_groups": report.n_groups,
+            **{key: json_value(getattr(report, key)) for key in known},
             "rows": [dict(zip(header, row, strict=True)) for row in rows],
         }
-        for name, report in reports.items()
-        for header, *rows in [_table(report)]
-    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _csv(reports: Reports) -> str:
-    if len(reports) > 1:
+    tables = [x for x in reports.values() if not isinstance(x, RequirementReport)]
+    if len(tables) > 1:
         raise ValueError(
             "--format csv has one table; of differences alone see skci compare"
         )
-    (report,) = reports.values()
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_table(report))
+    csv.writer(text, lineterminator="\n").writerows(_table(*tables))
     return text.getvalue().removesuffix("\n")
 
 
-def _table(report: Report) -> list[tuple[Any, ...]]:
+def _table(report: TabularReport) -> list[tuple[Any, ...]]:
     """Header and rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]

@@ -2,69 +2,55 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Mapping
 
-from skci.reports.requirements import split_comparison
+from skci.reports.base import Report
+from skci.reports.requirements import SIGNS, RequirementReport, split_comparison
 
-
-class Requirement(NamedTuple):
-    """The least or the greatest value that is required of a metric."""
-
-    subject: str  # a metric, perhaps after the name of a model or a difference
-    sign: str
-    value: float
-    strict: bool  # whether an open requirement fails too
-
-    def failures(self, report: Any) -> Iterator[str]:
-        """Describe the estimates that fail."""
-        n_judged = 0
-        for metric in report.metrics:
-            if not f" {self.subject}".endswith(f" {metric}"):
-                continue
-            gate = report.requirements({metric: (self.sign, self.value)})
-            for row, verdict in enumerate(gate.verdicts):
-                if self.subject not in (metric, f"{gate.subjects[row]} {metric}"):
-                    continue
-                n_judged += 1
-                if verdict == "refuted" or (self.strict and verdict == "open"):
-                    required = f"{self.subject} {self.sign} {self.value:g}"
-                    yield f"{required} is {verdict}: {_described(gate, row)}"
-        if not n_judged:
-            raise ValueError(
-                f"requirements must be of one of the metrics {report.metrics}, perhaps "
-                f"with a model before it, got {self.subject!r}"
-            )
+_STATUS = {"shown": 0, "open": 3, "refuted": 1}
+"""Exit status by verdict."""
+_FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
+"""Verdicts that fail by what is judged."""
 
 
-def _described(gate: Any, row: int) -> str:
-    """Estimate, after the names that it does not show itself."""
-    names = [
-        gate.names[column][row]
-        for column in gate.names
-        if column not in ("metric", "first", "second")
-    ]
-    return ": ".join(filter(None, [", ".join(names), repr(gate.estimates[row])]))
+def required(text: str) -> str:
+    """Read what must be shown, such as "new - old accuracy >= -0.02"."""
+    return _parse(text, dict(zip(SIGNS, SIGNS, strict=True)))
 
 
-def required(text: str) -> Requirement:
-    """Read what must be shown, such as "accuracy >= 0.9"."""
-    return _parse(text, {">=": ">=", "<=": "<="}, strict=True)
+def failing(text: str) -> str:
+    """Read what must not be shown, such as "a accuracy < 0.9", as a requirement."""
+    return _parse(text, dict(zip("<>", SIGNS, strict=True)))
 
 
-def failing(text: str) -> Requirement:
-    """Read what must not be shown, such as "a accuracy < 0.9"."""
-    return _parse(text, {"<": ">=", ">": "<="}, strict=False)
-
-
-def _parse(text: str, signs: dict[str, str], strict: bool) -> Requirement:
+def _parse(text: str, signs: Mapping[str, str]) -> str:
     """Read a comparison by some signs, each of which stands for that required."""
     found = split_comparison(text, [*signs])
     if found is None:
         raise ArgumentTypeError(
-            f"must be a metric, or a model and a metric, {' or '.join(signs)}, and a "
-            f"number, as 'accuracy {next(iter(signs))} 0.9', got {text!r}"
+            "must be a metric, perhaps after a model or a difference of two, "
+            f"{' or '.join(signs)}, and a number, as 'accuracy {next(iter(signs))} "
+            f"0.9', got {text!r}"
         )
     subject, sign, value = found
-    return Requirement(subject, signs[sign], value, strict)
+    return f"{subject} {signs[sign]} {value!r}"
+
+
+def judge(arguments: Namespace, report: Report) -> dict[str, RequirementReport]:
+    """Judge the requirements that arguments have of a report."""
+    given = {"requirements": arguments.require, "fail_if": arguments.fail_if}
+    return {name: report.requirements(each) for name, each in given.items() if each}
+
+
+def failures(judged: Mapping[str, RequirementReport]) -> list[str]:
+    """Say which requirements fail."""
+    found = (gate._sentences(*_FAILING[name]) for name, gate in judged.items())
+    return [sentence for sentences in found for sentence in sentences]
+
+
+def exit_status(judged: Mapping[str, RequirementReport]) -> int:
+    """Exit status of a command by the worst verdict that fails."""
+    verdicts = ((name, gate.verdict) for name, gate in judged.items())
+    failing = {verdict for name, verdict in verdicts if verdict in _FAILING[name]}
+    return _STATUS[min(failing, key=_STATUS.__getitem__, default="shown")]

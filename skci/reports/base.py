@@ -1,6 +1,8 @@
 """Base of reports: labelled estimates with joint intervals."""
 
-from collections.abc import Collection, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -10,13 +12,14 @@ from skci._arrays import Array, cached_property, read_only
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import (
+    check_choice,
     check_confidence_level,
     check_names,
     printable,
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import SubgroupSize
+from skci.inference.parameter import Key, SubgroupSize
 from skci.reports.estimate import (
     MetricEstimate,
     describe_binning,
@@ -28,17 +31,18 @@ from skci.reports.estimate import (
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
+    INTERVAL_STYLES,
     Column,
     Findings,
     IndexedReport,
     TabularReport,
-    estimate_columns,
     format_level,
 )
 from skci.reports.requirements import (
+    Requirement,
     RequirementReport,
     Requirements,
-    check_requirements,
+    read_requirements,
 )
 from skci.reports.wide import WideTable, wide_table
 
@@ -50,6 +54,7 @@ class Report(IndexedReport[MetricEstimate]):
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
     _model_header = "model"
+    _style = INTERVAL_STYLES["interval"]
     _coloured: Sequence[str] = ()
     """Models of the report that this one was selected from."""
 
@@ -69,10 +74,14 @@ class Report(IndexedReport[MetricEstimate]):
     def _labels(self) -> dict[str, list[str]]:
         columns: dict[str, list[str]] = {}
         for parameter in self._joint.parameters:
-            for column, name in parameter.key.labels.items():
-                header = self._model_header if column == "model" else column
+            for header, name in self._labels_of(parameter.key).items():
                 columns.setdefault(header, []).append(name)
         return columns
+
+    def _labels_of(self, key: Key) -> dict[str, str]:
+        """Names of a parameter by the header of their columns."""
+        headers = {"model": self._model_header}
+        return {headers.get(kind, kind): name for kind, name in key.labels.items()}
 
     def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
         """Labels of the estimates at some positions."""
@@ -97,6 +106,16 @@ class Report(IndexedReport[MetricEstimate]):
     def estimates(self) -> Array:
         """Estimates in the order of the report, shape (K,); read-only."""
         return read_only(self._joint.estimates)
+
+    @property
+    def half_widths(self) -> Array:
+        """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
+
+        Most intervals are not symmetric about the estimate, so that the estimate plus
+        and minus the half width has the width of the interval and other limits. Of
+        method "delta" they are symmetric.
+        """
+        return read_only(np.ptp(self._limits(), axis=1) / 2)
 
     @property
     def covariance(self) -> Array:
@@ -194,20 +213,53 @@ class Report(IndexedReport[MetricEstimate]):
         return self._with(self._joint.individual)
 
     @with_hints
+    def styled(self, style: str = "pm") -> Self:
+        """Return the report with intervals written in another style.
+
+        Parameters
+        ----------
+        style : {"pm", "interval"}, default="pm"
+            "pm": a column "estimate ± half width", with :attr:`half_widths`, in place
+            of those of estimates, intervals and individual intervals. "interval": as
+            reports are shown otherwise.
+
+        Returns
+        -------
+        Report of the same kind
+            With the same numbers; its text, Markdown, LaTeX and HTML have that style.
+
+        Examples
+        --------
+        >>> from skci import confusion_matrix_report
+        >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics="accuracy")
+        >>> print(report.styled("pm").to_markdown(wide=True, caption=""))
+        | model | accuracy |
+        | --- | --- |
+        | y_pred | 0.750 ± 0.084 |
+        """
+        check_choice(style, [*INTERVAL_STYLES], "style")
+        return self._with(self._joint, _style=INTERVAL_STYLES[style])
+
+    @with_hints
     def requirements(self, requirements: Requirements) -> RequirementReport:
         """Say which models are shown to meet requirements, as for a release.
 
         Parameters
         ----------
-        requirements : mapping of str to (str, float), or str
-            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates; or a
-            string such as ``"recall >= 0.9 and specificity >= 0.8"``.
+        requirements : str, list of str, or mapping of str to (str, float)
+            Such as ``"recall >= 0.9 and specificity >= 0.8"``, of all estimates; as
+            ``"new recall >= 0.9"`` of the model "new"; as ``"new - old recall >=
+            -0.02"`` of a difference of two. A single metric may be left out. In a
+            mapping, ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------
         RequirementReport
-            Verdicts "shown", "refuted" or "open" by the intervals of this report, and
-            ``met_by``, the models that are shown to meet all requirements.
+            Verdicts "shown", "refuted" or "open" by the intervals of this report; on
+            differences of models, by those of the differences required, which cover
+            at once. ``verdict`` is that on all requirements together, ``unmet`` has in
+            words what is not shown, and ``met_by`` the models that are shown to meet
+            all.
 
         Raises
         ------
@@ -238,24 +290,50 @@ class Report(IndexedReport[MetricEstimate]):
         B      specificity  >= 0.9       0.9200    [0.8844, 0.9453]  0.443    open
         >>> gate.met_by
         ['A']
+        >>> report.requirements("B - A recall >= -0.01").verdict
+        'shown'
         """
-        wanted = check_requirements(requirements, self.metrics)
-        titles = [parameter.key.title for parameter in self._joint.parameters]
-        rows = [k for k, title in enumerate(titles) if title in wanted]
-        estimates = [*map(self._entry, rows)]
-        chosen = [wanted[titles[k]] for k in rows]
-        verdicts = [  # which check the values
-            each.at_least(value) if sign == ">=" else each.at_most(value)
-            for each, (sign, value) in zip(estimates, chosen, strict=True)
-        ]
+        required = read_requirements(requirements, self.metrics)
+        judges = self._judges(required)
+        judged = [each for report, group in judges for each in report._judged(group)]
+        verdicts = [each.verdict(estimate) for each, estimate in judged]
+        names: dict[str, list[str]] = {}
+        for _, estimate in judged:
+            for header, name in self._labels_of(estimate._parameter.key).items():
+                names.setdefault(header, []).append(name)
         return RequirementReport(
-            names=self._labels_at(rows),
-            subjects=[estimate.model for estimate in estimates],
-            requirements=[(sign, float(value)) for sign, value in chosen],
-            estimates=estimates,
+            names=names,
+            subjects=[estimate.model for _, estimate in judged],
+            requirements=[(each.sign, float(each.value)) for each, _ in judged],
+            estimates=[estimate for _, estimate in judged],
             verdicts=verdicts,
             simultaneous=self._joint.simultaneous,
         )
+
+    def _judged(
+        self, required: Sequence[Requirement]
+    ) -> list[tuple[Requirement, MetricEstimate]]:
+        """Estimates of this report, and what is required of each."""
+        keys = [parameter.key for parameter in self._joint.parameters]
+        for each in required:
+            if not any(map(each.is_of, keys)):
+                names = [*dict.fromkeys(key.name for key in keys)]
+                raise KeyError(
+                    f"metric must be one of {self.metrics}, perhaps after one of "
+                    f"{names} or a difference of two models, got {each.name!r}"
+                )
+        return [
+            (each, self._entry(k))
+            for k, key in enumerate(keys)
+            for each in required
+            if each.is_of(key)
+        ]
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports by whose intervals requirements are judged."""
+        return [(self, required)]
 
     def _entry(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
@@ -274,19 +352,18 @@ class Report(IndexedReport[MetricEstimate]):
     def _columns(self) -> list[Column]:
         joint = self._joint
         kind = "joint" if joint.simultaneous else "individual"
-        estimates, intervals = self._interval_columns(f"{kind} interval")
+        shown = self._interval_columns(f"{kind} interval")
         columns = [
             *self._leading_columns(),
             *self._size_columns(),
-            estimates,
-            intervals,
+            *shown,
             Column({"standard_error": joint.standard_errors.tolist()}),
         ]
         if self._null is None:
             low, high = joint.individual.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
-            header = "individual interval" if joint.simultaneous else ""
-            columns.append(Column(limits, header, intervals.write))
+            header = self._style.individual if joint.simultaneous else ""
+            columns.append(Column(limits, header, shown[-1].write))
         columns += self._more_columns()
         hidden: dict[str, list[Any]] = {}
         if not joint.sampling.is_simple:
@@ -302,7 +379,12 @@ class Report(IndexedReport[MetricEstimate]):
 
     def _interval_columns(self, header: str) -> list[Column]:
         estimates, limits = self._joint.estimates, self._limits()
-        return estimate_columns(estimates, limits, "estimate", header, self._null)
+        return self._style.columns(estimates, limits, "estimate", header, self._null)
+
+    def _estimate_cells(self) -> list[str]:
+        """Each estimate and its interval in one cell."""
+        columns = [column.cells for column in self._interval_columns("interval")]
+        return [*map(" ".join, zip(*columns, strict=True))]
 
     def _leading_columns(self) -> list[Column]:
         """Columns before those of the estimates, the same for all metrics."""
@@ -407,11 +489,11 @@ class Report(IndexedReport[MetricEstimate]):
             raise ValueError(
                 f"wide needs a report of metrics, got one labelled {list(labels)}"
             )
-        estimates, intervals = (c.cells for c in self._interval_columns("interval"))
         columns = {column.header: column.cells for column in self._leading_columns()}
-        columns["metric"] = [*map(" ".join, zip(estimates, intervals, strict=True))]
-        bold = f"; bold: {description}" if best else ""
-        return wide_table(labels, columns, self._title() + bold, best)
+        columns["metric"] = self._estimate_cells()
+        title = self._title() + self._style.caption
+        title += f"; bold: {description}" if best else ""
+        return wide_table(labels, columns, title, best)
 
     def _best_of_all(self) -> tuple[list[int], str]:
         """Positions of models that may be the best, if compared, and a description."""

@@ -52,10 +52,8 @@ class ClassificationReport(Report):
 
     def _number_columns(self) -> list[list[str]]:
         cells = {column: dict.fromkeys(self._support, "") for column in COLUMNS}
-        estimates, intervals = (c.cells for c in self._interval_columns("interval"))
-        for label, *cell in zip(self, estimates, intervals, strict=True):
-            name, metric = label
-            cells[_column(metric)][name] = " ".join(cell)
+        for (name, metric), cell in zip(self, self._estimate_cells(), strict=True):
+            cells[_column(metric)][name] = cell
         columns = [[column, *cells[column].values()] for column in COLUMNS]
         rows = np.array(list(self._support.values()))
         places = 0 if np.allclose(rows, rows.round(), rtol=0) else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 from typing import Any
 
@@ -42,6 +42,7 @@ from skci.reports.margins import (
     strongest_findings,
 )
 from skci.reports.rendering import Column, Findings, format_pvalue
+from skci.reports.requirements import Requirement
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
@@ -199,6 +200,17 @@ class ContrastReport(ReportWithContrasts):
     @cached_property
     def _reverse(self) -> JointEstimate:
         return reverse(self._joint)
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports that judge: of differences the other way round, the reverse."""
+        keys = [parameter.key for parameter in self._joint.parameters]
+        reverse = [x for x in required if any(x.is_of(key.reverse) for key in keys)]
+        reverse = [x for x in reverse if not any(x.is_of(key) for key in keys)]
+        yield self, [x for x in required if x not in reverse]
+        if reverse:
+            yield self._with(self._reverse), reverse
 
     def select(self, **kept: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.

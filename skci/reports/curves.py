@@ -236,6 +236,11 @@ class ThresholdReport(JointReport):
         The best precision there is 0.80 [0.63, 0.90], at threshold 0.6.
         """
         report = self.requirements(requirements)
+        if any(each._parameter.key.compared for each in report.estimates):
+            raise ValueError(
+                "requirements must be of models, not of differences, which "
+                f"requirements() judges at each threshold, got {requirements!r}"
+            )
         points = [names for kind, names in report.names.items() if kind != "metric"]
         subjects = [", ".join(names) for names in zip(*points, strict=True)]
         fields = vars(report) | {"subjects": subjects}

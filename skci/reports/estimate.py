@@ -114,6 +114,9 @@ class MetricEstimate(HintedAttributes, float):
     Attributes
     ----------
     low, high : float
+    half_width : float
+        Half the width of the interval, ``(high - low) / 2``; see
+        :attr:`JointReport.half_widths`.
     standard_error : float
         Estimated standard deviation of the sampling distribution, whatever the level
         and the method: it leaves out the blurring of a "blurred" interval.
@@ -188,6 +191,11 @@ class MetricEstimate(HintedAttributes, float):
     @property
     def high(self) -> float:
         return self.confidence_interval().high
+
+    @property
+    def half_width(self) -> float:
+        low, high = self.confidence_interval()
+        return (high - low) / 2
 
     @property
     def standard_error(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -13,6 +14,7 @@ from skci._hints import with_hints
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
+    comparison,
     contrast_estimate,
     contrasts_with,
     pairwise_contrasts,
@@ -29,11 +31,13 @@ from skci.inference.ranking import (
     intervals_to_best,
     rank_intervals,
 )
+from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts, Separated
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.margins import sentences
 from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
+from skci.reports.requirements import Requirement
 
 References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
@@ -306,10 +310,10 @@ class JointReport(ReportWithContrasts):
         self,
         joint: JointEstimate,
         contrasts: Sequence[Contrast],
-        scale: str,
-        method: str | None,
-        adjust: str,
-        margin: float | Mapping[str, float] | None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
         reference: str | None = None,
     ) -> ContrastReport:
         """Report differences or ratios, perhaps all to a reference."""
@@ -336,6 +340,43 @@ class JointReport(ReportWithContrasts):
             reference=reference,
             subject=f"confidence intervals of {scale}s",
         )
+
+    def _judges(
+        self, required: list[Requirement]
+    ) -> Iterable[tuple[Report, list[Requirement]]]:
+        """Reports that judge: of differences of models, one of those required."""
+        of_models: list[Requirement] = []
+        of_differences: list[Requirement] = []
+        contrasts: dict[Key, Contrast] = {}
+        for each in required:
+            pair = each.pair(self.models)
+            found = self._comparisons(*pair, each.metric) if pair else []
+            contrasts |= {contrast[0]: contrast for contrast in found}
+            if pair and found:
+                of_differences.append(each._replace(name=" - ".join(pair)))
+            else:
+                of_models.append(each)
+        yield self, of_models
+        if contrasts:
+            yield self._report(self._joint, [*contrasts.values()]), of_differences
+
+    def _comparisons(self, first: str, second: str, metric: str) -> list[Contrast]:
+        """Differences of two models on a metric, in each subgroup that both have."""
+        blocks = [
+            dict(zip(self._names(positions), positions, strict=True))
+            for positions in self._blocks("model", [metric])
+        ]
+        return [
+            comparison(self._joint, block[first], block[second])
+            for block in blocks
+            if {first, second} <= {*block}
+        ]
+
+    def _labels_of(self, key: Key) -> dict[str, str]:
+        """Names of a parameter; of a difference its name is in place of the model's."""
+        if key.compared is not None:
+            key = replace(key, model=key.name, sample="", compared=None)
+        return super()._labels_of(key)
 
     def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of the estimates that differ in one factor only."""

@@ -43,6 +43,7 @@ _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "±": r"$\pm$",
 }
 """Characters that LaTeX would interpret or print as others."""
 
@@ -147,6 +148,40 @@ def estimate_columns(
         Column({"estimate": np.asarray(estimates).tolist()}, header, number),
         Column({"low": low, "high": high}, interval, pair),
     ]
+
+
+def half_width_columns(
+    estimates: Any, limits: Any, header: str, interval: str, null: float | None = None
+) -> list[Column]:
+    """Column of estimates plus and minus half widths; see `estimate_columns`."""
+    columns = estimate_columns(estimates, limits, header, interval, null)
+    values = {**columns[0].values, **columns[1].values}
+    number = columns[0].write
+    header += f" ± {interval.replace('interval', 'half width')}"
+    return [Column(values, header, partial(_format_half_width, number))]
+
+
+def _format_half_width(
+    number: Callable[[float], str], estimate: float, low: float, high: float
+) -> str:
+    """Write an estimate plus and minus a half width."""
+    return f"{number(estimate)} ± {number((high - low) / 2)}"
+
+
+class IntervalStyle(NamedTuple):
+    """How reports write estimates and intervals."""
+
+    columns: Callable[..., list[Column]]
+    individual: str
+    """Header of the individual intervals beside joint ones; empty without a column."""
+    caption: str = ""
+    """What the caption of a table with a column for each metric says of it."""
+
+
+INTERVAL_STYLES = {
+    "interval": IntervalStyle(estimate_columns, "individual interval"),
+    "pm": IntervalStyle(half_width_columns, "", "; ± half width"),
+}
 
 
 class TabularReport(HintedAttributes, ABC):

@@ -3,41 +3,72 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from skci._validation import check_known
+from skci._validation import check_known, printable
+from skci.inference.parameter import Key
 from skci.reports.estimate import MetricEstimate, Verdict
 from skci.reports.rendering import (
     Column,
+    Findings,
     IndexedReport,
     estimate_columns,
     format_level,
     format_pvalue,
 )
 
-_SIGNS = (">=", "<=")
+SIGNS = (">=", "<=")
 _WANTED = (
-    "a string such as 'recall >= 0.9', with >= or <= and a number, or several joined "
-    "by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
+    "a string such as 'recall >= 0.9', with >= or <= and a number, a list of such, or "
+    "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_VERDICTS = ("shown", "open", "refuted")
 
 _Subject = TypeVar("_Subject")
 
-Requirements = str | Mapping[str, tuple[str, float]]
-"""As "recall >= 0.9 and precision >= 0.5", or as {"recall": (">=", 0.9)} by metric."""
+Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
+"""As "recall >= 0.9 and precision >= 0.5", as a list of such strings, or as
+{"recall": (">=", 0.9)}; of a metric, perhaps after a model or a difference of two."""
+
+
+class Requirement(NamedTuple):
+    """The least or the greatest value that is required of a metric."""
+
+    name: str
+    """Of a model, or of what is compared, such as "new - old"; empty for all."""
+    metric: str
+    sign: str
+    value: float
+
+    def is_of(self, key: Key) -> bool:
+        """Whether it is of the parameter of a key."""
+        return key.title == self.metric and self.name in ("", key.name)
+
+    def pair(self, models: Collection[str]) -> tuple[str, str] | None:
+        """Models of which it requires a difference; None if it is of a model."""
+        signs = re.finditer("-", "" if self.name in models else self.name)
+        ends = (sign.span() for sign in signs)
+        pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in ends)
+        return next((pair for pair in pairs if {*pair} <= {*models}), None)
+
+    def verdict(self, estimate: MetricEstimate) -> Verdict:
+        """Judge an estimate."""
+        judge = estimate.at_least if self.sign == ">=" else estimate.at_most
+        return judge(self.value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RequirementReport(IndexedReport[Verdict]):
     """Which requirements are shown to be met, refuted, or open.
 
-    With the confidence level, all verdicts are right at once; of individual intervals,
-    each is. It has no truth value: ``all(report.verdicts)`` is whether all are "shown".
-    Returned by :meth:`JointReport.requirements`.
+    With the confidence level, all verdicts are right at once, on models and on
+    differences each; of individual intervals, each is. It has no truth value; that of
+    ``verdict`` is whether all are "shown". Returned by
+    :meth:`JointReport.requirements`.
 
     Parameters
     ----------
@@ -67,6 +98,8 @@ class RequirementReport(IndexedReport[Verdict]):
     'refuted'
     >>> required.met_by
     ['A']
+    >>> required.unmet
+    ['B accuracy >= 0.8 is refuted: accuracy = 0.68 [0.55, 0.78], joint 95%...
     """
 
     names: Mapping[str, Sequence[str]]
@@ -78,8 +111,8 @@ class RequirementReport(IndexedReport[Verdict]):
 
     def __bool__(self) -> bool:
         raise ValueError(
-            "requirements of several estimates have no single truth value; use met_by, "
-            "or all(verdicts)"
+            "requirements of several estimates have no single truth value; use "
+            "verdict, met_by, or all(verdicts)"
         )
 
     @property
@@ -93,6 +126,48 @@ class RequirementReport(IndexedReport[Verdict]):
         unmet = {subject for subject, verdict in verdicts if not verdict}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on all requirements together: the worst of them.
+
+        "refuted" if one is, else "open" if one is, else "shown"; its p-value is the
+        greatest of those with this verdict.
+        """
+        return max(self.verdicts, key=lambda each: (_VERDICTS.index(each), each.pvalue))
+
+    @property
+    def unmet(self) -> Findings:
+        """What is not shown, in words, such as "new f1 >= 0.8 is open: ..."."""
+        return self._sentences("open", "refuted")
+
+    def _sentences(self, *verdicts: str) -> Findings:
+        """Requirements with some verdicts, in words."""
+        judged = zip(self._described, self.verdicts, self.estimates, strict=True)
+        return Findings(
+            f"{described} is {verdict}: {estimate!r}"
+            for described, verdict, estimate in judged
+            if verdict in verdicts
+        )
+
+    @property
+    def _required(self) -> list[str]:
+        """What is required of each estimate, such as ">= 0.9"."""
+        return [f"{sign} {value:g}" for sign, value in self.requirements]
+
+    @property
+    def _described(self) -> list[str]:
+        """Each requirement in words."""
+        keys = [estimate._parameter.key for estimate in self.estimates]
+        names = [printable(f"{key.name} {key.panel}".strip()) for key in keys]
+        return [*map(" ".join, zip(names, self._required, strict=True))]
+
+    @property
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        """Names of the rows, and the requirement where a name has several."""
+        names = [*zip(*self.names.values(), strict=True)]
+        repeated = len({*names}) < len(names)
+        return {**self.names, "requirement": self._required} if repeated else self.names
+
     def _entry(self, position: int) -> Verdict:
         return self.verdicts[position]
 
@@ -104,53 +179,69 @@ class RequirementReport(IndexedReport[Verdict]):
         limits = [estimate.confidence_interval() for estimate in self.estimates]
         interval = f"{'joint' if self.simultaneous else 'individual'} interval"
         pvalues = [verdict.pvalue for verdict in self.verdicts]
-        required = [f"{sign} {value:g}" for sign, value in self.requirements]
+        header = "" if "requirement" in self._labels else "requirement"
         return [
-            Column({"requirement": required}, "requirement"),
+            Column({"requirement": self._required}, header),
             *estimate_columns(self.estimates, limits, "estimate", interval),
             Column({"pvalue": pvalues}, "p-value", format_pvalue),
             Column({"verdict": [*map(str, self.verdicts)]}, "verdict"),
         ]
 
 
-def check_requirements(
-    requirements: Any, metrics: list[str]
-) -> Mapping[str, tuple[str, float]]:
-    """Check requirements of some metrics."""
+def read_requirements(requirements: Any, metrics: list[str]) -> list[Requirement]:
+    """Check requirements of a report with some metrics."""
     if isinstance(requirements, str):
-        requirements = _parse(requirements)
-    if not isinstance(requirements, Mapping) or not requirements:
+        required = _parse(requirements)
+    elif isinstance(requirements, Mapping):
+        required = [*requirements.items()]
+    elif all(isinstance(text, str) for text in requirements):
+        required = [each for text in requirements for each in _parse(text)]
+    else:
+        required = []
+    if not required:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
-    for metric, requirement in requirements.items():
-        check_known(metric, metrics, "metric")
+    for subject, requirement in required:
         if not (
             isinstance(requirement, tuple | list)
             and len(requirement) == 2
-            and requirement[0] in _SIGNS
+            and requirement[0] in SIGNS
         ):
             raise ValueError(
-                f"requirements[{metric!r}] must be ('>=', value) or ('<=', value), got "
-                f"{requirement!r}"
+                f"requirements[{subject!r}] must be ('>=', value) or ('<=', value), "
+                f"got {requirement!r}"
             )
-    return requirements
+    return [
+        Requirement(*_split_subject(subject, metrics), *requirement)
+        for subject, requirement in required
+    ]
 
 
-def _parse(text: str) -> dict[str, tuple[str, float]]:
+def _split_subject(subject: Any, metrics: list[str]) -> tuple[str, str]:
+    """Split what is required of into a name and a metric, which one metric need not."""
+    for metric in sorted(metrics, key=len, reverse=True):
+        if f" {subject}".endswith(f" {metric}"):
+            return subject.removesuffix(metric).strip(), metric
+    if len(metrics) > 1:
+        check_known(subject, metrics, "metric")
+    return str(subject), metrics[0]
+
+
+def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
     """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements: dict[str, tuple[str, float]] = {}
     for part in _AND.split(text):
-        found = split_comparison(part, _SIGNS)
-        if found is None or any(sign in found[0] for sign in _SIGNS):
+        found = split_comparison(part, SIGNS)
+        if found is None or any(sign in found[0] for sign in SIGNS):
             of = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
-        metric, sign, value = found
-        if metric in requirements:
+        subject, sign, value = found
+        if subject in requirements:
             raise ValueError(
-                f"requirements must have one of each metric, got two of {metric!r} in "
-                f"{text!r}; state them one after the other, each by itself"
+                f"requirements must have one of each metric, got two of {subject!r} in "
+                f"{text!r}; give a list of them, or state one after the other"
             )
-        requirements[metric] = sign, value
-    return requirements
+        requirements[subject] = sign, value
+    return [*requirements.items()]
 
 
 def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
