@@ -11,10 +11,10 @@ clusters where errors are few ("unequal"), means, differences and ranks of many 
 truth ("partial_truth"), several training seeds and readers ("runs"), two-way tables,
 time and suites of tasks ("designs"), word error rates, BLEU and functions of rows
 ("new_metrics_items"), rankings and detections ("rankings"), clinical metrics
-("new_metrics"), times to an event ("survival"), verdicts of pipelines ("gate"), the tables
-of the page on theory, which are printed ("theory"), and models that are cross-validated
-("cross_validation_default", and by all methods "cross_validation", which takes hours);
-of the last three fewer samples by --draws. Results are cached in the folder --work, so
+("new_metrics"), times to an event ("survival"), verdicts of pipelines ("gate"), the
+tables of the page on theory, which are printed ("theory"), and models that are
+cross-validated ("cross_validation_default", and by all methods "cross_validation",
+which takes hours); of the last three fewer samples by --draws. Results are cached in the folder --work, so
 that a stopped run resumes as long as the code is the same. With the folder --data of
 ``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
 "decisions" also compares the models of the paper on them.
