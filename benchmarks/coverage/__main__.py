@@ -14,10 +14,10 @@ time and suites of tasks ("designs"), word error rates, BLEU and functions of ro
 ("new_metrics"), times to an event ("survival"), verdicts of pipelines ("gate"), the
 tables of the page on theory, which are printed ("theory"), and models that are
 cross-validated ("cross_validation_default", and by all methods "cross_validation",
-which takes hours); of the last three fewer samples by --draws. Results are cached in the folder --work, so
-that a stopped run resumes as long as the code is the same. With the folder --data of
-``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
-"decisions" also compares the models of the paper on them.
+which takes hours); of the last three fewer samples by --draws. Results are cached in
+the folder --work, so that a stopped run resumes as long as the code is the same. With
+the folder --data of ``abalone.data`` and ``letter-recognition.data`` of the UCI Machine
+Learning Repository, "decisions" also compares the models of the paper on them.
 """
 
 from __future__ import annotations

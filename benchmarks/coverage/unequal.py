@@ -285,9 +285,10 @@ Wilson's interval at Kish's effective sample size knows the intraclass correlati
 it is estimated, from few clusters if large ones have most rows: the t quantile of 9
 degrees of freedom, those of 2 clusters of 60, 6 of 20 and 12 of 5, is 1.15 times the
 normal one. With the normal quantile such intervals would be as narrow as Wilson's, and
-cover less often. Of clusters of 200 rows and of 4 the estimated design effect varies by
-a third if rows are independent; the greater of it and its least value is above 1 in the
-mean. So widths within 1.1 of Wilson's cannot be had there without losing coverage.
+cover less often. Of clusters of 200 rows and of 4 the estimated design effect varies
+much if rows are independent, and the greater of it and its least value, without which
+they are too narrow where errors gather in clusters, is above 1 in the mean. So widths
+within 1.1 of Wilson's cannot be had there without losing coverage.
 """
 
 _SIMULATED = """\
