@@ -19,6 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from test_fuzz import CHOSEN, is_own_error, is_own_warning
 
 from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
+from skci.designs import Strata
 from skci.exceptions import DegenerateVarianceWarning
 
 NAMES = np.repeat([*RELATIONS], SHARES)
@@ -346,3 +347,22 @@ def test_the_influence_of_equal_large_values_is_rounding(n_rows):
             each.confidence_interval()
         warned.append({w.category.__name__ for w in caught})
     assert warned[0] == warned[1]
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_the_influence_of_equal_large_ratios_in_strata_is_rounding():
+    y, scores = (
+        np.ones(60, int),
+        {"A": np.linspace(0.5, 0.9, 60), "B": np.full(60, 1e-13)},
+    )
+    report = joint_report(
+        y,
+        y_score=scores,
+        metrics="observed_to_expected",
+        design=Strata(np.arange(60) % 20),
+    )
+    assert report["B", "observed_to_expected"] == pytest.approx(1e13)
+    for estimate in report.differences().individual().values():
+        assert np.isfinite(estimate.design_effect)
+        estimate.confidence_interval()

@@ -406,7 +406,7 @@ class ParameterSampling:
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
         least = max(_OBSERVED * smoothed, _NO_VARIANCE**2)
-        if variance <= least or self.n_units < 2:
+        if not n_rows or variance <= least or self.n_units < 2:
             weights = [self._units_with(units) for units in self._informative]
             effective = min(each.effective_sample_size for each in weights)
             n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
