@@ -5,7 +5,10 @@ agree.
 """
 
 import doctest
+import subprocess
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 
 import matplotlib
 import numpy as np
@@ -141,6 +144,23 @@ def in_time():
     return figure
 
 
+def page():
+    """Photograph the page of a report, if there is a browser."""
+    if (browser := which("chromium")) is None:
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_text(run_until(DOCS / "html_page.rst", "page"), encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+        options += ["--disable-background-networking", "--disable-component-update"]
+        options += ["--disable-sync", "--hide-scrollbars", "--window-size=1040,800"]
+        options += [f"--user-data-dir={folder}/profile"]
+        shot = f"--screenshot={DOCS / '_static' / 'page.png'}"
+        subprocess.run(
+            [browser, *options, shot, path.as_uri()], check=True, capture_output=True
+        )
+
+
 def main():
     """Draw the report of the README's tour and what a page compares."""
     matplotlib.use("Agg")
@@ -164,6 +184,7 @@ def main():
     save(importances.plot().figure_, "importance.png")
     curves = run_until(DOCS / "clinical.rst", "curves")
     save(curves.plot().figure_, "decision_curve.png")
+    page()
 
 
 if __name__ == "__main__":

@@ -245,15 +245,17 @@ def whole(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-_TRUTH_HINT = (
-    "; where only some rows have a truth, give joint_report that of the others as "
-    "missing and a proxy of it for all, as in proxy=judge"
-)
+_TRUTH_HINTS = {
+    "y_true": "; where only some rows have a truth, give joint_report that of the "
+    "others as missing and a proxy of it for all, as in proxy=judge",
+    "y": "; where only some rows have a truth, fit models to these and give "
+    "joint_report their predictions of other rows, and a proxy, as in proxy=judge",
+}
 
 
 def missing_hint(name: str, value: Any) -> str:
     """Hint for a missing value of a parameter; empty if there is none."""
-    return _TRUTH_HINT if name == "y_true" and is_null(value) else ""
+    return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:

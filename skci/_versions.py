@@ -4,8 +4,9 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+DEPENDENCIES = ("skci", "scikit-learn", "numpy", "scipy", "joblib")
 _PACKAGES = {
-    "Dependencies": ("skci", "scikit-learn", "numpy", "scipy", "joblib"),
+    "Dependencies": DEPENDENCIES,
     "Optional": ("dask", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
 }
 
@@ -34,11 +35,11 @@ def show_versions() -> None:
     }
     sections = {"System": system}
     for title, packages in _PACKAGES.items():
-        sections[title] = {package: _version_of(package) for package in packages}
+        sections[title] = {package: version_of(package) for package in packages}
     print("\n\n".join(_section(title, rows) for title, rows in sections.items()))
 
 
-def _version_of(package: str) -> str:
+def version_of(package: str) -> str:
     """Installed version; nothing is imported."""
     try:
         return version(package)

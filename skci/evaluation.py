@@ -258,7 +258,7 @@ class JointEvaluator:
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
         scored: tuple[Any, ...] = ()
-        of_survival = reader.wanted.of_survival
+        of_survival = reader.wanted.truth == "survival"
         if metric_set.reads & {"labels", "scores"} and not of_survival:
             # The vocabulary checks the labels before anything is predicted.
             known = set() if is_multilabel(y) else known_labels(estimators)
@@ -512,12 +512,19 @@ def joint_report(
     (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if proxy is not None or label_probability is not None:
         name = "proxy" if proxy is not None else "label_probability"
-        others = {"folds": folds, "query": query, "Runs of a model": runs}
-        for other, value in others.items():
+        refused = {
+            "folds": (folds, "give the predictions out of fold as those of one model"),
+            "query": (query, "give grades_report a grade of each query, and a proxy"),
+            "Runs of a model": (runs, "report on one run"),
+        }
+        for other, (value, instead) in refused.items():
             if value is not None:
-                raise ValueError(f"{name} must not be given with {other}")
+                raise ValueError(f"{name} must not be given with {other}; {instead}")
         if macro or isinstance(design, Prevalence):
-            raise ValueError(f"{name} must not be given with design={design!r}")
+            raise ValueError(
+                f"{name} must not be given with design={design!r}; report on each "
+                "stratum with by=, or on the population that the rows are of"
+            )
         columns = {
             "y_true": y_true,
             "y_pred": y_pred,

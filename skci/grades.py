@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -30,15 +29,15 @@ from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
-from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, method_without_table
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
+from skci.metrics._judged_grades import estimate_judged_grades
 from skci.metrics._metric_set import methods_by_metric
-from skci.metrics._partial_truth import FEWEST_LABELS, Block, corrected
 from skci.reports.grades import GradesReport, Spread
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
@@ -260,30 +259,26 @@ def grades_report(
     names["run"] = run
     if samples is not None:
         check_choice(samples, SAMPLES, "samples")
-    if proxy is not None:
-        others = {"data": data, "samples": samples, "tasks": tasks, "by": by}
-        others |= {"design": design, "item": item}
-        for name, value in others.items():
-            if value is not None:
-                raise ValueError(f"proxy must not be given with {name}")
-        pair = _read_with_proxy(grades, proxy, rows)
-        options = {"confidence_level": level, "random_state": seed}
-        metrics = _metrics(pair[0].scorers, bounds, higher_is_better, method, False)
-        return JointReport(_with_proxy(*pair, metrics, options))
-    runs = None
     if data is not None:
         if samples == "independent":
             raise ValueError(
                 "samples must not be given with data, each row of which is a sample of "
                 f"its item that is independent of other items, got {samples!r}"
             )
-        graded, runs = _read_frame(data, grades, names, rows, samples)
     elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
-    else:
-        (grades,), runs = split_runs("grades", grades=_by_run(grades, samples))
-        several = samples == "independent"
-        graded = GradedSamples.of_arrays(grades, several, rows, item)
+    read = partial(_read, data=data, names=names, rows=rows, samples=samples)
+    graded, runs = read(grades)
+    if proxy is not None:
+        judge, runs_of_judge = read(proxy)
+        if runs or runs_of_judge:
+            raise ValueError(
+                "proxy must not be given with runs; average the grades of each item "
+                "over runs, or report on one run"
+            )
+        metrics = _metrics(graded.scorers, bounds, higher_is_better, method, False)
+        options = {"confidence_level": level, "random_state": seed}
+        return JointReport(estimate_judged_grades(graded, judge, metrics, options))
     over_runs = runs is not None
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
@@ -419,6 +414,17 @@ def _by_run(grades: Any, samples: str | None) -> Any:
     return split
 
 
+def _read(
+    grades: Any, data: Any, names: dict[str, Any], rows: RowOptions, samples: str | None
+) -> tuple[GradedSamples, RunsOfModels | None]:
+    """Read grades, or the columns of a data frame that have them."""
+    if data is not None:
+        return _read_frame(data, grades, names, rows, samples)
+    (grades,), runs = split_runs("grades", grades=_by_run(grades, samples))
+    several = samples == "independent"
+    return GradedSamples.of_arrays(grades, several, rows, names["item"]), runs
+
+
 def _read_frame(
     data: Any,
     grades: Any,
@@ -490,77 +496,6 @@ def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
         blurs=False,
         automatic=("hall",) if bounds is None else ("score", "hall"),
     )
-
-
-def _read_with_proxy(
-    grades: Any, proxy: Any, rows: RowOptions
-) -> tuple[GradedSamples, GradedSamples]:
-    """Read grades by people, and those of a judge on all items."""
-    given: list[Any] = []
-    for name, values in (("grades", grades), ("proxy", proxy)):
-        plain, runs = split_runs("grades", **{name: values})
-        if runs is not None:
-            raise ValueError(f"{name} must not be Runs of a model with proxy")
-        given.append(GradedSamples.of_arrays(plain[0], False, rows))
-    people, judge = given
-    shapes = [(each.models, each.scorers, each.n_items) for each in given]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            "proxy must have the models, scorers and number of items of grades, "
-            f"{shapes[0]}, got {shapes[1]}"
-        )
-    if np.isnan(judge.grades).any():
-        raise ValueError("proxy must have a grade of every item, got NaN")
-    return people, judge
-
-
-def _with_proxy(
-    people: GradedSamples,
-    judge: GradedSamples,
-    metrics: Mapping[str, tuple[Trait, str]],
-    options: Mapping[str, Any],
-) -> JointEstimate:
-    """Estimate means of grades by people, corrected by those of a judge."""
-    for graded in (people, judge):
-        graded.check_range([trait.bounds for trait, _ in metrics.values()])
-    columns = [(model, scorer) for model in people.models for scorer in metrics]
-    shape = len(columns), people.n_items
-    checked = people.rows.read(people.n_items, "grades", people.alignment.check)
-    of_people, of_judge = (
-        each.grades.reshape(shape)[:, checked.kept] for each in (people, judge)
-    )
-    codes = np.zeros((of_people.shape[1], 0), dtype=bool)
-    sample = checked.sample(codes, Vocabulary(), by_rows=True)
-    parameters: list[TableParameter] = []
-    blocks = []
-    for (model, scorer), by_people, by_judge in zip(
-        columns, of_people, of_judge, strict=True
-    ):
-        graded = ~np.isnan(by_people)
-        if graded.sum() < FEWEST_LABELS:
-            raise ValueError(
-                f"grades must be of at least {FEWEST_LABELS} items of each model with "
-                f"proxy, got {graded.sum()} of {model!r}"
-            )
-        trait, method = metrics[scorer]
-        trait = replace(trait, automatic_of_contrasts=("hall",))
-        names = tuple((("graded", name),) for name in ("no", "yes"))
-        parts = replace(sample, subgroups=Subgroups(graded.astype(int), names))
-        some = Binding(parts, model, scorer, method, subgroups=frozenset({1}))
-        every = Binding(sample, model, scorer, method)
-        key = Key(scorer, model)
-        named = [("people", some.of_mean(trait, by_people[graded]))]
-        if not graded.all():
-            named.append(("judge, graded", some.of_mean(trait, by_judge[graded])))
-            named.append(("judge", every.of_mean(trait, by_judge)))
-        first = len(parameters)
-        parameters += [replace(p, key=replace(key, sample=name)) for name, p in named]
-        blocks.append(Block(key, first, [(first + 1, first + 2)][: len(named) - 1]))
-    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
-    sizes = (~np.isnan(of_people)).sum(axis=1)
-    ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
-    target = Target(f"{of_people.shape[1]} items, graded by people {ends}, a proxy")
-    return replace(corrected(joint, blocks), target=target)
 
 
 def _bind(

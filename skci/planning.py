@@ -1,4 +1,4 @@
-"""Sample sizes and detectable differences without a pilot."""
+"""Sample sizes, detectable differences, and which rows to label next."""
 
 import math
 from dataclasses import replace
@@ -22,13 +22,14 @@ from skci.data.expected import (
     rates_of,
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
+from skci.labelling import LabelPlan, label_next
 from skci.measures.registry import Measure
 from skci.metrics._base import MetricCI
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
 from skci.reports.joint import JointReport
 
-__all__ = ["minimum_detectable", "sample_size"]
+__all__ = ["LabelPlan", "label_next", "minimum_detectable", "sample_size"]
 
 _LARGEST = 2**53  # number of rows, as of counts, and rows of a group
 _NEAR = 1e-10  # how near to the ends of its range a difference is looked for

@@ -1,4 +1,4 @@
-"""Significance tests of textbooks, from which no interval follows."""
+"""Procedures of textbooks that are asked for by name."""
 
 from typing import Any, NamedTuple
 
@@ -6,18 +6,28 @@ import numpy as np
 from scipy import stats
 
 from skci._docstrings import parameters_from
-from skci._validation import check_alternative, join_names
+from skci._validation import (
+    as_numbers,
+    as_whole_numbers,
+    check_alternative,
+    check_share,
+    join_names,
+    named_columns,
+)
 from skci.cross_validation import cross_validate_report
+from skci.grades import grades_report
 from skci.independent import check_different
 from skci.inference.critical.law import Alternative
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import five_by_two_f
+from skci.intervals import joint_intervals
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import MetricEstimate
+from skci.reports.joint import JointReport
 from skci.resampling.estimation import Evaluations, Resampling
 from skci.resampling.schemes import SCHEMES
 
-__all__ = ["five_by_two_f_test", "two_proportion_test"]
+__all__ = ["five_by_two_f_test", "rogan_gladen", "two_proportion_test"]
 
 
 class SignificanceTest(NamedTuple):
@@ -192,3 +202,130 @@ def five_by_two_f_test(
         raise ValueError(f"metric must be one metric of one value, got {metric!r}")
     statistic = five_by_two_f((values[:, 0] - values[:, 1]).reshape(5, 2))
     return SignificanceTest(statistic, float(stats.f.sf(statistic, 10, 5)))
+
+
+@parameters_from(grades_report)
+def rogan_gladen(
+    verdicts: Any,
+    *,
+    sensitivity: Any,
+    specificity: Any,
+    groups: Any = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str = "delta",
+    random_state: Any = None,
+) -> JointReport:
+    r"""Prevalences from the verdicts of a judge whose errors are known.
+
+    With the share p of positive verdicts, the sensitivity s and the specificity t of
+    the judge, the prevalence is
+
+    .. math:: \pi = \frac{p + t - 1}{s + t - 1} ,
+
+    such as the share of right answers of each model where a judge says of each answer
+    whether it is right. The estimates are joint, with the same s and t.
+
+    Parameters
+    ----------
+    verdicts : mapping, list of (str, array-like), data frame, or array-like
+        Verdicts of the judge, 0 or 1, by name: of each model on the same rows.
+    sensitivity, specificity : float or pair of int
+        Probabilities of a right verdict on positive and on negative rows, if they are
+        known; or, of other rows whose truth is known, the number of right verdicts and
+        of rows, as in ``(45, 50)``.
+    method : {"delta", "logit"}, default="delta"
+        Whether intervals are symmetric around the estimate, or on the logit scale.
+
+    Returns
+    -------
+    JointReport
+        Of the metric "prevalence". Estimates below 0 or above 1 are set to these.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, or sensitivity and specificity add up to 1
+        or less, as of a judge that is no better than chance.
+
+    See Also
+    --------
+    skci.joint_report : Takes a judge of unknown errors, and labels of some rows.
+
+    Notes
+    -----
+    The variance is that of three independent samples, by the delta method,
+
+    .. math:: \frac{\operatorname{Var}(\hat p) + \pi^2 \operatorname{Var}(\hat s) +
+        (1 - \pi)^2 \operatorname{Var}(\hat t)}{(s + t - 1)^2} ,
+
+    with :math:`s (1 - s) / m` for a rate of m rows [1]_. A judge who errs otherwise on
+    these rows than on those that its rates are of leaves a bias, which labels of some
+    of the rows would show.
+
+    References
+    ----------
+    .. [1] Rogan and Gladen (1978). Estimating prevalence from the results of a
+       screening test. American Journal of Epidemiology 107, 71-76.
+
+    Examples
+    --------
+    >>> from skci.textbook import rogan_gladen
+    >>> verdicts = {"A": [1] * 80 + [0] * 20, "B": [1] * 70 + [0] * 30}
+    >>> report = rogan_gladen(verdicts, sensitivity=(90, 100), specificity=(85, 100))
+    >>> print(report)
+    Joint 95% confidence intervals (delta), critical value 2.1...
+    <BLANKLINE>
+    model  metric      estimate  joint interval  individual interval
+    ----------------------------------------------------------------
+    A      prevalence  0.87      [0.73, 1.00]    [0.74, 0.99]
+    B      prevalence  0.73      [0.58, 0.88]    [0.60, 0.87]
+    """
+    named = {
+        name: as_numbers(values, f"verdicts[{name!r}]")
+        for name, values in named_columns(verdicts, "verdicts", "judge").items()
+    }
+    for name, values in named.items():
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(
+                f"verdicts[{name!r}] must hold 0 and 1, got "
+                f"{values[~np.isin(values, (0, 1))].ravel()[0]:g}"
+            )
+    s, of_s = _rate(sensitivity, "sensitivity")
+    t, of_t = _rate(specificity, "specificity")
+    better = s + t - 1
+    if not better > 0:
+        raise ValueError(
+            "sensitivity and specificity must add up to more than 1, got "
+            f"{s:g} and {t:g}"
+        )
+    rows = {"groups": groups, "sample_weight": sample_weight}
+    shares = grades_report(named, method="delta", **rows)
+    prevalence = np.clip((shares.estimates + t - 1) / better, 0, 1)
+    covariance = (
+        shares.covariance
+        + of_s * np.outer(prevalence, prevalence)
+        + of_t * np.outer(1 - prevalence, 1 - prevalence)
+    ) / better**2
+    return joint_intervals(
+        {(name, "prevalence"): k for name, k in zip(named, prevalence, strict=True)},
+        covariance,
+        bounds=(0, 1),
+        confidence_level=confidence_level,
+        method=method,
+        random_state=random_state,
+    )
+
+
+def _rate(value: Any, name: str) -> tuple[float, float]:
+    """Rate of right verdicts, and the variance of its estimate; 0 if it is known."""
+    if not isinstance(value, tuple | list | np.ndarray):
+        return check_share(value, name), 0.0
+    numbers = as_whole_numbers(value, name)
+    if numbers.shape != (2,) or not 0 <= numbers[0] <= numbers[1] or numbers[1] < 1:
+        raise ValueError(
+            f"{name} must be a rate, or the number of right verdicts and of rows, as "
+            f"in (45, 50), got {value!r}"
+        )
+    rate = float(numbers[0] / numbers[1])
+    return rate, rate * (1 - rate) / int(numbers[1])

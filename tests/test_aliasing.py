@@ -1,6 +1,7 @@
 """Arrays that reports hand out cannot change them, nor can arrays that they read."""
 
 import copy
+import gc
 import pickle
 from collections.abc import Sequence
 
@@ -163,3 +164,29 @@ def test_writing_to_what_was_read_changes_nothing():
     for array in arrays_in(arrays):
         array[...] = 0
     assert shown(reports) == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "columns"),
+    [
+        (skci.F1CI(), LABELS),
+        (skci.F1CI(method="delta"), LABELS),
+        (skci.RocAucCI(), SCORES),
+        (skci.LogLossCI(), PROBABILITIES),
+    ],
+)
+def test_rows_are_freed_with_the_last_reference_to_an_estimate(metric, columns):
+    """Nothing is left to the garbage collector, which may be long in coming."""
+
+    def use():
+        estimate = metric(Y, columns["A"])
+        return estimate.low, estimate.standard_error
+
+    use()  # and what is computed once for all
+    gc.collect()
+    gc.disable()
+    try:
+        use()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -41,7 +41,9 @@ ENTRY_POINTS = {
     "importance",
     "independent",
     "intervals",
+    "labelling",
     "learning_curves",
+    "logs",
     "planning",
     "scorers",
     "searching",
@@ -53,14 +55,16 @@ BUILT_ON = {
     "accumulation": {"evaluation"},
     "calibration": {"curves"},
     "classification": {"evaluation"},
-    "cli": {"accumulation", "planning"},
+    "cli": {"accumulation", "evaluation", "logs", "planning"},
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},
     "learning_curves": {"cross_validation"},
+    "logs": {"grades"},
+    "planning": {"labelling"},
     "scorers": {"evaluation"},
     "searching": {"cross_validation"},
-    "textbook": {"cross_validation", "independent"},
+    "textbook": {"cross_validation", "grades", "independent", "intervals"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}

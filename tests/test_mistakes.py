@@ -376,7 +376,7 @@ def test_estimators_and_metrics_swapped(estimators, metrics):
 
 
 @pytest.mark.parametrize(
-    "requirements", ["recall > 0.8", "recall >= 80%", ["recall >= 0.8"], 0.8, None, ""]
+    "requirements", ["recall > 0.8", "recall >= 80%", [0.8], 0.8, None, ""]
 )
 def test_what_requirements_are(requirements):
     report = skci.threshold_report(Y, SCORES[0], thresholds=[0.5], metrics="recall")

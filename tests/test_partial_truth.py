@@ -476,6 +476,78 @@ def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
         assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
+def test_means_over_tasks_have_the_error_of_repeated_suites():
+    rng = np.random.default_rng(13)
+    task = np.repeat([0, 1, 2], [100, 200, 300])
+    level = np.array([0.2, 0.5, 0.8])[task]
+    found, errors = [], []
+    for _ in range(300):
+        grade = np.clip(level + rng.normal(0, 0.15, 600), 0, 1)
+        judge = np.clip(grade + rng.normal(0.05, 0.1, 600), 0, 1)
+        few = np.where(rng.random(600) < 0.2, grade, np.nan)
+        report = grades_report(few, proxy=judge, tasks=task, method="delta")
+        found.append(report.estimates[0])
+        errors.append(report["grades", "mean"].standard_error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.13)
+    # Tasks have one weight each, whatever their numbers of items.
+    assert np.mean(found) == pytest.approx(0.5, abs=0.005)
+
+
+def test_grades_of_subgroups_are_those_of_their_items(grades):
+    _, few, judge = grades
+    site = np.arange(1200) % 2
+    report = grades_report(few, proxy=judge, by={"site": site}, method="delta")
+    for value in (0, 1):
+        inside = site == value
+        alone = grades_report(
+            {name: each[inside] for name, each in few.items()},
+            proxy={name: each[inside] for name, each in judge.items()},
+            method="delta",
+        )
+        for key in alone:
+            found = report[(*key, str(value))]
+            assert float(found) == pytest.approx(float(alone[key]), abs=1e-3)
+            assert found.standard_error == pytest.approx(
+                alone[key].standard_error, rel=0.02
+            )
+
+
+def test_grades_of_a_frame_have_a_judge(grades):
+    _, few, judge = grades
+    names = list(few)
+    table = pd.DataFrame(
+        {
+            "model": np.repeat(names, 1200),
+            "question": np.tile(np.arange(1200), 2),
+            "people": np.concatenate([few[name] for name in names]),
+            "judge": np.concatenate([judge[name] for name in names]),
+        }
+    ).sample(frac=1, random_state=0)
+    columns = {"model": "model", "item": "question"}
+    found = grades_report("people", proxy="judge", data=table, **columns)
+    np.testing.assert_allclose(limits(found), limits(grades_report(few, proxy=judge)))
+
+
+def test_samples_of_an_item_are_averaged_before_they_are_judged(grades):
+    _, few, judge = grades
+    noise = np.random.default_rng(14).normal(0, 0.1, (1200, 1))
+    several = {
+        name: np.hstack([each[:, None] + noise, each[:, None] - noise])
+        for name, each in few.items()
+    }
+    found = grades_report(several, proxy=judge, samples="independent")
+    np.testing.assert_allclose(limits(found), limits(grades_report(few, proxy=judge)))
+
+
+def test_a_judge_of_items_in_another_order_is_an_error(grades):
+    _, few, judge = grades
+    index = pd.Index(np.arange(1200), name="question")
+    people, judged = pd.DataFrame(few, index=index), pd.DataFrame(judge, index=index)
+    series = [{k: each[k] for k in each} for each in (people, judged[::-1])]
+    with pytest.raises(ValueError, match="proxy must have the items of grades in the"):
+        grades_report(series[0], proxy=series[1])
+
+
 def test_grades_by_people_of_all_items_need_no_judge(grades):
     people, _, judge = grades
     found = grades_report(people, proxy=judge, bounds=(0, 1))
@@ -487,7 +559,7 @@ def test_grades_by_people_of_all_items_need_no_judge(grades):
     ("options", "message"),
     [
         ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
-        ({"tasks": np.arange(1200) % 3}, "proxy must not be given with tasks"),
+        ({"samples": "runs"}, "must have two columns or more with samples='runs'"),
         ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
         ({"method": "logit"}, "method='logit' needs"),
     ],

@@ -352,6 +352,21 @@ def test_ranks_and_the_best_are_found_by_name():
         best["C"]
 
 
+@pytest.mark.parametrize(
+    ("estimates", "sentence"),
+    [
+        ([3, 0, 0], "On mean, 0 ranks first."),
+        ([3, 3.1, 0], "On mean, 1 and 0 may rank first."),
+        ([3, 3.1], "On mean, each of the 2 models may rank first."),
+        ([3] * 8 + [0], "On mean, 8 of 9 models, 0, 1, 2, 3, 4 and 3 others, may rank"),
+    ],
+)
+def test_which_may_rank_first_in_words(estimates, sentence):
+    report = given(estimates, 0.1**2 * np.eye(len(estimates)))
+    (found,) = report.ranks().findings()
+    assert found.startswith(sentence)
+
+
 def test_what_cannot_be_ranked():
     report = joint_report(Y, MODELS, metrics=["accuracy", "f1"])
     with pytest.raises(ValueError, match="ranks need two models"):

@@ -23,7 +23,7 @@ from skci import (
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference import CriticalValue
 from skci.inference.intervals.methods import Score
-from skci.reports.rendering import shorten
+from skci.reports.rendering import packaged, shorten
 
 Y, MODELS = some_models(good=0.9, fair=0.8, poor=0.7)
 COLUMNS = {
@@ -281,7 +281,7 @@ def rows_of_latex(report):
 
 def rows_of_html(report):
     page = ElementTree.fromstring(f"<div>{report._repr_html_()}</div>")
-    assert page.findtext("p") == str(report).splitlines()[0]
+    assert page.findtext(".//caption") == str(report).splitlines()[0]
     return [[cell.text for cell in row] for row in page.iter("tr")]
 
 
@@ -565,8 +565,8 @@ def test_notebooks_show_estimates_findings_and_the_best():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_wide_table_of_a_page_scrolls(reports):
     for report, _ in reports.values():
-        html = report._repr_html_()
-        assert '<div style="overflow-x: auto; white-space: nowrap"><table>' in html
+        assert re.search(r'<div class="table"[^>]*><table>', report._repr_html_())
+    assert re.search(r"\.skci \.table \{\s*overflow-x: auto;", packaged("style.css"))
 
 
 def test_title():

@@ -8,16 +8,17 @@ cover the true values, on these pages: individual and joint intervals for labels
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), grades between 0 and 1 ("bounded_grades"), rows of which few have a
-truth ("partial_truth"), several training seeds and readers ("runs"), two-way tables,
-time and suites of tasks ("designs"), word error rates, BLEU and functions of rows
-("new_metrics_items"), rankings and detections ("rankings"), clinical metrics
-("new_metrics"), times to an event ("survival"), verdicts of pipelines ("gate"), the
-tables of the page on theory, which are printed ("theory"), and models that are
-cross-validated ("cross_validation_default", and by all methods "cross_validation",
-which takes hours); of the last three fewer samples by --draws. Results are cached in
-the folder --work, so that a stopped run resumes as long as the code is the same. With
-the folder --data of ``abalone.data`` and ``letter-recognition.data`` of the UCI Machine
-Learning Repository, "decisions" also compares the models of the paper on them.
+truth ("partial_truth"), labels that real rows need ("labels_saved"), several training
+seeds and readers ("runs"), two-way tables, time and suites of tasks ("designs"), word
+error rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
+("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), verdicts
+of pipelines ("gate"), the tables of the page on theory, which are printed ("theory"),
+and models that are cross-validated ("cross_validation_default", and by all methods
+"cross_validation", which takes hours); of the last three fewer samples by --draws.
+Results are cached in the folder --work, so that a stopped run resumes as long as the
+code is the same. With the folder --data of ``abalone.data`` and
+``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
+compares the models of the paper on them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from benchmarks.coverage import (
     decisions,
     designs,
     gate,
+    labels_saved,
     leaderboard,
     new_metrics,
     new_metrics_items,
@@ -55,6 +57,7 @@ PAGES = {
     "leaderboard": leaderboard.run,
     "bounded_grades": bounded_grades.run,
     "partial_truth": partial_truth.run,
+    "labels_saved": labels_saved.run,
     "new_metrics": new_metrics.run,
     "new_metrics_items": new_metrics_items.run,
     "rankings": rankings.run,

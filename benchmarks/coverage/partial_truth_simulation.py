@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 import skci
 from benchmarks.common import Array
@@ -21,23 +22,29 @@ JUDGES = (
     "copies A",
 )
 """How a judge errs; the last two tell nothing of model A."""
+AT_RANDOM, BY_PREDICTION, ACTIVE = "at random", "by prediction", "active"
+"""How rows are labelled: in equal parts of what A predicts, without a judge; or with
+probabilities from `_LEAST` to 1, by who disagrees."""
 LABEL_METRICS = ("accuracy", "precision", "recall", "f1", "matthews_corrcoef")
 SCORE_METRICS = ("roc_auc", "log_loss")
 ERRORS = {"A": 0.1, "B": 0.15}
 """Share of rows in which each model errs."""
 _SHIFT, _SLOPE = 1.3, 2.0  # of the scores of A, normal within each label
 _POPULATION = 2_000_000  # rows for the true log loss
+_LEAST = 0.02  # probability of an active label
+_ONE_DISAGREES, _JUDGE_DISAGREES = 4.0, 16.0  # times that of rows where all agree
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Rows of which a random part is labelled, and a judge of all."""
+    """Rows of which a part is labelled, and a judge of all."""
 
     n: int
     prevalence: float
     right: float
     judge: str
     scores: bool = False
+    labelling: str = AT_RANDOM
 
     def draw(self, rng: np.random.Generator, size: int = N_ROWS) -> dict[str, Any]:
         """Truth, predictions or scores of the models, and labels of the judge."""
@@ -68,6 +75,24 @@ class Judged:
             share = np.where(y == 1, 2.0, 1.0)
         wrong = np.minimum(share / share.mean() * error, 0.95)
         return np.where(rng.random(len(y)) < wrong, 1 - y, y)
+
+    def label(
+        self, rng: np.random.Generator, columns: dict[str, Any]
+    ) -> tuple[Array, dict[str, Any]]:
+        """Which rows are labelled, and the options that say why."""
+        proxy, models = columns["proxy"], columns["y_pred"]
+        if self.labelling == BY_PREDICTION:
+            half = self.n // 2
+            parts = [np.flatnonzero(models["A"] == label) for label in (0, 1)]
+            rows = np.concatenate([rng.choice(part, half, False) for part in parts])
+            return np.isin(np.arange(N_ROWS), rows), {"proxy": "prediction"}
+        if self.labelling == ACTIVE:
+            probability = _probabilities([*models.values()], proxy, self.n)
+            options = {"proxy": proxy, "label_probability": probability}
+            return rng.random(N_ROWS) < probability, options
+        labelled = np.zeros(N_ROWS, dtype=bool)
+        labelled[rng.choice(N_ROWS, self.n, replace=False)] = True
+        return labelled, {"proxy": proxy}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -129,19 +154,21 @@ class PartialTruth:
     def _sample(
         self, rng: np.random.Generator, truths: dict[tuple[str, str], float]
     ) -> dict[str, tuple[float, float, float]]:
-        """Whether intervals cover, warn, and their width over that of labels alone."""
+        """Whether intervals cover, warn, and their width over that of random labels."""
         columns = self.setting.draw(rng)
-        labelled = np.zeros(N_ROWS, dtype=bool)
-        labelled[rng.choice(N_ROWS, self.setting.n, replace=False)] = True
-        y, proxy = columns["y_true"], columns["proxy"]
+        labelled, options = self.setting.label(rng, columns)
+        y = columns["y_true"]
         kind = "y_score" if self.setting.scores else "y_pred"
         models = columns[kind]
-        few = {name: values[labelled] for name, values in models.items()}
-        options: dict[str, Any] = {"metrics": self.setting.metrics}
+        at_random = labelled
+        if self.setting.labelling != AT_RANDOM:
+            at_random = rng.permutation(N_ROWS) < labelled.sum()
+        few = {name: values[at_random] for name, values in models.items()}
+        metrics = self.setting.metrics
         partly = np.where(labelled, y, np.nan)
         reports = [
-            skci.joint_report(partly, **{kind: models}, proxy=proxy, **options),
-            skci.joint_report(y[labelled], **{kind: few}, **options),
+            skci.joint_report(partly, **{kind: models}, **options, metrics=metrics),
+            skci.joint_report(y[at_random], **{kind: few}, metrics=metrics),
         ]
         values = np.array([truths[key] for key in reports[0]])
         (limits, warned), (alone, _) = (_limits(each.individual()) for each in reports)
@@ -169,6 +196,22 @@ class PartialTruth:
             ratio = np.ptp(gap[0]) / np.ptp(gap_alone[0])
             found["A - B, accuracy"] = inside, warned[0], ratio
         return found
+
+
+def _probabilities(models: list[Array], proxy: Array, n: int) -> Array:
+    """Probabilities of labels that are greater where the models or the judge disagree.
+
+    From `_LEAST` to 1, with a sum of n.
+    """
+    first, *others = models
+    agree = np.all([first == each for each in others], axis=0)
+    alone = np.all([proxy != each for each in models], axis=0)
+    size = np.where(agree & ~alone, 1.0, _ONE_DISAGREES)
+    size[alone] = _JUDGE_DISAGREES
+    scale = brentq(
+        lambda scale: np.clip(scale * size, _LEAST, 1).sum() - n, 0, 1, xtol=1e-9
+    )
+    return np.clip(scale * size, _LEAST, 1)
 
 
 def _limits(report: Any) -> tuple[Array, Array]:

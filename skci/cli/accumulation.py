@@ -1,9 +1,10 @@
-"""From the files that arguments name to accumulated rows."""
+"""From the files that arguments name to accumulated rows, or to all of them."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,18 @@ from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
+from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
+from skci.metrics._verification import PREDICTION
+from skci.reports.joint import JointReport
 
 _COLUMNS = (
     *("y_true", "y_pred", "y_score"),
     *("by", "groups", "query", "sample_weight", "counts"),
 )
+_PARTLY = "proxy", "label_probability"
+_REFUSED = "query", "labels", "score_bins", "moments", "save"
+"""Of rows that are kept."""
 _LINE_WIDTH = 79
 
 
@@ -36,8 +43,59 @@ def given_options(arguments: Namespace) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def read_rows(arguments: Namespace) -> JointAccumulator | PartlyLabelledRows:
+    """Read the rows of the files."""
+    if arguments.proxy or arguments.label_probability:
+        return PartlyLabelledRows(arguments)
+    return accumulate(arguments)
+
+
 def accumulate(arguments: Namespace) -> JointAccumulator:
     """Accumulate the rows of the files, a batch at a time."""
+    accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
+    names = _names(arguments, _COLUMNS)
+    for path, n_before, batch in _batches(arguments, names):
+        _add(accumulator, names | {"missing": arguments.missing}, batch, path, n_before)
+    if not accumulator.n_samples:
+        raise ValueError(
+            f"{join_names(arguments.files)} must have rows of a weight and a count "
+            "above 0, got none"
+        )
+    return accumulator
+
+
+class PartlyLabelledRows:
+    """Rows of the files of which some have a truth; all are kept."""
+
+    def __init__(self, arguments: Namespace) -> None:
+        for name in _REFUSED:
+            if getattr(arguments, name):
+                flag = name.replace("_", "-")
+                raise ValueError(
+                    f"--{flag} must not be given with --proxy or --label-probability, "
+                    "with which all rows are kept"
+                )
+        self._names = _names(arguments, (*_COLUMNS, *_PARTLY))
+        options = given_options(arguments) | {"missing": arguments.missing}
+        self._options = {k: x for k, x in options.items() if k not in _REFUSED}
+        self._metrics = arguments.metrics
+        self._columns: dict[str, list[Any]] = {}
+        for _, _, batch in _batches(arguments, self._names):
+            for column in _leaves(self._names):
+                values: Any = batch[column]
+                as_list = getattr(values, "to_pylist", None) or values.tolist
+                self._columns.setdefault(column, []).extend(as_list())
+
+    def report(self) -> JointReport:
+        """Report on the rows."""
+        names, metrics = self._names, self._metrics
+        return joint_report(
+            **names, data=self._columns, metrics=metrics, **self._options
+        )
+
+
+def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:
+    """Names of the columns of some parameters."""
     for name, metric in named_metrics(arguments.metrics).items():
         flag, parameter = "--models", "y_pred"
         if metric.reads == "scores":
@@ -46,32 +104,37 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
             raise ValueError(
                 f"{flag} must be given for metrics of {metric.reads}, got {name}"
             )
-    accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
-    names = {parameter: getattr(arguments, parameter) for parameter in _COLUMNS}
+    names = {parameter: getattr(arguments, parameter) for parameter in parameters}
     names["y_score"] = _by_model(names["y_score"], names["y_pred"])
-    text = ["by", "groups", "query", *["y_true", "y_pred"] * arguments.text]
+    return names
+
+
+def _leaves(names: Mapping[str, Any]) -> Iterator[str]:
+    """Names of columns, without the proxy that is none."""
+    is_column = names.get("proxy") != PREDICTION
+    return leaves([x for k, x in names.items() if k != "proxy" or is_column])
+
+
+def _batches(
+    arguments: Namespace, names: dict[str, Any]
+) -> Iterator[tuple[str, int, Any]]:
+    """Path, number of rows before, and columns of each batch of rows of the files."""
+    text = ["by", "groups", "query", *["y_true", "y_pred", "proxy"] * arguments.text]
     options = {
-        "columns": [*dict.fromkeys(leaves(names))],
-        "text_columns": [*leaves([names[parameter] for parameter in text])],
+        "columns": [*dict.fromkeys(_leaves(names))],
+        "text_columns": [*_leaves({k: names.get(k) for k in text})],
         "delimiter": arguments.delimiter,
         "only_empty_is_missing": arguments.text,
     }
-    names["missing"] = arguments.missing
     try:
         for path in arguments.files:
             n_rows = 0
             for batch in read_batches(path, **options):
-                _add(accumulator, names, batch, path, n_rows)
+                yield path, n_rows, batch
                 n_rows += len(batch[arguments.y_true])
                 _show_progress(f"{Path(path).name}: {n_rows:,} rows")
     finally:
         _show_progress("")
-    if not accumulator.n_samples:
-        raise ValueError(
-            f"{join_names(arguments.files)} must have rows of a weight and a count "
-            "above 0, got none"
-        )
-    return accumulator
 
 
 def _by_model(

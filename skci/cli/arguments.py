@@ -12,6 +12,7 @@ import numpy as np
 from skci._hints import option_hint
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
+from skci.metrics._verification import PREDICTION
 from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\
@@ -51,6 +52,22 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
+class _Logs(argparse.Action):
+    """Read paths of logs, or those of each model that is named."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, _: Any = None) -> None:
+        by_model: dict[str, list[str]] = {}
+        for text in map(decoded, values):
+            name, sign, path = text.partition("=")
+            is_named = sign and not Path(text).exists()
+            by_model.setdefault(name * bool(is_named), []).append(
+                path if is_named else text
+            )
+        if "" in by_model and len(by_model) > 1:
+            parser.error("LOGS must all have a name before them, as NAME=LOGS, or none")
+        setattr(namespace, self.dest, by_model.get("", by_model))
+
+
 def decoded(text: str) -> str:
     """Read a name in UTF-8, whatever the locale."""
     return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
@@ -67,6 +84,11 @@ def names(text: str) -> list[str]:
 def columns(text: str) -> dict[str, str]:
     """Read columns by name; a column without a name has its own."""
     return {name: column or name for name, column in by_name(text).items()}
+
+
+def proxies(text: str) -> str | dict[str, str]:
+    """Read columns by name, or "prediction"."""
+    return text if text == PREDICTION else columns(text)
 
 
 def number_or_by_name(text: str) -> float | dict[str, float]:
@@ -99,6 +121,23 @@ def expected(text: str) -> Any:
     if "," in text and "=" not in text:
         return np.reshape([*map(float, names(text))], (2, 2)).tolist()
     return number_or_by_name(text)
+
+
+def scorers(text: str) -> list[str] | dict[str, str]:
+    """Read scorers, or the scorer of each task."""
+    return by_name(text) if "=" in text else names(text)
+
+
+def bounds(text: str) -> tuple[float, ...] | dict[str, tuple[float, ...]]:
+    """Read the ends of a range, or ranges by name, as in rouge=0:1."""
+    try:
+        if "=" not in text:
+            return tuple(map(float, text.split(",")))
+        ranges = by_name(text).items()
+        return {name: tuple(map(float, ends.split(":"))) for name, ends in ranges}
+    except ValueError as error:
+        must = "must be two numbers, or pairs by name, as 0,1 or rouge=0:1,bleu=0:100"
+        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
 
 
 def table(text: str) -> Path:
@@ -209,6 +248,15 @@ _KEPT = {
         "metrics of numbers that are functions of means"
     ),
 }
+_PARTLY = {
+    "--proxy": _option(
+        "proxies of the truth, such as the labels of a judge, where it is missing in "
+        "some rows; 'prediction' where it depends on the prediction alone",
+        "COLUMN,...",
+        proxies,
+    ),
+    "--label-probability": _column("probability with which a row was to be labelled"),
+}
 _PILOT = _DATA | {
     "files": _DATA["files"] | {"nargs": "*"},
     "--truth": _column(_TRUTH, dest="y_true"),
@@ -244,9 +292,7 @@ _OUTPUT = {
         [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
     ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
-    "--save": _option(
-        "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
-    ),
+    "--html": _option("also write a page to send", "FILE", Path),
     "--fail-if": _conditions(
         failing,
         "as --require, with < or >: exit with 1 if the interval lies where the "
@@ -258,6 +304,11 @@ _OUTPUT = {
         ">= -0.02' of a difference: exit with 0 if the interval lies where the "
         "condition is true, with 1 if it lies where it is false, else with 3; may be "
         "repeated",
+    ),
+}
+_SAVED = {
+    "--save": _option(
+        "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
     ),
 }
 _DIFFERENCES = {
@@ -273,6 +324,45 @@ _COMPARISON = {
     "--margin": _number(
         "largest difference that does not matter, or by metric, as f1=.02"
     ),
+}
+_LOGS = {
+    "logs": _option(
+        "log of inspect_ai, lm-evaluation-harness, promptfoo, DeepEval or SWE-bench, "
+        "JSON lines or CSV, or a folder with logs; NAME=LOGS names a model",
+        "LOGS",
+        nargs="+",
+        action=_Logs,
+    ),
+    "--models": _names("NAME", "models, all if not given"),
+    "--tasks": _names("NAME", "tasks, all if not given"),
+    "--groups": _option(
+        "field of each item that is its cluster, such as a passage", "FIELD", decoded
+    ),
+}
+_GRADES = {
+    "--scorer": _option(
+        "scorers, all if not given; or one for each task, as TASK=NAME,...",
+        "NAME,...",
+        scorers,
+    ),
+    "--samples": _choice(
+        ["independent", "runs", "paired-runs"],
+        "what the runs or epochs of an item are: independent answers, which are "
+        "averaged, or runs that all items share, such as training seeds, and models "
+        "too if paired",
+    ),
+    "--average": _choice(
+        ["macro", "micro"], "mean over the suite: of the means of tasks, or of items"
+    ),
+    "--bounds": _option(
+        "least and greatest grade, or by scorer as rouge=0:1; by default 0,1 of "
+        "scorers whose grades are all 0, 0.5 or 1",
+        "LOW,HIGH",
+        bounds,
+    ),
+    "--lower-is-better": _names("NAME", "scorers whose lower grades are better"),
+    "--level": _METRICS["--level"],
+    "--method": _METRICS["--method"],
 }
 _PLAN = {
     "--half-width": _number(
@@ -301,8 +391,8 @@ _PLAN = {
 }
 
 _Group = tuple[str | None, dict[str, dict[str, Any]]]
-_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT), ("the metrics", _METRICS)
-_OF_OUTPUT = ("the output", _OUTPUT)
+_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT | _PARTLY), ("the metrics", _METRICS)
+_OF_OUTPUT = ("the output", _OUTPUT | _SAVED)
 _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (
         "Report metrics of models by joint intervals",
@@ -311,6 +401,15 @@ _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "compare": (
         "Compare models by simultaneous paired differences",
         [_OF_DATA, _OF_METRICS, ("the comparison", _COMPARISON), _OF_OUTPUT],
+    ),
+    "grades": (
+        "Rank models by the grades in logs of evaluations",
+        [
+            ("the data", _LOGS),
+            ("the grades", _GRADES),
+            ("the comparison", _DIFFERENCES | _COMPARISON),
+            ("the output", _OUTPUT),
+        ],
     ),
     "plan": (
         "Find the number of rows for a width or a power, from a pilot or without",

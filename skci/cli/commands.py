@@ -2,18 +2,33 @@
 
 import sys
 from argparse import Namespace
+from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.accumulation import accumulate, given_options
+from skci.cli.accumulation import (
+    PartlyLabelledRows,
+    accumulate,
+    given_options,
+    read_rows,
+)
 from skci.cli.output import write
 from skci.cli.requirements import exit_status, failures, judge
+from skci.logs import read
 from skci.planning import sample_size
 from skci.reports.base import Report
+
+_COMPARISON = {
+    "control": None,
+    "scale": "difference",
+    "adjust": "single-step",
+    "margin": None,
+}
+"""Options of differences, as they are if not given."""
 
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, accumulate(arguments))
+    return _report(arguments, read_rows(arguments))
 
 
 def merge(arguments: Namespace) -> int:
@@ -31,35 +46,70 @@ def merge(arguments: Namespace) -> int:
     return _report(arguments, total)
 
 
-def _report(arguments: Namespace, accumulator: JointAccumulator) -> int:
-    report = accumulator.report()
-    reports: dict[str, Report] = {"report": report}
+def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -> int:
+    report = rows.report()
+    reports: dict[str, Any] = {"report": report}
     if arguments.differences:
         reports["differences"] = report.differences()
-    return _finish(arguments, accumulator, reports)
+    return _finish(arguments, reports, rows)
 
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    accumulator = accumulate(arguments)
-    differences = accumulator.report().differences(
-        control=arguments.control,
-        scale=arguments.scale,
-        adjust=arguments.adjust,
-        margin=arguments.margin,
+    rows = read_rows(arguments)
+    differences = _differences(arguments, rows.report())
+    return _finish(arguments, {"differences": differences}, rows)
+
+
+def grades(arguments: Namespace) -> int:
+    """Report grades in logs, rank the models, and compare them."""
+    rows = read(arguments.logs, groups=arguments.groups).select(
+        models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer
     )
-    return _finish(arguments, accumulator, {"differences": differences})
+    names = ("bounds", "average", "samples", "method")
+    options = {name: getattr(arguments, name) for name in names}
+    options = {name: value for name, value in options.items() if value is not None}
+    options["confidence_level"] = arguments.level
+    options["higher_is_better"] = dict.fromkeys(arguments.lower_is_better or (), False)
+    reports: dict[str, Any] = {"report": rows.report(**options)}
+    if len(rows.tasks) > 1:
+        reports["tasks"] = rows.report(by="task", **options)
+    of_models = [*reports.items()] if len(rows.models) > 1 else []
+    if arguments.differences or _given(arguments) != _COMPARISON:
+        reports["differences"] = _differences(arguments, reports["report"])
+    for name, report in of_models:
+        reports[f"ranks of {name}"] = report.ranks()
+    return _finish(arguments, reports)
+
+
+def _given(arguments: Namespace) -> dict[str, Any]:
+    """Options of the comparison."""
+    return {name: getattr(arguments, name) for name in _COMPARISON}
+
+
+def _differences(arguments: Namespace, report: Any) -> Report:
+    differences: Report = report.differences(**_given(arguments))
+    return differences
 
 
 def _finish(
-    arguments: Namespace, accumulator: JointAccumulator, reports: dict[str, Report]
+    arguments: Namespace,
+    reports: dict[str, Any],
+    rows: JointAccumulator | PartlyLabelledRows | None = None,
 ) -> int:
     """Save the table, judge the requirements, and write the reports."""
     judged = judge(arguments, next(iter(reports.values())))
-    if arguments.save:
-        accumulator.save(arguments.save)
-    shown = {name: each.styled(arguments.style) for name, each in reports.items()}
-    write({**shown, **judged}, arguments.format, arguments.out)
+    if isinstance(rows, JointAccumulator) and arguments.save:
+        rows.save(arguments.save)
+    shown = {
+        name: each.styled(arguments.style) if isinstance(each, Report) else each
+        for name, each in reports.items()
+    }
+    outputs = [(arguments.format, arguments.out)]
+    if arguments.html:
+        outputs.append(("html", arguments.html))
+    for name, path in outputs:
+        write({**shown, **judged}, name, path, arguments.call)
     for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return exit_status(judged)
@@ -106,4 +156,10 @@ def _plan_without_pilot(arguments: Namespace) -> int:
     )
 
 
-COMMANDS = {"report": report, "compare": compare, "plan": plan, "merge": merge}
+COMMANDS = {
+    "report": report,
+    "compare": compare,
+    "grades": grades,
+    "plan": plan,
+    "merge": merge,
+}

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import sys
 import warnings
 from argparse import Namespace
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = parser(COMMANDS).parse_args(argv)
+    arguments.call = shlex.join(["skci", *(sys.argv[1:] if argv is None else argv)])
     command = f"skci {arguments.command}"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -62,7 +64,7 @@ def _check_paths(arguments: Namespace) -> None:
     """Check that no file is read twice, or written and read, or written twice."""
     given = vars(arguments)
     paths = [*given.get("files", []), *given.get("tables", [])]
-    paths += [given[each] for each in ("out", "save") if given.get(each)]
+    paths += [given[each] for each in ("out", "html", "save") if given.get(each)]
     resolved = [str(Path(path).resolve()) for path in paths]
     check_distinct(resolved, "files that are read and written", "paths")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skci.data.writing import replacing
+from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.rendering import TabularReport, escape_markdown, json_value
 from skci.reports.requirements import RequirementReport
@@ -35,10 +36,9 @@ def _findings(reports: Reports) -> list[list[str]]:
 
 
 def _markdown(reports: Reports) -> str:
-    judged = [x for x in reports.values() if isinstance(x, RequirementReport)]
-    others = [x for x in reports.values() if not isinstance(x, RequirementReport)]
+    gates, others = _told_apart(reports)
     parts = []
-    for gate in judged:
+    for gate in gates:
         verdict = f"**Requirements: {gate.verdict}**"
         caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
         parts.append(gate.to_markdown(caption=caption))
@@ -51,10 +51,20 @@ def _latex(reports: Reports) -> str:
     return "\n\n".join(report.to_latex() for report in reports.values())
 
 
-def _html(reports: Reports) -> str:
-    body = "\n".join(report._repr_html_() for report in reports.values())
-    head = '<meta charset="utf-8"><title>skci</title>'
-    return f"<!DOCTYPE html>\n<html><head>{head}</head><body>\n{body}\n</body></html>"
+def _html(reports: Reports, call: str = "") -> str:
+    """Page of the first report, which has the differences too."""
+    gates, (first, *_) = _told_apart(reports)
+    if not isinstance(first, Report):
+        raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
+    return first.to_html(call=call, requirements=gates) or ""
+
+
+def _told_apart(
+    reports: Reports,
+) -> tuple[list[RequirementReport], list[TabularReport]]:
+    """Verdicts on requirements, and the other reports."""
+    gates = [x for x in reports.values() if isinstance(x, RequirementReport)]
+    return gates, [x for x in reports.values() if not isinstance(x, RequirementReport)]
 
 
 def _json(reports: Reports) -> str:
@@ -71,10 +81,11 @@ def _json(reports: Reports) -> str:
 
 
 def _csv(reports: Reports) -> str:
-    tables = [x for x in reports.values() if not isinstance(x, RequirementReport)]
+    _, tables = _told_apart(reports)
     if len(tables) > 1:
         raise ValueError(
-            "--format csv has one table; of differences alone see skci compare"
+            "--format csv has one table, json all; of differences alone see skci "
+            "compare"
         )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(_table(*tables))
@@ -87,7 +98,7 @@ def _table(report: TabularReport) -> list[tuple[Any, ...]]:
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-FORMATS: dict[str, Callable[[Reports], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": _text,
     "markdown": _markdown,
     "latex": _latex,
@@ -100,8 +111,11 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(reports: Reports, name: str | None, path: Path | None) -> None:
-    """Write reports in a format to a file, whole or not at all, or to stdout."""
+def write(reports: Reports, name: str | None, path: Path | None, call: str) -> None:
+    """Write reports in a format to a file, whole or not at all, or to stdout.
+
+    A page also has the command that was called.
+    """
     ending = ".txt" if path is None else path.suffix.lower()
     name = name or _BY_ENDING.get(ending)
     if name is None:
@@ -109,7 +123,8 @@ def write(reports: Reports, name: str | None, path: Path | None) -> None:
             f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
             f"{str(path)!r}"
         )
-    text = FORMATS[name](reports) + "\n"
+    options = {"call": call} if name == "html" else {}
+    text = FORMATS[name](reports, **options) + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

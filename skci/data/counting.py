@@ -28,18 +28,18 @@ def count_two_labels(
     dense = n_columns <= _DENSE_COLUMNS
     table = np.zeros(1 << n_columns if dense else 0, dtype=np.intp)
     n_words = -(-n_columns // (8 * _WORD.itemsize))
-    words = np.empty((0 if dense else n, n_words), dtype=np.uint64)
+    words = None if dense else np.empty((n, n_words), dtype=np.uint64)
     codes = np.empty((n_columns, min(n, _BLOCK)), dtype=bool)
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = codes[:, : n - start]
         if not _encode([column[rows] for column in columns], positive, negative, block):
             return None
-        if dense:
+        if words is None:
             table += _tabulate(block)
         else:
             words[rows] = _pack(block, n_words)
-    if dense:
+    if words is None:
         outcomes = _all_outcomes(n_columns)
         if np.count_nonzero(table) == len(table):
             return outcomes, table

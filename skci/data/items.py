@@ -58,6 +58,8 @@ class GradedSamples:
     n_items: int
     rows: RowOptions
     alignment: Alignment
+    names: Array | None = None
+    """Name of each item, if they have names."""
 
     @classmethod
     def of_arrays(
@@ -116,6 +118,7 @@ class GradedSamples:
             n_items,
             rows,
             alignment,
+            known,
         )
 
     @classmethod
@@ -165,6 +168,7 @@ class GradedSamples:
             len(first),
             rows.with_columns(of_items),
             Alignment(),
+            names["item"],
         )
 
     @property
@@ -194,39 +198,48 @@ class GradedSamples:
         """
         self.check_range(bounds)
         columns = self._columns
-        known = ~np.isnan(self.grades)
-        column, item, grades = (
-            each[known] for each in (self.column, self.item, self.grades)
-        )
-        shape = len(columns), self.n_items
-        cell, size = column * self.n_items + item, len(columns) * self.n_items
-        n_samples = np.bincount(cell, minlength=size)
-        common: Array = n_samples.reshape(shape).min(axis=0) > 0
+        means, n_samples, squares = self._moments
+        common: Array = n_samples.min(axis=0) > 0
         if not common.any():
             raise ValueError(
                 f"{_GRADES} must hold an item that all models have, got none"
             )
-        divisor = np.maximum(n_samples, 1)
-        means = np.bincount(cell, grades, size) / divisor
-        # Again, for the mean of equal samples to be one of them to the last bit.
-        means += np.bincount(cell, grades - means[cell], size) / divisor
-        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
         rows = self.rows
         if not common.all():
-            _warn_of_lacking(columns, n_samples.reshape(shape), common)
+            _warn_of_lacking(columns, n_samples, common)
             rows = replace(rows, counts=common.astype(np.int64))
         checked = rows.read(self.n_items, _GRADES, self.alignment.check)
-        kept = means.reshape(shape)[:, checked.kept]
+        kept = means[:, checked.kept]
         by_model = kept.reshape(len(self.models), len(self.scorers), -1)
         numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
         codes = np.zeros((kept.shape[1], 0), dtype=bool)
         sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
         return Items(
-            sample,
-            columns,
-            n_samples.reshape(shape)[:, checked.kept],
-            squares.reshape(shape)[:, checked.kept],
+            sample, columns, n_samples[:, checked.kept], squares[:, checked.kept]
         )
+
+    @property
+    def means(self) -> Array:
+        """Mean grade of each item by column, (columns, n); NaN where it has none."""
+        means, n_samples, _ = self._moments
+        return np.where(n_samples > 0, means, np.nan)
+
+    @property
+    def _moments(self) -> tuple[Array, Array, Array]:
+        """Means, numbers and squared deviations of the samples of each item."""
+        known = ~np.isnan(self.grades)
+        column, item, grades = (
+            each[known] for each in (self.column, self.item, self.grades)
+        )
+        shape = len(self._columns), self.n_items
+        cell, size = column * self.n_items + item, shape[0] * shape[1]
+        n_samples = np.bincount(cell, minlength=size)
+        divisor = np.maximum(n_samples, 1)
+        means = np.bincount(cell, grades, size) / divisor
+        # Again, for the mean of equal samples to be one of them to the last bit.
+        means += np.bincount(cell, grades - means[cell], size) / divisor
+        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        return means.reshape(shape), n_samples.reshape(shape), squares.reshape(shape)
 
 
 def _by_scorer(values: Any, model: str, several: bool) -> dict[str, Any]:

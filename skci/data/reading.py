@@ -95,17 +95,14 @@ class Wanted:
     missing_scores: bool = False
     """Whether scores may be missing, of what was not retrieved."""
 
-    @property
-    def of_labels(self) -> bool:
-        """Whether the truth is read as labels."""
-        if self.kinds.isdisjoint({"labels", "scores"}):
-            return False
-        return "labels" in self.truths
-
-    @property
-    def of_survival(self) -> bool:
-        """Whether the truth is read as events and times."""
-        return "survival" in self.truths
+    @cached_property
+    def truth(self) -> str:
+        """What the truth is read as: "labels", "survival", "items" or "numbers"."""
+        if "survival" in self.truths:
+            return "survival"
+        if "labels" in self.truths and not self.kinds.isdisjoint({"labels", "scores"}):
+            return "labels"
+        return "items" if self.kinds == {"items"} else "numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,35 +138,33 @@ class Reader:
         alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
-        of_labels, of_items = wanted.of_labels, wanted.kinds == {"items"}
-        several = of_labels and wanted.several and is_multilabel(y_true)
-        if wanted.of_survival:
-            y = check_survival(y_true, truth)
-        elif of_items and items is not None:
-            y = items
-        elif not of_labels:
-            y = check_columns(y_true, truth)
-        elif several:
-            y = check_indicators(y_true, truth)
-        else:
-            y = as_column(y_true, truth)
+        kind, several = wanted.truth, False
+        if kind == "labels":
+            several = wanted.several and is_multilabel(y_true)
+            y = (check_indicators if several else as_column)(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
-        if several or not (of_labels or of_items or wanted.of_survival):
+        elif kind == "survival":
+            y = check_survival(y_true, truth)
+        elif kind == "items" and items is not None:
+            y = items
+        else:
+            y = check_columns(y_true, truth)
+        if several or kind == "numbers":
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
             check_present([wanted.abstain], "abstain must be a label")
-            if targets or not of_labels:
-                kind = "numbers" if targets else "items"
+            if targets or kind != "labels":
+                read = "numbers" if targets else "items"
                 where = (
-                    f"{truth} of several targets" if several else f"metrics of {kind}"
+                    f"{truth} of several targets" if several else f"metrics of {read}"
                 )
                 raise ValueError(
                     f"abstain must not be set for {where}, got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):
-            if targets or not of_labels:
+            if targets or kind != "labels":
                 raise ValueError(
                     "design=Prevalence is of a positive label, which neither numbers "
                     "nor times nor items nor several targets have"
@@ -223,16 +218,16 @@ class Reader:
                     self._check_one_model(parameter, values)
         if self.items is not None:
             return self._with_items(self.items, y_pred, y_score)
-        if self.wanted.of_survival:
+        if self.wanted.truth == "labels":
+            by_rows = by_rows or "scores" in self.wanted.kinds
+            read = self._read_indicators if self.targets else self._read_labels
+            sample = read(y_pred, by_rows)
+            return self._with_scores(sample, y_score) if y_score else sample
+        if self.wanted.truth == "survival":
             return self._read_survival(y_pred, y_score or {})
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
-        if not self.wanted.of_labels:
-            return self._read_relevance(y_score or {})
-        by_rows = by_rows or "scores" in self.wanted.kinds
-        read = self._read_indicators if self.targets else self._read_labels
-        sample = read(y_pred, by_rows)
-        return self._with_scores(sample, y_score) if y_score else sample
+        return self._read_relevance(y_score or {})
 
     def _with_items(
         self,
@@ -265,7 +260,8 @@ class Reader:
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
         are_items = "items" in self.wanted.kinds <= {"items", "scores"}
-        if (are_items or self.wanted.of_survival) and parameter == "y_pred":
+        is_survival = self.wanted.truth == "survival"
+        if (are_items or is_survival) and parameter == "y_pred":
             return
         shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1

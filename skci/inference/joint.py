@@ -225,9 +225,11 @@ class JointEstimate:
         Components on the boundary of their range add what Wilson's interval has at the
         quantile of the intervals. Blurring is of the individual level (Yuan and Jiang).
         """
+        if self.is_individual:
+            return self._variances
         blurs = [parameter.interval_method.blurs for parameter in self.parameters]
         bounded = (self._variances > self.sampling.variances) & ~np.array(blurs)
-        if self.is_individual or not bounded.any():
+        if not bounded.any():
             return self._variances
         noise = self.sampling.noise_variances(float(self.normal_quantile))
         return np.where(bounded, self.sampling.variances + noise, self._variances)
@@ -261,26 +263,31 @@ class JointEstimate:
         What is added to an estimated variance is known.
         """
         df = self.sampling.degrees_of_freedom
-        if (df == np.inf).all():
+        if self._are_normal:
             return df
         varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
         estimated = np.where(varies, self.sampling.variances, 1)
         total = np.where(varies, self._variances, 1)
         return df * (total / estimated) ** 2
 
+    @cached_property
+    def _are_normal(self) -> bool:
+        """Whether all quantiles are those of a normal distribution."""
+        return bool((self.sampling.degrees_of_freedom == np.inf).all())
+
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
-        df = self.degrees_of_freedom[positions]
-        if (df == np.inf).all():
+        if self._are_normal:
             return q
+        df = self.degrees_of_freedom[positions]
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
-        df = self.degrees_of_freedom[positions]
-        if (df == np.inf).all():
+        if self._are_normal:
             return q
+        df = self.degrees_of_freedom[positions]
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -ndtri(stdtr(df, -q)))
 
@@ -380,7 +387,8 @@ class JointEstimate:
 
         One quantile, or those of lower and upper limits, (n, 2).
         """
-        quantiles = np.broadcast_to(q, (len(positions), 2))
+        quantiles = np.empty((len(positions), 2))
+        quantiles[:] = q
         return self.limits_at(
             positions, self.to_t_quantile(quantiles.T, positions).T, z
         )
@@ -391,14 +399,15 @@ class JointEstimate:
         For critical values of lower and upper limits, (n, 2); z is the normal quantile
         of the level.
         """
-        limits = np.empty((len(positions), 2))
-        negated = self._is_negated(positions)
-        crit = np.where(negated[:, np.newaxis], crit[:, ::-1], crit)
+        limits, crit = np.empty((len(positions), 2)), crit.copy()
+        for row, k in enumerate(positions.tolist()):
+            if self.parameters[k].is_negated:
+                crit[row] = crit[row, ::-1].tolist()
         for method, rows, tasks in self._batches(positions):
             found = method.limits(tasks, crit[rows], z)
             for row, (low, high) in zip(rows, found, strict=True):
                 parameter = self.parameters[positions[row]]
-                if negated[row]:
+                if parameter.is_negated:
                     low, high = -high, -low
                 below, above = parameter.extension
                 if below or above:
@@ -413,12 +422,13 @@ class JointEstimate:
         Of lower limits where `above`, and else of upper ones. Minus infinity where no
         limit reaches the null, NaN where it was not found.
         """
-        low, high = np.array([self.parameters[k].extension for k in positions]).T
+        parameters = [self.parameters[k] for k in positions.tolist()]
+        low, high = np.array([parameter.extension for parameter in parameters]).T
         extension = np.where(above, low, high)
         nulls = np.where(above, nulls + extension, nulls - extension)
         estimates = self.estimates[positions]
         beyond = np.where(above, nulls < estimates, nulls > estimates)
-        negated = self._is_negated(positions)
+        negated = np.array([parameter.is_negated for parameter in parameters])
         nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond
@@ -440,11 +450,6 @@ class JointEstimate:
             tasks.append(self._task(k))
         for method, batch in batches.items():
             yield METHODS[method], *batch
-
-    def _is_negated(self, positions: Array) -> Array:
-        """Which parameters are minus what their task is of."""
-        negated = [self.parameters[k].trait.negative_of is not None for k in positions]
-        return np.array(negated, dtype=bool)
 
     def _task(self, k: int) -> Task:
         needs_error = self.parameters[k].interval_method.needs_error

@@ -235,11 +235,15 @@ class Parameter:
         return self.value if self.defined else self.undefined_as
 
     @property
+    def is_negated(self) -> bool:
+        """Whether it is of a measure times -1."""
+        return self.trait.negative_of is not None
+
+    @property
     def unsigned(self) -> tuple[Trait, float]:
         """Trait and estimate; of a measure times -1 those of the measure itself."""
-        if self.trait.negative_of is not None:
-            return self.trait.negative_of, -self.estimate
-        return self.trait, self.estimate
+        trait = self.trait.negative_of
+        return (self.trait, self.estimate) if trait is None else (trait, -self.estimate)
 
     @property
     def is_on_boundary(self) -> bool:

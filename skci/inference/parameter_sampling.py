@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from skci.inference.stratified import (
 )
 from skci.inference.units import (
     all_units_are_rows,
-    is_simple,
     is_simple_among,
     rows_are_units,
     units_with,
@@ -93,13 +92,10 @@ class ParameterSampling:
     parameter: TableParameter
     rows: Rows
     design: Design
-    sampling_of: Callable[[TableParameter], ParameterSampling]
-    """The same for another parameter of the rows."""
-
-    @cached_property
-    def components(self) -> list[ParameterSampling]:
-        """Components of a contrast."""
-        return [self.sampling_of(each) for each in self.parameter.components]
+    components: Sequence[ParameterSampling]
+    """Those of the components of a contrast."""
+    rows_are_simple: bool
+    """Whether all rows are a simple random sample, without strata."""
 
     # Which rows there are
 
@@ -175,6 +171,8 @@ class ParameterSampling:
     @cached_property
     def is_simple(self) -> bool:
         """Whether the rows in the table are a simple random sample, of one stratum."""
+        if self.rows_are_simple:
+            return True
         return not self.spans_strata and is_simple_among(
             self._drawn, self.rows, self.design
         )
@@ -254,11 +252,10 @@ class ParameterSampling:
         """
         parameter, rows = self.parameter, self.rows
         size = parameter.size + (not parameter.sees_all)
-        have_weights = rows.numbers is not None
         pools = getattr(self.design, "pools_units", False)
-        if not pools or (have_weights and size > len(rows)):
+        if not pools or size >= len(rows):
             return rows, self.design, parameter.index
-        if have_weights:
+        if rows.numbers is not None:
             pooled = rows.regrouped(parameter.index, size)
         else:
             counts = parameter.counts
@@ -314,7 +311,9 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        classes = [] if self._classes_cross else self._pooled_classes
+        classes = self._pooled_classes
+        if classes and self._classes_cross:
+            classes = []
         return moments(self._components(self.influence), classes)
 
     @property
@@ -337,8 +336,11 @@ class ParameterSampling:
     @property
     def _pooled_classes(self) -> list[Array]:
         """Pooled units of each class of an area; none for other parameters."""
+        classes = self._classes
+        if not classes:
+            return []
         size, index = len(self.influence), self._pooled[2]
-        return [np.append(each, False)[:size][index] for each in self._classes]
+        return [np.append(each, False)[:size][index] for each in classes]
 
     @cached_property
     def has_variance(self) -> bool:
@@ -378,9 +380,11 @@ class ParameterSampling:
     @property
     def observed(self) -> ParameterSampling:
         """The same with its variance at the observed table."""
-        if not self.parameter.interval_method.smooths:
-            return self
-        return self.sampling_of(self.parameter.with_method("delta"))
+        return self._observed if self.parameter.interval_method.smooths else self
+
+    @cached_property
+    def _observed(self) -> ParameterSampling:
+        return replace(self, parameter=self.parameter.with_method("delta"))
 
     # How well the variance is known
 
@@ -393,7 +397,7 @@ class ParameterSampling:
         no variance is observed, it is as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
-        if self._strata is None and is_simple(rows, self.design):
+        if self.rows_are_simple:
             return 1.0
         n_rows = rows.n_rows(self._drawn)
         if self._strata is not None and self.is_simple:

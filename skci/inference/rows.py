@@ -76,19 +76,24 @@ class Rows:
     @cached_property
     def n_samples(self) -> int:
         """Number of rows."""
-        return round(self.frequencies.sum())
+        total = self._total if self.numbers is None else self.numbers.sum()
+        return round(float(total))
+
+    @cached_property
+    def _total(self) -> Any:
+        return self.weights.sum()
 
     @property
     def total_weight(self) -> float:
         """Total of the weights as they were given."""
-        return float(self.weights.sum()) * self.scale
+        return float(self._total) * self.scale
 
     @cached_property
     def counts(self) -> Array:
         """Weights of the units, scaled to add up to the number of rows."""
         if self.numbers is None or self.are_equal:
             return self.frequencies
-        return self.weights * (self.numbers.sum() / self.weights.sum())
+        return self.weights * (self.numbers.sum() / self._total)
 
     @cached_property
     def are_equal(self) -> bool:
@@ -110,10 +115,9 @@ class Rows:
     @cached_property
     def shares(self) -> Array:
         """Mean share of a row of each unit in the total weight."""
-        total = self.weights.sum()
         if self.numbers is None:
-            return repeated(np.array(1 / total), len(self))
-        return self.weights / np.maximum(self.numbers, 1) / total
+            return repeated(np.array(1 / self._total), len(self))
+        return self.weights / np.maximum(self.numbers, 1) / self._total
 
     @cached_property
     def repeats(self) -> Array:
@@ -168,5 +172,5 @@ class Rows:
 
     def per_row(self) -> Rows:
         """Scale the weights to add up to the number of rows."""
-        scaled = self.times(self.n_samples / float(self.weights.sum()))
+        scaled = self.times(self.n_samples / float(self._total))
         return replace(scaled, weights=self.counts, scale=1.0)

@@ -383,7 +383,11 @@ class RowSampling(Sampling):
     def _of(self, parameter: TableParameter) -> ParameterSampling:
         if parameter not in self._known:
             self._known[parameter] = ParameterSampling(
-                parameter, self.rows, self._units, self._of
+                parameter,
+                self.rows,
+                self._units,
+                [*map(self._of, parameter.components)],
+                self._rows_are_simple,
             )
         return self._known[parameter]
 
@@ -403,7 +407,19 @@ class RowSampling(Sampling):
         return [*map(self._of, self.parameters)]
 
     @cached_property
+    def _rows_are_simple(self) -> bool:
+        """Whether all rows are a simple random sample, without strata."""
+        return self._strata is None and is_simple(self.rows, self.design)
+
+    @property
+    def _strata(self) -> Any:
+        """Stratum of each unit; None without strata."""
+        return getattr(self.design, "strata", None)
+
+    @property
     def is_simple(self) -> bool:
+        if self._strata is None:
+            return self._rows_are_simple
         return is_simple(self.rows, self.design) and not self.spans_strata.any()
 
     @property
@@ -536,14 +552,17 @@ class RowSampling(Sampling):
         if not self._has_contrasts:
             return np.diag(self.noise_variances(z))
         loadings = self._noise_loadings(z)
-        return (loadings @ loadings.T).toarray() + np.diag(self._stratum_noise(z))
+        noise: Array = (loadings @ loadings.T).toarray()
+        if self._strata is not None:
+            noise += np.diag(self._stratum_noise(z))
+        return noise
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
             of_each = np.array([each.noise(z) for each in self.each])
         else:
             of_each = np.asarray(self._noise_loadings(z).power(2).sum(axis=1)).ravel()
-        return of_each + self._stratum_noise(z)
+        return of_each if self._strata is None else of_each + self._stratum_noise(z)
 
     @property
     def _has_contrasts(self) -> bool:
@@ -551,8 +570,6 @@ class RowSampling(Sampling):
 
     def _stratum_noise(self, z: float) -> Array:
         """Variances for strata with few rows, (K,)."""
-        if getattr(self.design, "strata", None) is None:
-            return np.zeros(len(self.parameters))
         return np.array([each.stratum_noise(z) for each in self.each])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
@@ -595,7 +612,7 @@ class RowSampling(Sampling):
         each, parameter = self.each[k], self.parameters[k]
         method = parameter.interval_method
         hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
-        if parameter.trait.negative_of is not None:
+        if parameter.is_negated:
             hall = -hall[0], -hall[1]
         functional, counts = parameter.functional, parameter.counts
         effect: float | None = None

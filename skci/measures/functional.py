@@ -11,7 +11,7 @@ Inference uses nothing else of a measure but its `Trait`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -159,12 +159,13 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= (influence[..., np.newaxis, :] @ p[..., np.newaxis])[..., 0]
+            influence -= (influence * p).sum(-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
 
-def _cells(p: Array) -> tuple[Array, Array, Array, Array]:
-    return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+def _cells(p: Array) -> Iterable[Array]:
+    """The four cells, each of shape (...)."""
+    return p.T if p.ndim < 3 else np.moveaxis(p, -1, 0)
 
 
 @dataclass(frozen=True, eq=False)

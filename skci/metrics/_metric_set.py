@@ -57,10 +57,14 @@ class MetricSet:
         self.seed = fixed_seed(random_state)
         self.kinds: dict[str, str] = {}
         self.several = True  # whether there may be more than two labels, or targets
+        may_miss: list[bool] = []  # scores, of what was not retrieved
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
             self.kinds[name] = metric.reads
             self.several &= metric._several
+            if metric.reads == "scores":
+                may_miss.append(metric._may_miss)
+        self.may_miss_scores = bool(may_miss) and all(may_miss)
         self.reads = set(self.kinds.values())
         self._check_truths()
 
@@ -176,12 +180,6 @@ class MetricSet:
         for metric, binding in bindings:
             variables |= metric.variables(binding)
         return MomentSample.of(sample, monomials, variables)
-
-    @property
-    def may_miss_scores(self) -> bool:
-        """Whether scores may be missing, of what was not retrieved."""
-        of_scores = [m for m in self.metrics.values() if m.reads == "scores"]
-        return bool(of_scores) and all(metric._may_miss for metric in of_scores)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""

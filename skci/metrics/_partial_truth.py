@@ -97,7 +97,7 @@ def estimate_partly_labelled(
 
     Columns are y_true, y_pred, y_score, proxy and label_probability.
     """
-    read, rows = _read(metric_set, columns, rows, data)
+    read, rows = read_columns(metric_set, columns, rows, data)
     models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
     truth, labelled, proxies, scores = (
         read.truth,
@@ -106,9 +106,9 @@ def estimate_partly_labelled(
         read.scores,
     )
     target = read.target(rows)
-    chosen = read.label_probability is not None
-    if chosen:
-        rows, taken = _weighted(rows, read.label_probability, labelled, bool(proxies))
+    chosen = read.probability is not None
+    if read.probability is not None:
+        rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
         truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
         models, proxies, scores = (
             _taken(each, taken) for each in (models, proxies, scores)
@@ -135,7 +135,7 @@ def estimate_partly_labelled(
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
     """Columns of all rows, and which of them have a truth."""
 
     truth: Array
@@ -144,11 +144,11 @@ class _Columns:
     predicted: Mapping[str, Any]
     scores: Mapping[str, Any]
     proxies: Mapping[str, Any]
-    label_probability: Any
+    probability: Array | None
     by_prediction: bool
 
-    def target(self, rows: RowOptions) -> Target:
-        """Say how many rows have a truth, and what stands for that of the others."""
+    def sizes(self, rows: RowOptions) -> tuple[int, int]:
+        """Number of rows, and of those with a truth, which must be enough."""
         n_rows, n_labelled = len(self.labelled), int(self.labelled.sum())
         if rows.counts is not None:
             counts = as_numbers(rows.counts, "counts")
@@ -159,6 +159,11 @@ class _Columns:
                 f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
                 f"in {n_rows} rows"
             )
+        return n_rows, n_labelled
+
+    def target(self, rows: RowOptions) -> Target:
+        """Say how many rows have a truth, and what stands for that of the others."""
+        n_rows, n_labelled = self.sizes(rows)
         names = [*self.proxies]
         if names:
             several = len(names) > 1
@@ -169,9 +174,9 @@ class _Columns:
         return Target(f"{n_rows} rows, truth for {n_labelled}, {kind}")
 
 
-def _read(
+def read_columns(
     metric_set: MetricSet, columns: Mapping[str, Any], rows: RowOptions, data: Any
-) -> tuple[_Columns, RowOptions]:
+) -> tuple[Columns, RowOptions]:
     """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
     by_prediction = isinstance(given, str) and given == PREDICTION
@@ -205,8 +210,10 @@ def _read(
         )
     filling = predicted if by_prediction else proxies
     truth, labelled = _filled(columns["y_true"], filling, by_prediction)
+    if probability is not None:
+        probability = _checked_probability(probability, len(labelled))
     found = truth, labelled, predicted, scores, proxies, probability, by_prediction
-    return _Columns(*found), rows
+    return Columns(*found), rows
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
@@ -261,20 +268,10 @@ def _filled(
     return as_array(filled, "y_true", "labels"), labelled
 
 
-def _weighted(
-    rows: RowOptions, label_probability: Any, labelled: Array, with_all: bool
-) -> tuple[RowOptions, Array]:
-    """Weigh labelled rows by their probabilities, and which rows are taken.
-
-    First the labelled ones and then, where there is a proxy, all, with clusters of the
-    two copies of a row.
-    """
-    refused = {"design": rows.design, "counts": rows.counts}
-    for name, value in refused.items():
-        if value is not None:
-            raise ValueError(f"{name} must not be given with label_probability")
+def _checked_probability(label_probability: Any, n_rows: int) -> Array:
+    """Check the probabilities with which rows were labelled."""
     probability = as_numbers(label_probability, "label_probability")
-    check_length(probability, len(labelled), "label_probability", "y_true")
+    check_length(probability, n_rows, "label_probability", "y_true")
     if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
         got = probability.shape if probability.ndim != 1 else probability.min()
         if probability.ndim == 1 and probability.min() > 0:
@@ -283,6 +280,26 @@ def _weighted(
             "label_probability must hold a number above 0 and up to 1 for each row, "
             f"got {got}"
         )
+    return probability
+
+
+def _weighted(
+    rows: RowOptions, probability: Array, labelled: Array, with_all: bool
+) -> tuple[RowOptions, Array]:
+    """Weigh labelled rows by their probabilities, and which rows are taken.
+
+    First the labelled ones and then, where there is a proxy, all, with clusters of the
+    two copies of a row.
+    """
+    refused = {
+        "design": (rows.design, "clusters are given as groups="),
+        "counts": (rows.counts, "give each row"),
+    }
+    for name, (value, instead) in refused.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} must not be given with label_probability; {instead}"
+            )
     some = np.flatnonzero(labelled)
     weights = np.ones(len(labelled))
     if rows.sample_weight is not None:

@@ -15,8 +15,10 @@ from skci._validation import (
     check_choice,
     check_confidence_level,
     check_names,
+    join_names,
     printable,
 )
+from skci.data.writing import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize
@@ -30,6 +32,7 @@ from skci.reports.estimate import (
     warn_of_intervals,
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.page import Part, few, page
 from skci.reports.rendering import (
     INTERVAL_STYLES,
     Column,
@@ -498,6 +501,64 @@ class Report(IndexedReport[MetricEstimate]):
     def _best_of_all(self) -> tuple[list[int], str]:
         """Positions of models that may be the best, if compared, and a description."""
         return [], ""
+
+    @with_hints
+    def to_html(
+        self,
+        path: Any = None,
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        requirements: Sequence[RequirementReport] = (),
+    ) -> str | None:
+        """Return the report as a page of HTML, or write it to a file.
+
+        The page is one file that loads nothing else and runs no script: findings in
+        words, a picture, the table and, of several models, ranks and differences; what
+        the intervals promise, warnings, and versions.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write, whole or not at all; if not given, the page is returned.
+        title : str, optional
+            Of the page; the metrics and the models if not given.
+        call : str, optional
+            What the report was made by, such as a command or lines of code, to be
+            shown as it is.
+        requirements : sequence of RequirementReport, default=()
+            What :meth:`requirements` returned, to be shown first.
+
+        Returns
+        -------
+        str or None
+            The page, if no path is given.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+        >>> b = [0] * 24 + [1] * 46 + [0] * 10
+        >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+        >>> "On accuracy, A ranks first." in report.to_html()
+        True
+        """
+        html = page(self._joint, title, self._topic, self._parts(), call, requirements)
+        if path is None:
+            return html
+        with replacing(path) as part:
+            part.write_text(f"{html}\n", encoding="utf-8", newline="\n")
+        return None
+
+    @property
+    def _topic(self) -> str:
+        """What the report is about, as in a title."""
+        header, names = next(iter(self._labels.items()))
+        return f"{join_names(self.metrics)} of {few(names, header)}"
+
+    def _parts(self) -> dict[str, Part]:
+        """What a page shows, by heading."""
+        return {"Estimates": Part(self, self._display(), self._joint)}
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or curves and their bands.

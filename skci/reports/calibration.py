@@ -14,12 +14,14 @@ from skci.inference.pvalues import pvalues
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
 from skci.reports.joint import JointReport
+from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
     decimals,
     format_number,
     format_pvalue,
+    notebook_html,
 )
 
 BIN = "bin"
@@ -93,8 +95,16 @@ class CalibrationReport(Report):
 
     __repr__ = __str__
 
+    def _parts(self) -> dict[str, Part]:
+        bins = Part(self, self._display(), self._joint, self.findings())
+        summary = self.summary
+        return {
+            "Bins": bins,
+            "Summary": Part(summary, summary._display(), summary._joint),
+        }
+
     def _repr_html_(self) -> str:
-        return f"{super()._repr_html_()}{self.summary._repr_html_()}"
+        return notebook_html(self._html() + self.summary._html())
 
     @property
     def pvalue(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
 from skci._hints import with_hints
-from skci._validation import as_name, check_contrasts, check_known
+from skci._validation import as_name, check_contrasts, check_known, join_names
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
@@ -41,6 +41,7 @@ from skci.reports.margins import (
     sentences,
     strongest_findings,
 )
+from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
 from skci.reports.requirements import Requirement
 from skci.reports.verdict_display import VerdictMatrixDisplay
@@ -468,6 +469,22 @@ class ContrastReport(ReportWithContrasts):
             simultaneous=self._joint.simultaneous,
             **shown,
         )
+
+    @property
+    def _kind(self) -> str:
+        return self._subject.removeprefix("confidence intervals of ")
+
+    @property
+    def _topic(self) -> str:
+        if "contrast" in self._labels:
+            return f"{self._kind}: {few(self._labels['contrast'], 'contrast')}"
+        names = [name for pair in self._pairs for name in pair]
+        between = few(names, "model" if "model" not in self._labels else "subgroup")
+        return f"{self._kind} of {join_names(self.metrics)} between {between}"
+
+    def _parts(self) -> dict[str, Part]:
+        part = Part(self, self._display(), self._joint, self.findings())
+        return {self._kind.capitalize(): part}
 
     def _separated(self) -> Separated:
         """Models or subgroups whose difference or ratio excludes the null.

@@ -95,6 +95,7 @@ class ThresholdReport(JointReport):
     """
 
     _model_header = THRESHOLD
+    _compares_models = False
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -467,6 +467,24 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
+    _warn(joint, _causes_of_undefined(joint, new))
+
+
+def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
+    """Warn of intervals without a usable variance or from a small sample."""
+    _warn(joint, _causes_of_intervals(joint, positions))
+
+
+def describe_warnings(joint: JointEstimate, most: int) -> list[str]:
+    """Write what is warned of, with at most so many names in each."""
+    undefined = _causes_of_undefined(joint, ())
+    intervals = _causes_of_intervals(joint, range(len(joint.parameters)))
+    return [text for text, _ in _warnings(joint, [*undefined, *intervals], most)]
+
+
+def _causes_of_undefined(
+    joint: JointEstimate, new: Sequence[Parameter]
+) -> list[tuple[_Cause, int]]:
     causes: list[tuple[_Cause, int]] = []
     for k, parameter in enumerate(joint.parameters):
         if not parameter.defined:
@@ -480,8 +498,7 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
         if parameter.undefined_classes:
             message = _of_undefined_classes(parameter.undefined_classes)
             causes.append((_Cause(message, UndefinedMetricWarning), k))
-    if causes:
-        _warn(joint, causes)
+    return causes
 
 
 def _of_undefined_classes(weights: Mapping[str, float]) -> str:
@@ -499,8 +516,9 @@ def _of_undefined_classes(weights: Mapping[str, float]) -> str:
     )
 
 
-def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
-    """Warn of intervals without a usable variance or from a small sample."""
+def _causes_of_intervals(
+    joint: JointEstimate, positions: Iterable[int]
+) -> list[tuple[_Cause, int]]:
     causes: list[tuple[_Cause, int]] = []
     for k in positions:
         if joint.is_degenerate(k):
@@ -515,8 +533,7 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
             causes.append((_COARSE_BINS, k))
         if _is_of_other_label(joint, k):
             causes.append((_OTHER_LABEL, k))
-    if causes:
-        _warn(joint, causes)
+    return causes
 
 
 class _Cause(NamedTuple):
@@ -561,7 +578,17 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
 
 
 def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
-    """Warn once of the parameters at the positions that share a cause.
+    """Warn once of the parameters at the positions that share a cause."""
+    for message, category in _warnings(joint, causes):
+        warn_caller(message, category)
+
+
+def _warnings(
+    joint: JointEstimate,
+    causes: Iterable[tuple[_Cause, int]],
+    most: int | None = None,
+) -> Iterator[tuple[str, type[Warning]]]:
+    """Messages about the parameters that share a cause, and their categories.
 
     The remedy is a method that serves them all better.
     """
@@ -573,4 +600,6 @@ def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
         better = {joint.sampling.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
-        warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)
+        names = [*map(str, parameters[:most])]
+        others = [f"{len(alike) - len(names)} others"] * (len(names) < len(alike))
+        yield f"{', '.join(names + others)}: {message}", category

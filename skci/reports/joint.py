@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import comb
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -35,6 +36,7 @@ from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts, Separated
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.margins import sentences
+from skci.reports.page import Part
 from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
 from skci.reports.requirements import Requirement
@@ -44,6 +46,7 @@ References = Callable[[str], Mapping[Key, TableParameter]]
 are compared with."""
 
 _MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
+_MOST_PAIRS = 10_000  # on a page
 _MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
@@ -77,6 +80,9 @@ class JointReport(ReportWithContrasts):
         **ReportWithContrasts._other_attributes,
         **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
     }
+
+    _compares_models: ClassVar = True
+    """Whether a page has the ranks and the differences of what the rows are of."""
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None
@@ -740,6 +746,26 @@ class JointReport(ReportWithContrasts):
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
+
+    def _parts(self) -> dict[str, Part]:
+        estimates = Part(self, self._display(), self._joint)
+        if comparisons := self._compared_parts() if self._compares_models else {}:
+            sort = not self._joint.parameters[0].key.subgroup
+            return {"Estimates": estimates._replace(sort=sort), **comparisons}
+        return {"Estimates": estimates._replace(findings=self.findings())}
+
+    def _compared_parts(self) -> dict[str, Part]:
+        """Ranks and differences of the models, where there are several."""
+        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        several = [self._joint.parameters[k[0]] for k in panels]
+        ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
+        parts = {}
+        if ranked and not self._joint.horizon:
+            ranks = self.ranks([*ranked])
+            parts["Ranks"] = Part(ranks, ranks._display(), findings=ranks.findings())
+        if 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS:
+            parts |= self.differences()._parts()
+        return parts
 
     def _positions(self, metric: str) -> list[int]:
         """Positions of the estimates of a metric in the only subgroup."""

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._validation import check_integer, check_known
+from skci._validation import check_integer, check_known, join_names, printable
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
     Column,
+    Findings,
     IndexedReport,
     estimate_columns,
     format_level,
+    notebook_html,
 )
+
+_MOST_NAMED = 6  # in a sentence
 
 
 class ComparisonWithBest(NamedTuple):
@@ -190,7 +194,7 @@ class BestReports(dict[str, BestReport]):
         return "\n\n".join(map(str, self.values()))
 
     def _repr_html_(self) -> str:
-        return "".join(report._repr_html_() for report in self.values())
+        return notebook_html("".join(report._html() for report in self.values()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,6 +289,34 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         k = check_integer(k, "k", most=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
+    def findings(self) -> Findings:
+        """Say in words which models may rank first.
+
+        Returns
+        -------
+        list of str
+            A sentence for each metric.
+
+        See Also
+        --------
+        top : The same for the first k, as a list.
+        """
+        sentences = []
+        for panel in dict.fromkeys(self.panels):
+            first, number = self.top(1, panel), self.panels.count(panel)
+            subject, verb = (
+                join_names(first),
+                "ranks" if len(first) == 1 else "may rank",
+            )
+            if len(first) > _MOST_NAMED:
+                others = f"{len(first) - _MOST_NAMED + 1} others"
+                named = join_names([*first[: _MOST_NAMED - 1], others])
+                subject = f"{len(first)} of {number} models, {named},"
+            if len(first) == number:
+                subject = f"each of the {number} models"
+            sentences.append(f"On {panel}, {subject} {verb} first.")
+        return Findings(printable(sentence) for sentence in sentences)
+
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
 
@@ -298,7 +330,14 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         ConfidenceIntervalDisplay
             With the axes and the figure.
         """
-        display = ConfidenceIntervalDisplay(
+        display = self._display().plot(**kwargs)
+        for ax in display.axes_:
+            ax.locator_params(axis="x", nbins="auto", integer=True)
+            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
+        return display
+
+    def _display(self) -> ConfidenceIntervalDisplay:
+        return ConfidenceIntervalDisplay(
             rows=self.models,
             metrics=[f"rank on {panel}" for panel in self.panels],
             estimates=self.estimates,
@@ -307,11 +346,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             models=self.names.get("model"),
             known_models=self.known_models,
             greater_is_better=[False] * len(self.models),
-        ).plot(**kwargs)
-        for ax in display.axes_:
-            ax.locator_params(axis="x", nbins="auto", integer=True)
-            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
-        return display
+        )
 
     def _entry(self, position: int) -> RankInterval:
         rank, limits = self.estimates[position], self.intervals[position]

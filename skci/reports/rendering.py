@@ -12,8 +12,9 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import partial
+from functools import cache, partial
 from html import escape
+from importlib.resources import files
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from unicodedata import combining, east_asian_width
 
@@ -357,16 +358,25 @@ class TabularReport(HintedAttributes, ABC):
         lines = [begin, r"\toprule", header, r"\midrule", *lines, r"\bottomrule", end]
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        header, *rows = [[escape(cell) for cell in row] for row in self._rows()]
-        head = "".join(f"<th>{cell}</th>" for cell in header)
-        cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        body = "".join(f"<tr>{row}</tr>" for row in cells)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def _html(self) -> str:
+        """HTML of the table, whose title is its caption; a wide one scrolls."""
+        n_names, title = len(self._name_columns()), escape(printable(self._title()))
+        header, *rows = [
+            "".join(
+                _cell(escape(cell), "row" if k else "col", is_name=column < n_names)
+                for column, cell in enumerate(row)
+            )
+            for k, row in enumerate(self._rows())
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            f"<p>{escape(printable(self._title()))}</p>"
-            f'<div style="overflow-x: auto; white-space: nowrap">{table}</div>'
+            f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
+            f"<table><caption>{title}</caption><thead><tr>{header}</tr></thead>"
+            f"<tbody>{body}</tbody></table></div>"
         )
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self._html())
 
     def __str__(self) -> str:
         rows = self._rows(short=True)
@@ -483,3 +493,23 @@ class Findings(list[str]):
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self)
+
+
+@cache
+def packaged(name: str) -> str:
+    """Text of a file beside this module, such as the stylesheet."""
+    return files("skci.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def notebook_html(body: str) -> str:
+    """HTML of what a notebook shows, in the style of pages."""
+    style = " ".join(packaged("style.css").split())
+    return f'<style>{style}</style><div class="skci">{body}</div>'
+
+
+def _cell(content: str, scope: str, *, is_name: bool) -> str:
+    """HTML of a cell of a row whose header cells are of this scope."""
+    kind = ' class="name"' if is_name else ""
+    if content and (is_name or scope == "col"):
+        return f'<th scope="{scope}"{kind}>{content}</th>'
+    return f"<td{kind}>{content}</td>"

@@ -194,7 +194,9 @@ def read_requirements(requirements: Any, metrics: list[str]) -> list[Requirement
         required = _parse(requirements)
     elif isinstance(requirements, Mapping):
         required = [*requirements.items()]
-    elif all(isinstance(text, str) for text in requirements):
+    elif isinstance(requirements, list) and all(
+        isinstance(text, str) for text in requirements
+    ):
         required = [each for text in requirements for each in _parse(text)]
     else:
         required = []

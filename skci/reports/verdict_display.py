@@ -163,11 +163,14 @@ class VerdictMatrixDisplay(PanelDisplay):
         margin = self.margins[self.metrics.index(metric)]
         return note if np.isnan(margin) else f"{note}\nmargin {margin:g}"
 
+    @property
+    def _labels(self) -> dict[str, str]:
+        """What verdicts that occur are called in the legend."""
+        return {
+            verdict: verdict.replace("first", "column").replace("second", "row")
+            for metric in self.models
+            for verdict in self.cells(metric).values()
+        }
+
     def _handles(self) -> list[Any]:
-        cells = [self.cells(metric).values() for metric in self.models]
-        return verdict_patches(
-            {
-                verdict: verdict.replace("first", "column").replace("second", "row")
-                for verdict in itertools.chain(*cells)
-            }
-        )
+        return verdict_patches(self._labels)

@@ -103,7 +103,7 @@ class Resampling:
         n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
-        if reader.wanted.of_survival:
+        if reader.wanted.truth == "survival":
             raise ValueError(
                 "metrics must not be of survival where models are fitted, got "
                 f"{join_names([*metric_set.metrics])}; joint_report takes predictions "

@@ -47,7 +47,8 @@ def covariance(components: Iterable[Component]) -> Array:
 
 def _products(component: Component) -> Array:
     """Sum the products of the totals of a component, times G / (G - d)."""
-    totals, (factor, repeats) = component.totals, _multiples(component)
+    totals = component.totals
+    factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
     if isinstance(totals, Influences):
         return factor * totals.products(repeats, centres)
@@ -57,9 +58,9 @@ def _products(component: Component) -> Array:
     return factor * (totals.T * repeats) @ totals
 
 
-def _multiples(component: Component) -> tuple[float, Array]:
+def _multiples(component: Component, repeats: Array) -> tuple[float, Array]:
     """G / (G - d), and how often each product counts; with that of its block."""
-    numbers, squares = _repeats(component)[:2]
+    numbers, squares = repeats[:2]
     if component.blocks is None:
         n, ddof = float(numbers.sum()), 0 if component.is_known else component.ddof
         return n / max(n - ddof, 1), squares
@@ -106,8 +107,8 @@ class Moments(NamedTuple):
     """Sums of powers of totals of influence values over independent units, by block.
 
     `sizes` is the number of the units; the squares and cubes of blocks that are
-    subtracted are negative. The totals are divided by the root of the sum of their
-    squares, lest their powers overflow.
+    subtracted are negative. All totals are divided by one number, lest their powers
+    overflow.
     """
 
     sizes: Sequence[float]
@@ -162,64 +163,60 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     by classes, bool arrays of shape (G,) within which influence values have mean zero,
     unless that leaves a row of larger classes alone, as those of many targets do.
     """
-    variance = 0.0
-    parts: list[tuple[int, float, _Sums]] = []
+    variance = scale = 0.0
+    sums: _Sums = [], [], [], []
     for component in components:
-        values, (numbers, *repeats) = _centred(component), _repeats(component)
-        factor, multiples = _multiples(component)
+        values, repeats = _centred(component), _repeats(component)
+        factor, multiples = _multiples(component, repeats)
+        blocks, sign = component.blocks, component.sign
         square = dot(multiples, values, values)
-        variance += component.sign * factor * square
+        variance += sign * factor * square
         if component.is_known:
             continue
+        scale = scale or math.sqrt(square)  # totals of all components are of a size
+        values = values / (scale or 1.0)
+        found: _Sums
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            parts.append((component.sign, square, ([n], [1.0], [0.0], [1 / n])))
-            continue
-        blocks = component.blocks
-        if component.totals.shape[1] > 1:
-            counted = _column(component, 1) > 0
-            if blocks is not None and len(np.unique(blocks[counted])) > 1:
-                counted = counted | (np.abs(values) > _ROUNDING * np.abs(values).max())
-            numbers = numbers * counted
-        if classes and isinstance(component.totals, Influences):
-            blocks = _divided(blocks, numbers, classes)
-        values = values / (math.sqrt(square) or 1.0)
-        squares = values * values
-        if blocks is None:
-            n, is_one = float(numbers.sum()), float(square > 0)
-            cubes = dot(repeats[1], squares, values)
-            fourths = dot(repeats[2], squares, squares)
-            sums = [n], [is_one], [cubes], [fourths]
+            found = [n], [square], [0.0], [square**2 / n]
         else:
-            terms = squares, squares * values, squares * squares
-            pairs = zip(repeats, terms, strict=True)
-            found = [np.bincount(blocks, each * term).tolist() for each, term in pairs]
-            sums = np.bincount(blocks, numbers).tolist(), *found
-        parts.append((component.sign, square, sums))
-    return Moments(*_on_one_scale(parts), max(variance, 0.0))
+            numbers = repeats[0]
+            if component.totals.shape[1] > 1:
+                counted = _column(component, 1) > 0
+                if blocks is not None and len(np.unique(blocks[counted])) > 1:
+                    size = np.abs(values)
+                    counted = counted | (size > _ROUNDING * size.max())
+                numbers = numbers * counted
+            if classes and isinstance(component.totals, Influences):
+                blocks = _divided(blocks, numbers, classes)
+            found = _sums_of_powers(values, repeats, numbers, blocks)
+        signs = 1, sign, sign, 1
+        for column, sign, each in zip(sums, signs, found, strict=True):
+            column += each if sign > 0 else [-value for value in each]
+    return Moments(*sums, max(variance, 0.0))
 
 
 _Sums = tuple[list[float], list[float], list[float], list[float]]
 
 
-def _on_one_scale(parts: Sequence[tuple[int, float, _Sums]]) -> _Sums:
-    """Unite sums of powers of totals over the root of the sum of their squares."""
-    total = sum(square for _, square, _ in parts) or 1.0
-    united: _Sums = ([], [], [], [])
-    for sign, square, sums in parts:
-        share = square / total
-        factors = 1.0, sign * share, sign * share**1.5, share**2
-        for column, factor, values in zip(united, factors, sums, strict=True):
-            column += [factor * value for value in values]
-    return united
-
-
-def _sums_of_powers(values: Array, repeats: Array, counted: Array) -> Array:
-    """Number of values, and sums of their second to fourth powers."""
+def _sums_of_powers(
+    values: Array, repeats: Array, numbers: Array, blocks: Array | None = None
+) -> _Sums:
+    """Number of values, and sums of their second to fourth powers, by block."""
     squares = values * values
-    factors = (counted,), (values, values), (squares, values), (squares, squares)
-    pairs = zip(repeats, factors, strict=True)
-    return np.array([dot(repeat, *each) for repeat, each in pairs])
+    if blocks is None:
+        return (
+            [float(numbers.sum())],
+            [dot(repeats[1], squares)],
+            [dot(repeats[2], squares, values)],
+            [dot(repeats[3], squares, squares)],
+        )
+    return (
+        np.bincount(blocks, numbers).tolist(),
+        np.bincount(blocks, repeats[1] * squares).tolist(),
+        np.bincount(blocks, repeats[2] * squares * values).tolist(),
+        np.bincount(blocks, repeats[3] * squares * squares).tolist(),
+    )
 
 
 def _divided(
@@ -278,8 +275,9 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
             found.append(UnitWeights(n, total, square, 0.0, square**2 / n))
             continue
-        n, *sums = _sums_of_powers(values, repeats, values > 0).tolist()
-        found.append(UnitWeights(n, total, *sums))
+        numbers = repeats[0] * (values > 0)
+        (n,), *sums = _sums_of_powers(values, repeats, numbers)
+        found.append(UnitWeights(n, total, *(each for (each,) in sums)))
     return min(found, key=lambda each: each.n)
 
 

@@ -131,26 +131,29 @@ class _Profile:
         numerator, denominator, cost = coefficients.transpose(1, 0, 2)
         f, p_hat = samples.f[index], samples.p_hat[index]
         excess = p_hat - f
-        cells = np.array([f, p_hat, excess, excess**2 / f])
+        squares = excess * excess / f
+        cells = np.array([f, p_hat, 2 * excess, squares])
         kinds = np.array([numerator > 0, cost == 1, (cost > 0) & (cost < 1)])
         # Of shape (3, K, 1) for the three kinds.
-        self._masses, self._observed, self._excess, self._squared_excess = (
+        self._masses, self._observed, self._twice_excess, self._squared_excess = (
             cells[:, np.newaxis] * kinds
         ).sum(-1, keepdims=True)
-        factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
-        self._numerator, *denominators, r = factors.max(-1, keepdims=True)
-        self._denominator = np.array(denominators)
-        squares = self._denominator[1:] ** 2
-        self._squares = squares, (self._observed[1:] * squares).sum(0)
-        every_square = cells[3].sum(-1, keepdims=True)
+        every_square = squares.sum(-1, keepdims=True)
         self._other_square = every_square - self._squared_excess.sum(0)
         self._divergence = divergence(p_hat, f).sum(-1, keepdims=True)
-        self._hits, misses = self._masses[0], self._masses[1] + self._masses[2]
+        factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
+        self._numerator, *self._denominator, r = factors.max(-1, keepdims=True)
+        _, of_heavy, of_light = self._denominator
+        of_heavy, of_light = of_heavy**2, of_light**2
+        _, heavy, light = self._observed
+        self._squares = of_heavy, of_light, of_heavy * heavy + of_light * light
+        self._hits, heavy, light = self._masses
+        misses = heavy + light
         self._total = self._hits + misses
+        self._shares = self._hits / self._total, misses / self._total
         self._start = np.log(self._hits / misses)
         self._error = np.sqrt(self._total / (self._n * self._hits * misses))
-        _, heavy, light = self._masses
-        self._quadratic = r, 1 - r, r * heavy + light, (1 - r) * heavy
+        self._quadratic = r, 1 - r, r * heavy + light, 2 * (1 - r) * heavy
 
     def span(self, crit: Array) -> tuple[Array, Array]:
         """Least and greatest log distance at which a limit may be."""
@@ -163,40 +166,40 @@ class _Profile:
         distance = self._side * np.exp(log_distance)
         logit = self._start + distance
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
-        of_hits = np.expm1(-distance) * expit(-self._start)
-        of_misses = np.expm1(distance) * expit(self._start)
-        weights, excesses = self._weights(misses, of_misses)
-        w = np.array([self._hits / hits, *weights])
-        v = np.array([of_hits, *excesses])
-        p = self._masses[1:] / w[1:]
-        missed = (self._denominator[1:] * p).sum(0)
-        value = self._numerator * hits / (self._denominator[0] * hits + missed)
+        share_of_hits, share_of_misses = self._shares
+        w, v = np.empty((2, 3, *distance.shape))
+        w[0] = self._hits / hits
+        v[0] = np.expm1(-distance) * share_of_misses
+        self._set_weights(misses, np.expm1(distance) * share_of_hits, w[1:], v[1:])
+        p = self._masses / w
+        of_hits, of_heavy, of_light = self._denominator
+        missed = of_heavy * p[1] + of_light * p[2]
+        value = self._numerator * hits / (of_hits * hits + missed)
         # Of hits, over that of a miss of unit cost: the squared influence value.
-        of_hit, (of_miss, observed) = np.square(missed / hits), self._squares
+        of_hit, (of_heavy, of_light, observed) = missed / hits, self._squares
+        of_hit *= of_hit
         rho = self._observed[0] * of_hit + observed
-        rho /= hits * of_hit + (of_miss * p).sum(0)
-        squares = self._masses * v**2 / w + 2 * self._excess * v
-        squares += self._squared_excess * w
+        rho /= hits * of_hit + of_heavy * p[1] + of_light * p[2]
+        change = p * v
+        squares = (change + self._twice_excess) * v + self._squared_excess * w
         x2 = self._n * (self._other_square + squares.sum(0))
         logs = np.where(np.abs(v) < _SMALL_EXCESS, np.log1p(v), np.log(w))
-        terms = self._observed * logs - self._masses * v / w
+        terms = self._observed * logs - change
         g2 = 2 * self._n * (self._divergence + terms.sum(0))
         return value, self._root_of(x2, g2, rho)
 
-    def _weights(
-        self, misses: Array, relative: Array
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Weights w_X and w_Y, and their excesses over 1, without cancellation.
+    def _set_weights(self, misses: Array, relative: Array, w: Array, v: Array) -> None:
+        """Write the weights w_X and w_Y, and their excesses, without cancellation.
 
         Of misses Q in all the first is the positive root of the quadratic equation
         ``r Q w^2 + b w - c = 0``. With m the `relative` excess of Q over the observed
         misses, the excess v of the weight is one of ``r Q v^2 + (2 r Q + b) v = Q m``.
         """
-        r, rest, constant, c = self._quadratic
-        b = rest * misses - constant
-        a = 2 * r * misses
-        root = np.sqrt(b * b + 2 * c * a)
-        w = np.where(b > 0, 2 * c / (b + root), (root - b) / a)
+        r, rest, constant, c = self._quadratic  # the last is twice that
+        twice = 2 * misses
+        a, b = r * twice, rest * misses - constant
+        root = np.sqrt(b * b + c * a)
+        w[0] = np.where(b > 0, c / (b + root), (root - b) / a)
         b = a + b
-        v = np.where(b > 0, 2 * misses * relative / (b + root), (root - b) / a)
-        return (w, rest + r * w), (v, r * v)
+        v[0] = np.where(b > 0, twice * relative / (b + root), (root - b) / a)
+        w[1], v[1] = rest + r * w[0], r * v[0]

@@ -58,18 +58,18 @@ def score_limits(
     that is undefined at the counts has its whole range.
     """
     bounds = np.asarray(bounds, dtype=float)
-    crit = np.broadcast_to(np.asarray(crit, dtype=float).T, bounds.T.shape).T
-    limits = bounds.copy()
+    limits, crits = bounds.copy(), np.empty(bounds.shape)
+    crits.T[:] = np.transpose(crit)
     with np.errstate(all="ignore"):
         for k, form, found, table in _batches(functionals, counts):
             samples = Samples(table, statistic)
             if form == "mean":
-                limits[k] = mean_limits(samples, found, crit[k], bounds[k])
+                limits[k] = mean_limits(samples, found, crits[k], bounds[k])
             elif form == "ratio":
-                limits[k] = tversky_limits(samples, found, crit[k], bounds[k])
+                limits[k] = tversky_limits(samples, found, crits[k], bounds[k])
             else:
                 problem = Problem(samples, bounds[k], *found)
-                limits[k] = path_limits(problem, crit[k])
+                limits[k] = path_limits(problem, crits[k])
     low, high = np.maximum(np.minimum(limits.T, bounds[:, 1]), bounds[:, 0])
     return low, high
 

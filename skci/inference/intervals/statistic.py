@@ -54,7 +54,8 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
     the variance is smaller under the observed proportions than under the null, and
     approaches G2 where it is much larger: there X2 rejects too often.
     """
-    excess = np.maximum(rho - 1, 0) ** 3
+    excess = np.maximum(rho - 1, 0)
+    excess = excess * excess * excess
     return x2 - np.maximum(x2 - g2, 0) * (excess / (16 + excess))
 
 
@@ -121,24 +122,25 @@ def first_crossing(
     crit, (low, high) = crit[:, np.newaxis], span
     rows = np.arange(len(crit))[:, np.newaxis]
     x = low + (high - low) * grid
-    value, root = profile(x)
-    beyond = root >= crit
+    points = np.array([x, *profile(x)])
+    beyond = points[2] >= crit
     exists = beyond.any(-1)
     for _ in range(_MAX_ZOOMS):
         beyond[:, -1] = True
         first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
-        near = rows, first[:, np.newaxis] + _NEIGHBOURS
-        x, value, excess = x[near], value[near], np.log(root[near] / crit)
-        low, high = x[:, :1], x[:, -1:]
-        guess, crossing = _interpolate_at_zero(excess, np.array([x, value]))
+        points = points[:, rows, first[:, np.newaxis] + _NEIGHBOURS]
+        low, high = points[0, :, :1], points[0, :, -1:]
+        excess = np.log(points[2] / crit)
+        guess, crossing = _interpolate_at_zero(excess, points[:2])
         width = high - low
         if not (width[exists] > _TOLERANCE).any():
             break
         margin = _MARGIN * width
         guess = np.fmin(np.fmax(guess, low + margin), high - margin)  # never NaN
         x = guess + np.where(_IS_BELOW, guess - low, high - guess) * _ZOOM_GRID
-        value, root = profile(x)
-        beyond = root >= crit
+        points = np.array([x, *profile(x)])
+        beyond = points[2] >= crit
+    value = points[1]
     crossing = np.fmin(np.fmax(crossing[:, 0], value.min(-1)), value.max(-1))
     return np.where(exists, crossing, default)
 

@@ -1,0 +1,414 @@
+"""Which rows to label next for the narrowest interval of a metric or a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from sklearn.tree import DecisionTreeRegressor
+
+from skci._arrays import Array
+from skci._hints import with_hints
+from skci._validation import (
+    as_array,
+    check_integer,
+    check_positive_number,
+    fixed_seed,
+)
+from skci.data.drawing import RowOptions
+from skci.metrics._base import MetricCI
+from skci.metrics._metric_set import MetricSet
+from skci.metrics._names import resolve_metric
+from skci.metrics._partial_truth import Columns, read_columns
+
+__all__ = ["LabelPlan", "label_next"]
+
+_FEWEST_OF_LEAF = 5  # labelled rows that a mean square is estimated from
+_LEAST = 0.1  # root of an expected square, over that of the mean of all
+_NO_WEIGHT = 1e-12  # of possible rows, beside 1 of a row
+_TOLERANCE = 1e-12  # of the scale of probabilities, relative to the largest
+_ROUNDING = 1e-9  # of a number of labels
+
+
+class LabelPlan(NamedTuple):
+    """Rows to label next, as :func:`label_next` returns them.
+
+    Parameters
+    ----------
+    rows : array of shape (n_labels,)
+        Positions of the rows, in ascending order.
+    label_probability : array of shape (n_samples,)
+        Probability with which each row has been asked for, now or before, for
+        ``label_probability=`` of :func:`skci.joint_report`.
+    half_width : float
+        Half width to expect of the interval once they are labelled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci.planning import label_next
+    >>> y_true = [0, 1, 1, 0, 1] * 8 + [None] * 160
+    >>> y_pred = [0, 1, 0, 0, 1] * 40
+    >>> plan = label_next(
+    ...     y_true, y_pred, metric="accuracy", n_labels=60, random_state=0
+    ... )
+    >>> len(plan.rows), plan.label_probability.shape
+    (60, (200,))
+    """
+
+    rows: Array
+    label_probability: Array
+    half_width: float
+
+
+@with_hints
+def label_next(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    y_score: Any = None,
+    proxy: Any = None,
+    label_probability: Any = None,
+    data: Any = None,
+    metric: Any,
+    models: Any = None,
+    n_labels: int | None = None,
+    half_width: float | None = None,
+    confidence_level: float = 0.95,
+    random_state: Any = None,
+) -> LabelPlan:
+    r"""Rows to label next for the narrowest interval of a metric or of a difference.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or numbers, of the rows that have been labelled: at least 10, at
+        first of a random part. Those of the others are missing (None, NaN or NA).
+    y_pred, y_score : mapping, list of (str, array-like), data frame, or array-like
+        Predictions and scores of the models for all rows, as in
+        :func:`skci.joint_report`.
+    proxy : array-like of shape (n_samples,), mapping or data frame, optional
+        A proxy of the truth for all rows, such as the labels of a judge model, or
+        several by name.
+    label_probability : array-like of shape (n_samples,), optional
+        Probability with which each row has been asked for, such as that of the plan
+        before; the same for all rows if not given.
+    data : data frame, optional
+        Data frame of which the parameters above name columns.
+    metric : str or metric object
+        The metric of the interval, which must have one value.
+    models : str or pair of str, optional
+        Model whose metric is estimated, or two, for the difference of the first less
+        the second; may be left out if there are no others.
+    n_labels : int, optional
+        Number of rows to label next.
+    half_width : float, optional
+        In place of a number, half width of the interval that is to be expected.
+    confidence_level : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws the rows; give an int for the same rows in each call.
+
+    Returns
+    -------
+    LabelPlan
+        Named tuple ``(rows, label_probability, half_width)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, the labelled rows show no variance, or the
+        labels of all rows do not suffice for the width.
+
+    See Also
+    --------
+    skci.joint_report : Takes `proxy` and `label_probability` for the estimates.
+
+    Notes
+    -----
+    With the influence value L of a row, that of the proxies K and the coefficients
+    :math:`\lambda` that explain most of L, the variance of an estimate from rows of N
+    that are labelled with probabilities :math:`\pi_i` is about
+
+    .. math:: \frac{1}{N^2} \sum_i \Bigl( \bigl(\tfrac{1}{\pi_i} - 1\bigr)
+        E r_i^2 + E L_i^2 \Bigr) , \qquad r_i = L_i - \lambda K_i ,
+
+    and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_.
+    Expected squares are means over the leaves of a regression tree, from labelled
+    rows, on predictions, scores and proxies: where possible labels are few, over the
+    cells of prediction and proxy. To each row one more is added that has the largest
+    square which any label would give it, and of labelled rows the square is left out:
+    probabilities that depended on it would leave estimates with a bias.
+
+    Rows without a label are drawn by systematic sampling in random order.
+
+    References
+    ----------
+    .. [1] Neyman (1934). Journal of the Royal Statistical Society 97, 558-625.
+    .. [2] Zrnic and Candes (2024). Active statistical inference. ICML.
+
+    Examples
+    --------
+    Of 5,000 rows 200 have been labelled at random, and all by a judge:
+
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.planning import label_next
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 5000)
+    >>> a, b, judge = (
+    ...     np.where(rng.random(5000) < error, 1 - truth, truth)
+    ...     for error in (0.1, 0.15, 0.1)
+    ... )
+    >>> known = np.where(np.arange(5000) < 200, truth, np.nan)
+    >>> models = {"A": a, "B": b}
+    >>> plan = label_next(
+    ...     known, models, proxy=judge, metric="accuracy", n_labels=200, random_state=0
+    ... )
+    >>> int((a != b)[plan.rows].sum()), round(plan.half_width, 3)
+    (200, 0.019)
+    >>> known[plan.rows] = truth[plan.rows]  # labels that were asked for
+    >>> report = joint_report(
+    ...     known, models, proxy=judge, label_probability=plan.label_probability,
+    ...     metrics="accuracy",
+    ... )
+    >>> report.differences()["accuracy", "A", "B"]
+    accuracy of A - B = 0.033 [0.011, 0.056], 95% interval (hall, of 5000 rows...
+
+    More rows for a half width of .015:
+
+    >>> options = {"proxy": judge, "label_probability": plan.label_probability}
+    >>> more = label_next(known, models, metric="accuracy", half_width=0.015, **options)
+    >>> 100 < len(more.rows) < 1000
+    True
+    """
+    metric = resolve_metric(metric)
+    if (n_labels is None) == (half_width is None):
+        raise ValueError(
+            f"either n_labels or half_width must be given, got {n_labels=}, "
+            f"{half_width=}"
+        )
+    metric_set = MetricSet(metric, confidence_level)
+    given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
+    given["label_probability"] = label_probability
+    columns = read_columns(metric_set, given, RowOptions(), data)[0]
+    if columns.by_prediction:
+        raise ValueError(
+            "proxy must be columns to choose labels by, or None, got 'prediction'"
+        )
+    columns.sizes(RowOptions())
+    choice = _LabelChoice.of(columns, metric, _compared_models(columns, metric, models))
+    if not choice.variance > 0:
+        raise ValueError(
+            f"y_true must show a variance of {metric.name}, got none; label more rows "
+            "at random first"
+        )
+    z = -float(ndtri((1 - metric_set.confidence_level) / 2))
+    if half_width is not None:
+        value = check_positive_number(half_width, "half_width")
+        least = z * choice.standard_error(np.ones(len(columns.labelled)))
+        if value < least:
+            raise ValueError(
+                f"half_width must be at least {least:.3g}, that of labels of all rows, "
+                f"got {half_width!r}"
+            )
+        needed = choice.of_unlabelled(choice.for_error(value / z)).sum()
+        n_labels = math.ceil(needed - _ROUNDING)
+    most = choice.n_unlabelled
+    n = check_integer(n_labels, "n_labels", least=0, most=most)
+    probability = choice.for_number(n)
+    rng = np.random.default_rng(fixed_seed(random_state))
+    candidates = np.flatnonzero(~choice.labelled)
+    rows = _drawn(choice.of_unlabelled(probability), candidates, n, rng)
+    return LabelPlan(rows, probability, z * choice.standard_error(probability))
+
+
+def _compared_models(
+    columns: Columns, metric: MetricCI, models: Any
+) -> dict[str, float]:
+    """Coefficients of the model, or of the two, whose metric is estimated."""
+    known = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
+    chosen = [models] if isinstance(models, str) else [*(models or known)]
+    if not 1 <= len(chosen) <= 2 or len({*chosen}) < len(chosen):
+        raise ValueError(
+            f"models must be one model, or two to be compared, got {chosen}"
+        )
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(f"models must be among {known}, got {unknown[0]!r}")
+    return dict(zip(chosen, (1.0, -1.0), strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelChoice:
+    """Labels that were asked for, and what others are expected to tell."""
+
+    labelled: Array
+    probability: Array
+    """With which each row has been asked for."""
+    square: Array
+    """Expected square of the residual of each row."""
+    seen: Array
+    """Squares of the residuals of labelled rows, times the number of rows that each
+    represents."""
+    variance: float
+    """Of the influence values of the truth."""
+
+    @classmethod
+    def of(
+        cls, columns: Columns, metric: MetricCI, models: Mapping[str, float]
+    ) -> _LabelChoice:
+        """Estimate the expected squares from labelled rows; models have coefficients.
+
+        They are means over the leaves of a regression tree on what all rows have:
+        the predictions or scores of all models, and the proxies.
+        """
+        labelled, n = columns.labelled, len(columns.labelled)
+        probability = columns.probability
+        if probability is None:
+            probability = np.full(n, labelled.mean())
+        weights = 1 / probability[labelled]
+        observed, possible, explained = (
+            sum(values)
+            for values in zip(
+                *(
+                    [
+                        sign * each
+                        for each in _influences(columns, metric, name, weights)
+                    ]
+                    for name, sign in models.items()
+                ),
+                strict=True,
+            )
+        )
+        squares = (observed - explained[labelled]) ** 2
+        largest = np.max((possible - explained) ** 2, axis=0, initial=0)
+        if metric.reads == "numbers":
+            largest = np.full(n, squares.max())
+        known = {**columns.predicted, **columns.scores, **columns.proxies}
+        features = np.column_stack([_as_feature(each) for each in known.values()])
+        square = _expected(features, labelled, squares, weights, largest)
+        least = _LEAST**2 * np.average(squares, weights=weights)
+        variance = float(np.average(observed**2, weights=weights))
+        seen = squares * weights * (n / weights.sum())
+        return cls(labelled, probability, np.maximum(square, least), seen, variance)
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Number of rows without a label."""
+        return int((~self.labelled).sum())
+
+    def standard_error(self, probability: Array) -> float:
+        """Standard error to expect if rows are labelled with these probabilities."""
+        of_labels = self.seen @ (1 / probability[self.labelled] - 1)
+        n = len(probability)
+        return float(np.sqrt(of_labels + n * self.variance) / n)
+
+    def for_number(self, n_labels: float) -> Array:
+        """Probabilities of all rows with which so many more are expected."""
+        return self._where(lambda p: self.of_unlabelled(p).sum() - n_labels)
+
+    def for_error(self, standard_error: float) -> Array:
+        """Probabilities with which a standard error is expected."""
+        return self._where(lambda p: standard_error - self.standard_error(p))
+
+    def of_unlabelled(self, probability: Array) -> Array:
+        """Probabilities, of rows without a label, to be asked for now."""
+        before = self.probability[~self.labelled]
+        more: Array = probability[~self.labelled] - before
+        return more / np.where(before < 1, 1 - before, 1)
+
+    def _where(self, excess: Callable[[Array], float]) -> Array:
+        """Probabilities at which an increasing function of their scale is zero."""
+        size = np.sqrt(self.square)
+        size /= size.min()  # at the scale 1 all rows are labelled
+
+        def scaled(scale: float) -> Array:
+            return np.clip(scale * size, self.probability, 1.0)
+
+        for end in (0.0, 1.0):
+            if excess(scaled(end)) * (1 - 2 * end) >= 0:
+                return scaled(end)
+        root = brentq(lambda scale: excess(scaled(scale)), 0, 1, xtol=_TOLERANCE)
+        return scaled(root)
+
+
+def _influences(
+    columns: Columns, metric: MetricCI, model: str, weights: Array
+) -> tuple[Array, Array, Array]:
+    """Influence values of labelled rows, of all by possible label, and explained ones.
+
+    Explained by the proxies are those of all rows. There are no possible numbers.
+    """
+    labelled, n = columns.labelled, len(columns.labelled)
+    given = columns.scores if metric.reads == "scores" else columns.predicted
+    response = as_array(given[model], model, "an array")
+    truth, few = columns.truth[labelled], response[labelled]
+    observed = metric._influence(truth, few, RowOptions(sample_weight=weights))[1]
+    explained: Array = np.zeros(n)
+    if columns.proxies:
+        proxies = map(np.asarray, columns.proxies.values())
+        every = RowOptions()
+        values = [metric._influence(proxy, response, every)[1] for proxy in proxies]
+        design = np.transpose(values)
+        weighted = design[labelled] * weights[:, np.newaxis], observed * weights
+        explained = design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+    labels = np.unique(truth) if metric.reads != "numbers" else truth[:0]
+    truth = np.concatenate([truth, np.repeat(labels, n)])
+    many = np.concatenate([few, *[response] * len(labels)])
+    none = np.full(n * len(labels), _NO_WEIGHT)
+    rows = RowOptions(sample_weight=np.concatenate([weights, none]))
+    possible = metric._influence(truth, many, rows)[1][len(weights) :]
+    return observed, possible.reshape(-1, n), explained
+
+
+def _as_feature(values: Any) -> Array:
+    """Numbers of a column that a tree can split; labels in sorted order."""
+    array = as_array(values, "a column", "an array")
+    if array.dtype.kind in "biuf":
+        return array
+    return np.unique(array.astype(str), return_inverse=True)[1].reshape(array.shape)
+
+
+def _expected(
+    features: Array, labelled: Array, squares: Array, weights: Array, largest: Array
+) -> Array:
+    """Expected squares of all rows, of a labelled row from those of the others.
+
+    Else rows would have a greater probability, and less weight, because their residual
+    is large. They are means over the leaf of a row, with one more that has the largest
+    square that is possible for it.
+    """
+    tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
+    tree.fit(features[labelled], squares, sample_weight=weights)
+    leaf = tree.apply(features)
+    some, size = leaf[labelled], leaf.max() + 1
+    total, weight, number = (
+        np.bincount(some, each, size)[leaf]
+        for each in (weights * squares, weights, np.ones(len(some)))
+    )
+    total[labelled] -= weights * squares
+    weight[labelled] -= weights
+    number[labelled] -= 1
+    mean = np.clip(total / weight, 0.0, largest)
+    expected: Array = (number * mean + largest) / (number + 1)
+    return expected
+
+
+def _drawn(
+    probability: Array, candidates: Array, n: int, rng: np.random.Generator
+) -> Array:
+    """Draw n candidates with probabilities, whose sum is n up to rounding.
+
+    By systematic sampling in random order.
+    """
+    order = rng.permutation(len(probability))
+    ends = np.cumsum(probability[order])
+    points = (rng.random() + np.arange(n)) * (ends[-1] / n if n else 1.0)
+    places = np.searchsorted(ends, points, side="right")
+    found: Array = np.sort(candidates[order[places]])
+    return found

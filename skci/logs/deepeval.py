@@ -1,0 +1,52 @@
+"""Test runs of DeepEval, such as ``.deepeval/.latest_test_run.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from skci.logs.files import LogFile
+from skci.logs.grading import as_grade, as_group, required
+from skci.logs.rows import Row
+
+_OUTER = "testRunData"
+_COPY = ".latest_run_full.json"  # of the latest run, beside it
+_CASES = "testCases", "conversationalTestCases"
+
+
+def recognises(file: LogFile) -> bool:
+    """Whether a file is a test run of DeepEval."""
+    if file.path.name == _COPY:
+        return False
+    return file.is_document and bool({_OUTER, _CASES[0]} & {*file.keys})
+
+
+def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+    """Read the scores of test cases by all metrics."""
+    header = {name: value for name, value, _ in _members(file) if name not in _CASES}
+    settings = {k.lower(): v for k, v in (header.get("hyperparameters") or {}).items()}
+    hidden = file.path.parent.name == ".deepeval"
+    fallback = file.path.absolute().parents[1].name if hidden else file.path.stem
+    model = str(settings.get("model") or fallback)
+    task = str(header.get("identifier") or header.get("testFile") or "")
+    for name, case, line in _members(file):
+        if name not in _CASES:
+            continue
+        item = str(required(case, "name", file, line))
+        places = [case.get("metadata"), case.get("additionalMetadata")]
+        row = Row(line, model, task, item)
+        row = row._replace(group=as_group(places, group, file, line))
+        metrics = case.get("metricsData") or []
+        if not metrics:
+            yield row
+        for metric in metrics:
+            scorer = str(required(metric, "name", file, line))
+            number = as_grade(metric.get("score"), file, line, scorer)
+            yield row._replace(scorer=scorer, grade=number)
+
+
+def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
+    """Read members of a run, which may be within another object."""
+    cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
+    for name, value, line in file.members(_OUTER, *cases):
+        yield name.removeprefix(f"{_OUTER}."), value, line

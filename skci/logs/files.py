@@ -1,0 +1,227 @@
+"""Files of JSON and tables, read piece by piece, with errors that name the line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from json.decoder import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from typing import IO, Any
+
+from skci._arrays import cached_property
+
+_HEAD = 1 << 16  # characters that tell the format
+_PIECE = 1 << 20
+_SPACE = re.compile(r"\s*")
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
+_LINES = (".jsonl", ".ndjson")
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_DECODER = JSONDecoder()
+
+ENDINGS = (".json", ".eval", *_LINES, *_DELIMITERS)
+"""Endings of the files that may be logs."""
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file that may be a log."""
+
+    path: Path
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it has a JSON object on each line."""
+        return self.path.suffix in _LINES
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is one JSON document."""
+        return self.path.suffix == ".json"
+
+    @cached_property
+    def head(self) -> str:
+        """The first characters; none of a file that is not text."""
+        if self.path.suffix not in ENDINGS or self.path.suffix == ".eval":
+            return ""
+        with self._open() as file:
+            try:
+                return file.read(_HEAD)
+            except UnicodeDecodeError as error:
+                raise self.error(0, "must be text in UTF-8") from error
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Names at the top of the head: of the first object, or of the columns."""
+        if self.path.suffix in _DELIMITERS:
+            return tuple(next(csv.reader([self.head.partition("\n")[0]], **self._csv)))
+        text, level, keys = self.head.lstrip().removeprefix("["), 0, []
+        for match in _TOKEN.finditer(text):
+            token = match[0]
+            level += (token in "{[") - (token in "}]")
+            if token.endswith(":") and level == 1:
+                keys.append(json.loads(token[:-1]))
+            if not level or token == '"':  # of a string that goes on
+                break
+        return tuple(keys)
+
+    def error(self, line: int, message: str) -> ValueError:
+        """Make the error of a line, from 1 on; 0 for the file."""
+        return ValueError(f"{self.place(line)}: {message}")
+
+    def place(self, line: int) -> str:
+        """Write the path and a line, or an entry of an archive; 0 for the file."""
+        kind = "entry" if self.path.suffix == ".eval" else "line"
+        return f"{self.path}, {kind} {line}" if line else str(self.path)
+
+    def records(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Read rows as mappings, each with its line: of lines, an array or a table."""
+        if self.path.suffix in _DELIMITERS:
+            yield from self._table()
+            return
+        for value, line in self._lines() if self.is_lines else self._array():
+            if not isinstance(value, dict):
+                raise self.error(line, f"must be a JSON object, got {value!r:.40}")
+            yield value, line
+
+    def members(self, *opened: str) -> Iterator[tuple[str, Any, int]]:
+        """Read a JSON document: names, values and lines of its members, in order.
+
+        Members of those that are `opened` come one by one: elements of an array by its
+        name, and others with the name of the object and a dot before theirs.
+        """
+        with self._open() as file:
+            document = _Document(self, file)
+            yield from document.members(opened)
+            if document.peek():
+                raise document.error("must end after one value")
+
+    def _open(self) -> IO[str]:
+        return open(self.path, encoding="utf-8-sig", newline="")
+
+    @property
+    def _csv(self) -> dict[str, Any]:
+        delimiter = _DELIMITERS[self.path.suffix]
+        return {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
+
+    def _array(self) -> Iterator[tuple[Any, int]]:
+        for _, value, line in self.members():
+            yield value, line
+
+    def _lines(self) -> Iterator[tuple[Any, int]]:
+        line = 0
+        with self._open() as file:
+            try:
+                for line, text in enumerate(file, 1):
+                    if text.strip():
+                        yield json.loads(text), line
+            except JSONDecodeError as error:
+                raise self.error(line, f"must be JSON: {error.msg}") from error
+            except UnicodeDecodeError as error:
+                raise self.error(line + 1, "must be text in UTF-8") from error
+
+    def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
+        with self._open() as file:
+            reader = csv.reader(file, **self._csv)
+            try:
+                header = next(reader)
+                for row in filter(None, reader):
+                    if len(row) != len(header):
+                        must = f"must have {len(header)} fields, got {len(row)}"
+                        raise self.error(reader.line_num, must)
+                    yield dict(zip(header, row, strict=True)), reader.line_num
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise self.error(reader.line_num, str(error)) from error
+
+
+class _Document:
+    """A JSON document of which no more than a value is held at once."""
+
+    def __init__(self, file: LogFile, text: IO[str]) -> None:
+        self._file, self._text = file, text
+        self._buffer, self._at = "", 0
+        self._line, self._counted = 1, 0
+
+    @property
+    def line(self) -> int:
+        """Line of the next character, from 1 on."""
+        self._line += self._buffer.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def error(self, message: str) -> ValueError:
+        return self._file.error(self.line, message)
+
+    def members(
+        self, opened: Collection[str], path: str = ""
+    ) -> Iterator[tuple[str, Any, int]]:
+        start = self._take("{[")
+        end = "}" if start == "{" else "]"
+        if self.peek() == end:
+            self._take(end)
+            return
+        while True:
+            name = path
+            if start == "{":
+                name = ".".join(filter(None, [path, str(self._value())]))
+                self._take(":")
+            if start == "{" and name in opened and self.peek() in ("{", "["):
+                yield from self.members(opened, name)
+            else:
+                self.peek()
+                line = self.line
+                yield name, self._value(), line
+            if self._take("," + end) == end:
+                return
+
+    def peek(self) -> str:
+        """Return the next character that is no space; none at the end."""
+        while True:
+            space = _SPACE.match(self._buffer, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._buffer):
+                return self._buffer[self._at]
+            if not self._more():
+                return ""
+
+    def _take(self, wanted: str) -> str:
+        found = self.peek()
+        if not found:
+            raise self.error("must go on: the file is truncated")
+        if found not in wanted:
+            must = " or ".join(map(repr, wanted))
+            raise self.error(f"must be JSON with {must} here, got {found!r}")
+        self._at += 1
+        return found
+
+    def _value(self) -> Any:
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._buffer, self._at)
+            except JSONDecodeError as error:
+                if self._more():
+                    continue
+                self._at = error.pos
+                at_end = not self.peek() or error.msg.startswith("Unterminated")
+                problem = "the file is truncated" if at_end else error.msg
+                raise self.error(f"must be JSON: {problem}") from error
+            if end == len(self._buffer) and self._more():
+                continue  # a number may go on
+            self._at = end
+            return value
+
+    def _more(self) -> bool:
+        """Read on, by as much as is held at least."""
+        held = len(self._buffer) - self._at
+        try:
+            piece = self._text.read(max(_PIECE, held))
+        except UnicodeDecodeError as error:
+            raise self._file.error(0, "must be text in UTF-8") from error
+        if piece:
+            self._line = self.line
+            self._buffer = self._buffer[self._at :] + piece
+            self._at = self._counted = 0
+        return bool(piece)

@@ -1,0 +1,86 @@
+"""Logs of inspect_ai: JSON documents, and .eval files, which are ZIP archives."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from skci.logs.files import LogFile
+from skci.logs.grading import as_grade, as_group, required
+from skci.logs.rows import Row
+
+_ZSTANDARD = 93
+
+
+def recognises(file: LogFile) -> bool:
+    """Whether a file is a log of inspect_ai."""
+    return file.path.suffix == ".eval" or {"version", "eval"} <= {*file.keys}
+
+
+def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+    """Read the scores of samples, of which an epoch is a run."""
+    header: dict[str, Any] = {}
+    members = _archive(file) if file.path.suffix == ".eval" else file.members("samples")
+    for name, value, line in members:
+        if name != "samples":
+            header[name] = value
+            continue
+        if header.get("status") != "success":
+            raise file.error(
+                0,
+                "the evaluation must have ended with status 'success', got "
+                f"{header.get('status')!r}; complete it by 'inspect eval-retry'",
+            )
+        of = required(header, "eval", file, line)
+        item = str(required(value, "id", file, line))
+        cluster = as_group([value.get("metadata")], group, file, line)
+        row = Row(line, of["model"], of["task"], item, str(value.get("epoch", 1)))
+        row = row._replace(group=cluster)
+        scores = value.get("scores")
+        if not scores:
+            yield row
+        for scorer, score in (scores or {}).items():
+            found = required(score, "value", file, line)
+            by_name = found if isinstance(found, Mapping) else {None: found}
+            for part, grade in by_name.items():
+                full = f"{scorer}/{part}" if part else scorer
+                number = as_grade(grade, file, line, full)
+                yield row._replace(scorer=full, grade=number)
+
+
+def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
+    """Read the header and the samples of an archive, one by one."""
+    name = ""
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            names = archive.namelist()
+            if any(x.compress_type == _ZSTANDARD for x in archive.infolist()):
+                _support_zstandard(file)
+            # Without a header, the evaluation did not end.
+            for name in {"header.json"} & {*names}:
+                for key, value in json.loads(archive.read(name)).items():
+                    yield key, value, names.index(name) + 1
+            for entry, name in enumerate(names, 1):
+                if name.startswith("samples/"):
+                    yield "samples", json.loads(archive.read(name)), entry
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        problem = f"the archive is truncated or damaged: {error}"
+        raise file.error(0, f"{name}: {problem}" if name else problem) from error
+
+
+def _support_zstandard(file: LogFile) -> None:
+    """Teach zipfile what it knows from Python 3.14 on."""
+    if sys.version_info >= (3, 14):
+        return
+    try:
+        import_module("zipfile_zstd")
+    except ImportError as error:
+        raise ImportError(
+            f"{file.path} needs zipfile-zstd: pip install 'skci[logs]'; logs that are "
+            "written with --log-format json do not"
+        ) from error

@@ -1,0 +1,311 @@
+"""Rows of grades in columns, with the place in a log that each of them has."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_choice, check_names, join_names
+from skci.data.items import UNNAMED
+from skci.grades import SAMPLES, grades_report
+from skci.logs.files import LogFile
+
+_NAMES = ("model", "task", "item", "run", "scorer", "group")
+_GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
+
+
+class Row(NamedTuple):
+    """A grade in a log. Without a scorer it says that the item has no grade."""
+
+    line: int
+    model: str
+    task: str
+    item: str
+    run: str = "1"
+    scorer: str = ""
+    group: str = ""
+    grade: float = np.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogRows(Mapping[str, Array]):
+    r"""Columns with a row for each grade in some logs, a mapping of str to arrays.
+
+    Returned by :func:`skci.logs.read`; ``pandas.DataFrame(rows)`` is a data frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to array of shape (n,)
+        "model", "task", "item", "run", "scorer" and "group" are names, and "grade" are
+        numbers; NaN of an item without a grade. Groups are empty where none were
+        asked for.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> from skci import logs
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for model, grades in {"A": [1, 1, 0, 1] * 10, "B": [1, 0, 0, 1] * 10}.items():
+    ...     lines = [json.dumps({"id": k, "score": x}) for k, x in enumerate(grades)]
+    ...     _ = (folder / f"{model}.jsonl").write_text("\n".join(lines))
+    >>> rows = logs.read(folder)
+    >>> rows
+    80 grades of 2 models, 40 items of 1 task
+    >>> rows.report().ranks().top()
+    ['A']
+    """
+
+    columns: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        n_items = len(dict.fromkeys(zip(self["task"], self["item"], strict=True)))
+        tasks, scorers = self.tasks, self.scorers
+        text = (
+            f"{len(self['grade'])} grades of {_counted(len(self.models), 'model')}, "
+            f"{_counted(n_items, 'item')} of {_counted(len(tasks), 'task')}"
+        )
+        named = [name for name in scorers if name != UNNAMED]
+        return f"{text} by {join_names(named)}" if named else text
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in the order of the logs."""
+        return self._distinct("model")
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks, in the order of the logs."""
+        return self._distinct("task")
+
+    @property
+    def scorers(self) -> list[str]:
+        """Names of the scorers, in the order of the logs."""
+        return self._distinct("scorer")
+
+    def _distinct(self, name: str) -> list[str]:
+        return list(dict.fromkeys(self[name].tolist()))
+
+    def select(
+        self,
+        *,
+        models: str | Iterable[str] | None = None,
+        tasks: str | Iterable[str] | None = None,
+        scorers: str | Iterable[str] | Mapping[str, str] | None = None,
+    ) -> LogRows:
+        """Return the rows of some models, tasks and scorers; of all if not given.
+
+        Parameters
+        ----------
+        models, tasks : str or iterable of str, optional
+            Names.
+        scorers : str, iterable of str or mapping of str to str, optional
+            Names; or that of one scorer for each task, whose grades are then of one
+            scorer without a name, such as exact match in one task and a judge in
+            another.
+
+        Returns
+        -------
+        LogRows
+            The rows that are left, in order.
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+        """
+        by_task = scorers if isinstance(scorers, Mapping) else None
+        if by_task is not None:
+            tasks = list(by_task) if tasks is None else tasks
+            scorers = list(by_task.values())
+        kept = np.ones(len(self["grade"]), dtype=bool)
+        wanted = {"model": models, "task": tasks, "scorer": scorers}
+        for kind, names in wanted.items():
+            if names is not None:
+                found = check_names(names, self._distinct(kind), kind)
+                kept &= np.isin(self[kind], found)
+        if by_task is not None:
+            given = np.array([by_task.get(x) for x in self["task"]], dtype=object)
+            kept &= given == self["scorer"]
+        columns = {name: values[kept] for name, values in self.items()}
+        if by_task is not None:
+            columns["scorer"] = np.full(kept.sum(), UNNAMED, dtype=object)
+        return LogRows(columns)
+
+    def report(self, *, samples: str = "independent", **options: Any) -> Any:
+        """Joint report of the grades, by :func:`skci.grades_report`.
+
+        Several tasks are those of a suite, over which means are taken.
+
+        Parameters
+        ----------
+        samples : {"independent", "runs", "paired-runs"}, default="independent"
+            What the runs of an item are: "independent" answers, such as the epochs of a
+            harness, which are averaged; or "runs" that all items share, such as
+            training seeds, and models too if they are "paired-runs".
+        **options
+            Other options of :func:`skci.grades_report`, such as `by`, `average` and
+            `bounds`. If no `bounds` are given, those of scorers whose grades are all 0,
+            0.5 or 1 are (0, 1).
+
+        Returns
+        -------
+        GradesReport, or RunsReport of several runs
+            Metrics have the names of the scorers.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If scorers are not of all tasks, there are groups of several tasks, or an
+            option is wrong.
+        """
+        check_choice(samples, SAMPLES, "samples")
+        self._check_scorers()
+        columns = dict(self)
+        names = {"model": "model", "item": "item", "scorer": "scorer"}
+        if len(self.tasks) > 1:
+            names["tasks"] = "task"
+            columns["item"] = self["task"] + "/" + self["item"]
+        if self["group"].any():
+            names["groups"] = "group"
+        if {"tasks", "groups"} <= names.keys():
+            raise ValueError(
+                "groups must be of one task, since how the items of a suite vary "
+                f"follows from the tasks; select one of {self.tasks}"
+            )
+        if samples != "independent":
+            names |= {"run": "run", "samples": samples}
+        bounds = {name: (0, 1) for name in self.scorers if self._is_of_answers(name)}
+        given = {"bounds": bounds or None} | names | options
+        return grades_report("grade", data=columns, **given)
+
+    def _is_of_answers(self, scorer: str) -> bool:
+        grades = self["grade"][self["scorer"] == scorer]
+        return bool(np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all())
+
+    def _check_scorers(self) -> None:
+        """Check that tasks have the same scorers."""
+        pairs = dict.fromkeys(zip(self["task"], self["scorer"], strict=True))
+        by_task: dict[str, list[str]] = {}
+        for task, scorer in pairs:
+            by_task.setdefault(task, []).append(scorer)
+        if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
+            first = {task: scorers[0] for task, scorers in by_task.items()}
+            raise ValueError(
+                f"scorers must be those of all tasks, got {by_task}; select one for "
+                f"each, as scorers={first}, or some of the tasks"
+            )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+class Collector:
+    """Rows as they are read, of which names are held once."""
+
+    def __init__(self) -> None:
+        self._files: list[LogFile] = []
+        self._known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
+        self._codes = {name: array("q") for name in _NAMES}
+        self._grades = array("d")
+        self._places = array("q"), array("q")  # the file and the line
+
+    def add(self, file: LogFile, rows: Iterable[Row], model: str | None) -> None:
+        """Add the rows of a file, of a model with another name if it is given."""
+        of_file, of_line = self._places
+        columns = [*zip(self._known.values(), self._codes.values(), strict=True)]
+        for row in rows:
+            if model is not None:
+                row = row._replace(model=model)
+            line, *names, grade = row
+            for (known, codes), name in zip(columns, names, strict=True):
+                codes.append(known.setdefault(name, len(known)))
+            self._grades.append(grade)
+            of_file.append(len(self._files))
+            of_line.append(line)
+        self._files.append(file)
+
+    def rows(self) -> LogRows:
+        """Return all rows; no two of them may be of the same grade."""
+        codes = {name: np.array(self._codes[name]) for name in _NAMES}
+        grades = np.array(self._grades)
+        names = {name: np.array([*self._known[name]], dtype=object) for name in _NAMES}
+        if not len(grades):
+            raise ValueError("paths must be of logs with grades, got none")
+        self._check_distinct(codes, names)
+        self._check_graded(codes, names)
+        codes, grades = _with_missing(codes, grades, names["scorer"])
+        columns = {name: names[name][codes[name]] for name in _NAMES}
+        return LogRows(columns | {"grade": grades})
+
+    def _place(self, row: int) -> str:
+        of_file, of_line = self._places
+        return self._files[of_file[row]].place(of_line[row])
+
+    def _check_graded(
+        self, codes: Mapping[str, Array], names: Mapping[str, Array]
+    ) -> None:
+        """Check that each task has a grade."""
+        lacking = names["scorer"][codes["scorer"]] == ""
+        ungraded = lacking & ~np.isin(codes["task"], codes["task"][~lacking])
+        if ungraded.any():
+            row = int(ungraded.argmax())
+            task = names["task"][codes["task"][row]]
+            raise ValueError(
+                f"{self._place(row)}: task {task!r} must have a sample with a grade, "
+                "got none"
+            )
+
+    def _check_distinct(
+        self, codes: Mapping[str, Array], names: Mapping[str, Array]
+    ) -> None:
+        key = np.stack([codes[name] for name in _NAMES if name != "group"])
+        order = np.lexsort(key)
+        same = (np.diff(key[:, order]) == 0).all(axis=0)
+        if not same.any():
+            return
+        pair = np.sort(order[same.argmax() :][:2]).tolist()
+        places = [*map(self._place, pair)]
+        of = {name: names[name][codes[name][pair[0]]] for name in _NAMES}
+        raise ValueError(
+            f"{places[0]} and {places[1]}: model {of['model']!r} must have one grade "
+            f"of item {of['item']!r} of task {of['task']!r} by {of['scorer']!r} in run "
+            f"{of['run']}, got two; leave one of the files out, or read them as models "
+            "of other names, as {'new': 'new.json', 'old': 'old.json'}"
+        )
+
+
+def _with_missing(
+    codes: dict[str, Array], grades: Array, scorers: Array
+) -> tuple[dict[str, Array], Array]:
+    """Give rows without a scorer those of the task, with unknown grades."""
+    lacking = scorers[codes["scorer"]] == ""
+    if not lacking.any():
+        return codes, grades
+    pairs = np.stack([codes["task"], codes["scorer"]])
+    known = np.unique(pairs[:, ~lacking], axis=1)
+    rows, added = np.flatnonzero(lacking), []
+    for task, scorer in known.T:
+        chosen = rows[codes["task"][rows] == task]
+        added += [(row, scorer) for row in chosen]
+    place = np.array([row for row, _ in added], dtype=int)
+    full = {
+        name: np.concatenate([code[~lacking], code[place]])
+        for name, code in codes.items()
+    }
+    full["scorer"][np.sum(~lacking) :] = [scorer for _, scorer in added]
+    return full, np.concatenate([grades[~lacking], np.full(len(added), np.nan)])

@@ -1,0 +1,54 @@
+"""Tables with a row for each grade: JSON lines, arrays of JSON objects and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from skci.data.items import UNNAMED
+from skci.logs.files import LogFile
+from skci.logs.grading import as_grade, as_group, required
+from skci.logs.rows import Row
+
+_ALIASES = {
+    "model": "model model_name system",
+    "task": "task task_name benchmark dataset",
+    "item": "item item_id question_id sample_id doc_id instance_id example_id id",
+    "run": "run epoch seed trial repeat attempt",
+    "scorer": "scorer metric grader judge",
+    "grade": "grade score correct is_correct reward passed",
+    "group": "group cluster",
+}
+"""Names that a column may have, the first that is there counts."""
+
+
+def _columns(keys: Sequence[str]) -> dict[str, str]:
+    """Columns of a table by what they are."""
+    lower = {key.lower(): key for key in reversed(keys)}
+    found = {
+        name: next((lower[x] for x in aliases.split() if x in lower), None)
+        for name, aliases in _ALIASES.items()
+    }
+    return {name: key for name, key in found.items() if key is not None}
+
+
+def recognises(file: LogFile) -> bool:
+    """Whether a file is a table with a column of items and one of grades."""
+    is_array = file.head.lstrip().startswith("[")
+    is_table = is_array or not file.is_document
+    return is_table and {"item", "grade"} <= _columns(file.keys).keys()
+
+
+def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+    """Read grades; without a column the model has the name of the file."""
+    columns = _columns(file.keys)
+    defaults = {"model": file.path.stem, "task": "", "run": "1", "scorer": UNNAMED}
+    cluster = group or columns.get("group")
+    named = [name for name in defaults if name in columns] + ["item"]
+    for record, line in file.records():
+        texts = {
+            name: str(required(record, columns[name], file, line)) for name in named
+        }
+        texts = defaults | texts | {"group": as_group([record], cluster, file, line)}
+        value = required(record, columns["grade"], file, line)
+        grade = as_grade(value, file, line, texts["scorer"])
+        yield Row(line, grade=grade, **texts)

@@ -1,0 +1,187 @@
+"""A page of HTML that holds all that a report says, to be sent as one file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from string import Template
+from typing import Any, NamedTuple
+
+from skci._validation import join_names, printable
+from skci._versions import DEPENDENCIES, version_of
+from skci.inference.joint import JointEstimate
+from skci.reports.estimate import (
+    describe_methods,
+    describe_sample_size,
+    describe_warnings,
+)
+from skci.reports.panels import PanelDisplay
+from skci.reports.pictures import picture
+from skci.reports.rendering import IndexedReport, format_level, packaged
+from skci.reports.requirements import RequirementReport
+
+_MOST_ROWS = 60  # of a table that is not folded
+_MOST_FOLDED = 2000  # of one that is there at all
+_MOST_FINDINGS = 12  # that are not folded
+_MOST_NAMED = 6  # in a warning
+_POPULATION = "the population that the rows were sampled from"
+_CHANCE = (
+    "The intervals allow for chance in which rows were sampled. They do not allow for "
+    "wrong labels, for rows to come that are of another kind, or for models that were "
+    "chosen or tuned on the same rows."
+)
+_GIVEN = "The estimates and their covariance were given, and are taken to be right."
+
+
+class Part(NamedTuple):
+    """What a page shows in one section."""
+
+    report: IndexedReport[Any]
+    display: PanelDisplay
+    joint: JointEstimate | None = None
+    """What there may be warnings of."""
+    findings: Sequence[str] = ()
+    sort: bool = False
+    """Whether the picture has the best estimate first."""
+
+
+def page(
+    joint: JointEstimate,
+    title: str | None,
+    topic: str,
+    parts: Mapping[str, Part],
+    call: str | None,
+    gates: Sequence[RequirementReport] = (),
+) -> str:
+    """Write a page.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+    title : str or None
+    topic : str
+        What the first part is about.
+    parts : mapping of str to Part
+        By heading.
+    call : str or None
+        What the report was made by.
+    gates : sequence of RequirementReport
+        Verdicts on requirements, which come first.
+    """
+    others = [heading.lower() for heading in [*parts][1:]]
+    level = format_level(joint.confidence_level, joint.simultaneous)
+    size = describe_sample_size(joint)
+    asked = f"What was asked: {join_names([topic, *others])}. "
+    asked += f"Answered by {level} confidence intervals{size and f', {size}'}."
+    said = [part.findings for part in parts.values()]
+    short = [f for each in said if len(each) <= _MOST_FINDINGS for f in each]
+    joints = filter(None, (part.joint for part in parts.values()))
+    warned = [text for each in joints for text in describe_warnings(each, _MOST_NAMED)]
+    reproduction = {
+        "Confidence level": level,
+        "Interval method": describe_methods(joint.parameters),
+        "Sample": size,
+        "Resampling": joint.target.resampling if joint.target else "",
+        "Seed": "" if joint.random_state is None else str(joint.random_state),
+        "Python": platform.python_version(),
+        **{name: version_of(name) for name in DEPENDENCIES},
+    }
+    judged = "".join(
+        _paragraphs([f"{gate._title()}: {gate.verdict}."]) for gate in gates
+    )
+    unmet = _list([sentence for gate in gates for sentence in gate.unmet])
+    sections = {
+        **(
+            {"Requirements": "\n".join(gate._html() for gate in gates)} if gates else {}
+        ),
+        **{name: _part(name, part) for name, part in parts.items()},
+        "What the intervals promise": _paragraphs(_promises(joint, others)),
+        "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
+        "How to reproduce it": _reproduction(reproduction, call),
+    }
+    return Template(packaged("page.html").rstrip()).substitute(
+        title=_text(title or f"Report: {topic}"),
+        generator=f"skci {version_of('skci')}",
+        style=packaged("style.css"),
+        lead=_paragraphs([asked]) + judged + unmet + _list(short, "findings"),
+        sections="\n".join(
+            f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
+            f"</h2>\n{body}\n</section>"
+            for k, (heading, body) in enumerate(sections.items())
+        ),
+    )
+
+
+def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
+    """Say what the intervals of a report cover, how often, and what they leave out."""
+    level, number = format_level(joint.confidence_level), len(joint.parameters)
+    promises = [f"The interval covers the true value with {level} confidence."]
+    if not joint.is_individual:
+        promises = [
+            f"With {level} confidence, all {number:,} joint intervals cover the true "
+            "values at once: whatever is read off them holds, also the most striking.",
+            *([f"So do those of the {join_names(others)}."] if others else []),
+            "An individual interval holds by itself, for a single question that was "
+            "chosen before the data were seen.",
+        ]
+    elif number > 1:
+        promises = [
+            f"Each of the {number:,} intervals covers its true value with {level} "
+            "confidence by itself. Of many such intervals some are likely to miss."
+        ]
+    if joint.horizon:
+        promises += [f"The intervals hold {joint.horizon}."]
+    if not (joint.is_of_rows or joint.target):
+        return [" ".join(promises), _GIVEN]
+    of = joint.target.target if joint.target else _POPULATION
+    return [" ".join(promises), f"The true values are those of {of}.", _CHANCE]
+
+
+def few(names: Iterable[str], kind: str) -> str:
+    """Write different names, or of many of a kind their number."""
+    different = list(dict.fromkeys(names))
+    if len(different) <= _MOST_NAMED:
+        return join_names(different)
+    return f"{len(different)} {kind}{'es' if kind.endswith('s') else 's'}"
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _paragraphs(sentences: Iterable[str]) -> str:
+    return "".join(f"<p>{_text(sentence)}</p>\n" for sentence in sentences)
+
+
+def _list(sentences: Iterable[str], kind: str = "notes") -> str:
+    items = "".join(f"<li>{_text(sentence)}</li>\n" for sentence in sentences)
+    return items and f'<ul class="{kind}">\n{items}</ul>\n'
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n{body}</details>\n"
+
+
+def _part(heading: str, part: Part) -> str:
+    """HTML of a picture, of findings that are too many for the top, and of a table."""
+    body, n_rows = picture(part.display, sort=part.sort), len(part.report)
+    if len(part.findings) > _MOST_FINDINGS:
+        body += _folded(f"{len(part.findings)} findings", _list(part.findings))
+    if n_rows > _MOST_FOLDED:
+        return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
+    table = part.report._html()
+    if n_rows > _MOST_ROWS:
+        table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
+    return f"{body}\n{table}"
+
+
+def _reproduction(settings: Mapping[str, str], call: str | None) -> str:
+    rows = "".join(
+        f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n"
+        for name, value in settings.items()
+        if value
+    )
+    lines = "\n".join(map(_text, (call or "").splitlines()))
+    made = f"<pre><code>{lines}</code></pre>\n" if call else ""
+    return f"{made}<dl>\n{rows}</dl>"

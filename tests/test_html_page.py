@@ -1,0 +1,442 @@
+"""Pages of HTML: what they hold, for whom they are legible, and in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import warnings
+from html import escape
+from html.parser import HTMLParser
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skci import (
+    calibration_report,
+    classification_report_ci,
+    cross_validate_report,
+    grades_report,
+    joint_intervals,
+    joint_report,
+    roc_report,
+    suite_report,
+    votes_report,
+)
+from skci.reports.rendering import packaged
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+RNG = np.random.default_rng(0)
+N = 240
+Y = np.arange(N) % 2
+EASE = RNG.normal(size=N)
+NAMES = ["<script>alert(1)</script>", "A & \"B\" 'C'", "\u6a21\u578b</td>"]
+
+
+def models(n, names=None):
+    """Labels that n models predict, each a little worse than the one before."""
+    wrong = [EASE + RNG.normal(size=N) > 1.6 - 1.2 * k / n for k in range(n)]
+    names = names or [f"model {k:02d}" for k in range(n)]
+    return {name: np.where(w, 1 - Y, Y) for name, w in zip(names, wrong, strict=True)}
+
+
+def trained():
+    from sklearn.datasets import load_wine
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB(), *load_wine(return_X_y=True)
+
+
+def votes():
+    first, second = RNG.choice(["ada", "bob", "cleo"], (2, 400))
+    kept = first != second
+    outcome = RNG.choice(["first", "second", "tie"], kept.sum())
+    return votes_report(first[kept], second[kept], outcome, position=True)
+
+
+METRICS = ["accuracy", "f1"]
+SCORES = {name: Y + RNG.normal(size=N) for name in "AB"}
+REPORTS = {
+    "one": lambda: joint_report(Y, models(1), metrics="accuracy"),
+    "names": lambda: joint_report(
+        Y, models(3, NAMES), metrics={"<b>f1": "f1", "recall": "recall"}
+    ),
+    "individual": lambda: joint_report(Y, models(3), metrics=METRICS).individual(),
+    "many": lambda: joint_report(Y, models(9), metrics=METRICS),
+    "subgroups": lambda: joint_report(
+        Y, models(2), metrics=METRICS, by={"sex": np.where(EASE > 0, "f", "m")}
+    ),
+    "margin": lambda: joint_report(Y, models(3), metrics=METRICS).differences(
+        margin=0.05
+    ),
+    "contrasts": lambda: joint_report(Y, models(2), metrics="f1").contrasts(
+        [[1, -1]], ["gain"]
+    ),
+    "undefined": lambda: joint_report(
+        Y, {"A": 0 * Y, "B": Y}, metrics=["precision", "diagnostic_odds_ratio"]
+    ),
+    "grades": lambda: grades_report(
+        {m: RNG.random((100, 3)) < 0.6 for m in "AB"},
+        groups=np.arange(100) % 30,
+        bounds=(0, 1),
+        samples="independent",
+    ),
+    "cross-validation": lambda: cross_validate_report(*trained(), metrics="accuracy"),
+    "votes": votes,
+    "suite": lambda: suite_report({m: RNG.gamma(3, size=(5, 20)) for m in "AB"}),
+    "curves": lambda: roc_report(Y, SCORES),
+    "calibration": lambda: calibration_report(Y, 1 / (1 + np.exp(-SCORES["A"]))),
+    "classes": lambda: classification_report_ci(Y, models(1)["model 00"]),
+}
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Tree(HTMLParser):
+    """Elements of a page in order, each with its attributes and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self._open = [], []
+        self.feed(page)
+        self.close()
+        assert not self._open, f"{self._open[-1].tag} is not closed"
+
+    def handle_starttag(self, tag, attributes):
+        inside = [each.tag for each in self._open]
+        element = SimpleNamespace(
+            tag=tag, attributes=dict(attributes), text="", inside=inside
+        )
+        assert len(element.attributes) == len(attributes)
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag):
+        assert self._open.pop().tag == tag
+
+    def handle_data(self, data):
+        for element in self._open:
+            element.text += data
+
+    def all(self, tag, **attributes):
+        return [
+            each
+            for each in self.elements
+            if each.tag == tag and attributes.items() <= each.attributes.items()
+        ]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """By name, a report and the elements of its page."""
+    made = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, make in REPORTS.items():
+            report = make()
+            made[name] = report, report.to_html()
+    return made
+
+
+def test_pages_are_whole_accessible_and_load_nothing(pages):
+    for _, page in pages.values():
+        tree = Tree(page)
+        assert page.startswith("<!DOCTYPE html>")
+        tags = [each.tag for each in tree.elements if "svg" not in each.inside]
+        for single in ("title", "h1", "header", "main", "footer", "style"):
+            assert tags.count(single) == 1, single
+        for loaded in ("script", "link", "img", "iframe", "base", "object"):
+            assert not tree.all(loaded)
+        assert tree.all("html", lang="en")
+        assert not re.search(r"url\((?!#)|@import", page)
+        for element in tree.elements:
+            for name, value in element.attributes.items():
+                assert not name.startswith("on")
+                if name.rpartition(":")[2] in ("src", "href"):
+                    assert value.startswith("#")
+        ids = [e.attributes["id"] for e in tree.elements if "id" in e.attributes]
+        assert len(ids) == len({*ids})
+        for section in tree.all("section"):
+            assert section.attributes["aria-labelledby"] in ids
+        levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1 and all(b - a <= 1 for a, b in pairwise(levels))
+        pictures = [e for e in tree.elements if e.attributes.get("role") == "img"]
+        assert pictures and all(each.attributes["aria-label"] for each in pictures)
+        assert len(tree.all("caption")) == len(tree.all("table")) > 0
+        for cell in tree.all("th"):
+            scope = "col" if "thead" in cell.inside else "row"
+            assert cell.attributes["scope"] == scope and cell.text
+        scrolled = tree.all("div", **{"class": "table"})
+        assert len(scrolled) == len(tree.all("table"))
+        assert all(each.attributes["tabindex"] == "0" for each in scrolled)
+
+
+def test_pages_have_every_cell_and_sentence(pages):
+    for report, page in pages.values():
+        cells = [e.text for e in Tree(page).elements if e.tag in ("th", "td")]
+        rows = [cell for row in report._rows() for cell in row]
+        start = cells.index(next(filter(None, rows)))
+        start -= not rows[0]
+        assert cells[start : start + len(rows)] == rows
+
+
+def test_pages_of_several_models_have_ranks_and_differences(pages):
+    for name in ("names", "individual", "grades", "subgroups"):
+        report, page = pages[name]
+        others = report.ranks(), report.differences()
+        sentences = [
+            *others[0].findings(),
+            *others[1].findings(),
+            *("Ranks", "Differences", "What the intervals promise"),
+        ]
+        assert all(escape(sentence) in page for sentence in sentences)
+        assert all(other._html() in page for other in others)
+    headings = [each.text for each in Tree(pages["one"][1]).all("h2")]
+    assert "Ranks" not in headings and "Differences" not in headings
+    votes = [each.text for each in Tree(pages["votes"][1]).all("figcaption")]
+    assert votes.count("rank on strength") == 1 and "rank on ties" not in votes
+
+
+def test_no_name_is_markup(pages):
+    report, page = pages["names"]
+    tree = Tree(page)
+    assert not tree.all("script") and not tree.all("b")
+    shown = [cell.text for cell in tree.all("th", scope="row")]
+    assert {*NAMES, "<b>f1"} <= {*shown}
+    assert "<b>f1" in tree.all("title")[0].text
+    titled = report.to_html(title="</title><script>", call="a < b && c\n\udcff")
+    assert titled.encode()
+    assert Tree(titled).all("h1")[0].text == "</title><script>"
+    assert Tree(titled).all("pre")[0].text == "a < b && c\n\\udcff"
+
+
+@pytest.mark.parametrize("name", ["many", "margin", "grades", "undefined"])
+def test_pictures_are_drawn_to_scale(name, pages):
+    """Positions are those of the ticks, whose labels are numbers."""
+    report, page = pages[name]
+    drawn = []
+    for figure in re.findall(r"<figure>.*?</figure>", page):
+        ticks = re.findall(r'<text x="([\d.]+)%" y="1em">([^<]+)</text>', figure)
+        x, value = np.array(ticks, dtype=float).T
+        rows = re.findall(r"<span>([^<]+)</span><svg>(.*?)</svg>", figure)
+        for row, strip in rows if "rank on" not in figure else ():
+            at = re.findall(r'class="thi[cn]k?" x1="([\d.]+)%" x2="([\d.]+)%"', strip)
+            dots = re.findall(r'cx="([\d.]+)%"', strip)
+            line = np.polynomial.Polynomial.fit(x, value, 1)
+            limits = line(np.array(at[:1], dtype=float))
+            drawn += [(row, limits.ravel(), [*map(line, map(float, dots))])]
+    display = report._display()
+    rows = [*zip(display.rows, display.intervals, display.estimates, strict=True)]
+    for panel in dict.fromkeys(display.metrics):
+        part = [rows[k] for k in display._rows_of(panel)]
+        of_panel, drawn = drawn[: len(part)], drawn[len(part) :]
+        by_row = {row: rest for row, *rest in of_panel}
+        scale = np.ptp([limits for limits, _ in by_row.values()])
+        for row, limits, estimate in part:
+            found, dots = by_row[escape(row)]
+            known = np.isfinite(limits)
+            assert_allclose(found[known], limits[known], atol=2e-3 * scale)
+            assert len(dots) == np.isfinite(estimate)
+            assert_allclose(dots, [estimate] * len(dots), atol=2e-3 * scale)
+
+
+def test_matrices_have_the_verdict_of_every_pair(pages):
+    report, page = pages["many"]
+    differences = report.differences()
+    display = differences._display()
+    (matrix,) = re.findall(
+        r"<figure><figcaption>accuracy</figcaption>(?:(?!<fig).)*"
+        r"<span>9\. .*?</figure>",
+        page,
+    )
+    rows = re.findall(r"<span>(\d+)\. [^<]+</span><svg>(.*?)</svg>", matrix)
+    found = {}
+    for row, strip in rows:
+        runs = re.findall(r'<rect class="(c\d)" x="([\d.]+)%" width="([\d.]+)%"', strip)
+        for colour, x, width in runs:
+            columns = np.round(np.array([x, width], dtype=float) / (100 / 8)).astype(
+                int
+            )
+            for column in range(columns[0], columns.sum()):
+                found[int(row) - 1, column] = colour
+    colours = {"open": "c6", "first is better": "c0", "second is better": "c1"}
+    cells = display.cells("accuracy").items()
+    assert found == {cell: colours[verdict] for cell, verdict in cells}
+    assert len({*found.values()}) > 1
+
+
+def test_warnings_and_settings_are_listed(pages):
+    for name, text in {
+        "undefined": "precision of A, diagnostic_odds_ratio of A: undefined",
+        "grades": "in 30 groups",
+        "cross-validation": "those of the procedure trained on 142 rows.<",
+    }.items():
+        assert text in pages[name][1], name
+    assert "<p>None.</p>" in pages["many"][1]
+    given = joint_intervals({("A", "f1"): 0.8}, [[0.01]]).to_html()
+    assert "were given" in given and "population" not in given
+    alike = {f"m{k}": 0 * Y for k in range(8)}
+    page = joint_report(Y, alike, metrics="precision").to_html()
+    assert "precision of m5, 2 others: undefined" in page and "of m6" not in page
+
+
+def test_long_tables_and_many_findings_are_folded(pages):
+    report, page = pages["curves"]
+    (table, *_) = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)[1:]
+    assert len(report) > 60 and report._html() in table
+    assert f"<summary>{len(report.findings())} findings</summary>" in page
+    assert "<details>" not in pages["names"][1]
+
+
+@pytest.mark.parametrize("name", ["names", "curves"])
+def test_equal_reports_have_equal_pages(name, pages):
+    report, page = pages[name]
+    assert report.to_html() == page
+
+
+def test_files_are_pages(tmp_path, pages):
+    report = pages["names"][0]
+    path = tmp_path / "page.html"
+    assert report.to_html(path, title="T") is None
+    assert path.read_text(encoding="utf-8") == report.to_html(title="T") + "\n"
+
+
+# --------------------------------------------------------------------------------------
+# The stylesheet
+# --------------------------------------------------------------------------------------
+
+
+def colours():
+    """Colours by name, on a light page and on a dark one."""
+    light, dark = packaged("style.css").split("@media screen and (prefers-color-scheme")
+    found = [dict(re.findall(r"--(\w+): (#\w{6});", text)) for text in (light, dark)]
+    assert found[0].keys() == found[1].keys()
+    return found
+
+
+def luminance(colour):
+    """Relative luminance, as WCAG 2 defines it."""
+    channels = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(
+        channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+    )
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(*pair):
+    darker, lighter = sorted(map(luminance, pair))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_of_a_known_pair():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", colours(), ids=["light", "dark"])
+def test_text_and_pictures_have_the_contrast_of_level_aa(scheme):
+    for text in ("ink", "quiet"):
+        for ground in ("paper", "raised"):
+            assert contrast(scheme[text], scheme[ground]) >= 4.5
+    for k in range(7):
+        assert contrast(scheme[f"c{k}"], scheme["paper"]) >= 3
+
+
+def test_the_stylesheet_is_of_reports_alone():
+    """In a notebook it changes nothing else."""
+    style = re.sub(r"/\*.*?\*/", "", packaged("style.css"), flags=re.DOTALL)
+    selectors = re.findall(r"([^{};]+)\{", style)
+    of_rules = [each for each in selectors if "@media" not in each]
+    assert len(of_rules) > 20
+    for selector in re.sub(r":is\([^)]*\)", "", ",".join(of_rules)).split(","):
+        assert selector.strip().startswith(".skci"), selector
+
+
+def test_notebooks_have_the_same_style_and_tables(pages):
+    for report, page in pages.values():
+        shown = report._repr_html_()
+        Tree(shown)
+        style = shown[shown.index("<style>") + 7 : shown.index("</style>")]
+        assert style.split() == packaged("style.css").split()
+        if len(report) < 60:
+            assert report._html() in shown and report._html() in page
+
+
+# --------------------------------------------------------------------------------------
+# A browser
+# --------------------------------------------------------------------------------------
+
+BROWSER = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),
+    None,
+)
+OPTIONS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--window-size=1400,1000"),
+]
+FRAMES = """<!DOCTYPE html><body><pre id="found"></pre><script>
+const page = {page}, found = [];
+for (const width of [390, 1280]) {{
+  const frame = document.createElement("iframe");
+  frame.width = width; frame.height = 900; frame.srcdoc = page;
+  frame.onload = () => {{
+    const inside = frame.contentDocument, root = inside.documentElement;
+    const outside = [...inside.querySelectorAll("h1, h2, p, li, span, figure, pre")]
+      .filter(e => e.getBoundingClientRect().right > width).length;
+    const strips = [...inside.querySelectorAll(".strips svg")]
+      .map(e => e.getBoundingClientRect());
+    const narrow = strips.filter(r => r.width < 150 || r.height < 10).length;
+    const scrolled = root.scrollWidth - root.clientWidth;
+    found.push([width, scrolled, outside, narrow, strips.length]);
+    document.getElementById("found").textContent = JSON.stringify(found);
+  }};
+  document.body.append(frame);
+}}
+</script></body>"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@pytest.mark.parametrize("name", ["names", "many", "sixty", "curves"])
+def test_pages_in_a_browser(name, pages, tmp_path):
+    """At both widths nothing but tables scrolls, and the page can be printed."""
+    page = (
+        joint_report(Y, models(60), metrics="accuracy").to_html()
+        if name == "sixty"
+        else pages[name][1]
+    )
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    embedded = json.dumps(page).replace("</", "<\\/")
+    frames = FRAMES.format(page=embedded)
+    (tmp_path / "frames.html").write_text(frames, encoding="utf-8")
+
+    def browse(file, *options):
+        command = [BROWSER, *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"]
+        url = (tmp_path / file).as_uri()
+        return subprocess.run(
+            [*command, *options, url], capture_output=True, timeout=120, check=True
+        ).stdout.decode()
+
+    dumped = Tree(browse("page.html", "--dump-dom"))
+    written = Tree(page)
+    tags = [[e.tag for e in each.elements] for each in (written, dumped)]
+    assert tags[0] == tags[1]  # no browser had to mend it
+    seen = Tree(browse("frames.html", "--dump-dom")).all("pre", id="found")[0].text
+    found = sorted(json.loads(seen))
+    assert [width for width, *_ in found] == [390, 1280]
+    for _, scrolled, outside, narrow, strips in found:
+        assert scrolled == outside == narrow == 0
+        assert strips or name == "curves"
+    pdf = tmp_path / "page.pdf"
+    browse("page.html", f"--print-to-pdf={pdf}")
+    assert pdf.read_bytes().startswith(b"%PDF-")

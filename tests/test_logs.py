@@ -1,0 +1,578 @@
+"""Logs that harnesses wrote, in tests/reference/logs, and what is wrong with others."""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skci import grades_report, logs
+from skci.cli.main import main
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+REFERENCE = Path(__file__).parent / "reference" / "logs"
+HISTORY = sorted(REFERENCE.glob("inspect_ai/*.json"))
+PHYSICS = sorted(REFERENCE.glob("inspect_ai/*.eval"))
+PROMPTFOO = REFERENCE / "promptfoo" / "results.json"
+ZSTANDARD = sys.version_info >= (3, 14) or find_spec("zipfile_zstd") is not None
+needs_zstandard = pytest.mark.skipif(not ZSTANDARD, reason="needs zipfile-zstd")
+
+
+def moments(rows, **options):
+    """Estimates and standard errors of a report by model and scorer."""
+    columns = rows.report(**options).to_dict()
+    names = zip(columns["model"], columns["metric"], strict=True)
+    values = zip(columns["estimate"], columns["standard_error"], strict=True)
+    return dict(zip(names, values, strict=True))
+
+
+# --------------------------------------------------------------------------------------
+# Means and standard errors are those of the harness
+# --------------------------------------------------------------------------------------
+
+
+def check_inspect_ai(path, header):
+    """Results in the header of a log, of which the last is clustered by passage."""
+    for groups, names in ((None, ("stderr",)), ("passage", ("stderr2",))):
+        found = moments(logs.read(path, groups=groups))
+        for score in header["results"]["scores"]:
+            metrics = score["metrics"]
+            estimate, error = found[header["eval"]["model"], score["name"]]
+            expected = metrics.get("mean", metrics.get("accuracy"))["value"]
+            assert estimate == pytest.approx(expected, rel=1e-12)
+            for name in names:
+                if name in metrics:
+                    assert error == pytest.approx(metrics[name]["value"], rel=1e-12)
+
+
+@pytest.mark.parametrize("path", HISTORY, ids=["large", "small"])
+def test_inspect_ai_in_json(path):
+    check_inspect_ai(path, json.loads(path.read_text()))
+    rows = logs.read(path, groups="passage")
+    assert rows.tasks == ["history"]
+    assert list(dict.fromkeys(rows["group"])) == [f"passage {k}" for k in range(3)]
+
+
+@needs_zstandard
+@pytest.mark.parametrize("path", PHYSICS, ids=["small", "large"])
+def test_inspect_ai_in_archives(path):
+    rows = logs.read(path)
+    assert {*rows["run"]} == {"1", "2"}
+    assert len(rows["grade"]) == 12 * 2 * 2
+    with zipfile.ZipFile(path) as archive:
+        check_inspect_ai(path, json.loads(archive.read("header.json")))
+
+
+def check_lm_eval(folder):
+    (path,) = folder.glob("results_*.json")
+    content = json.loads(path.read_text())
+    rows = logs.read(folder)
+    assert rows.models == [content["model_name"]]
+    for task, results in content["results"].items():
+        found = moments(rows.select(tasks=task))
+        for metric in results:
+            name, _, by = metric.partition(",")
+            if not by or name.endswith("_stderr"):
+                continue
+            scorer = name if by == "none" else f"{name}/{by}"
+            expected = results[metric], results[f"{name}_stderr,{by}"]
+            assert_allclose(found.pop((*rows.models, scorer)), expected, rtol=1e-12)
+        assert not found
+
+
+@pytest.mark.parametrize("model", ["small", "large"])
+def test_lm_eval(model):
+    check_lm_eval(REFERENCE / "lm_eval" / model)
+
+
+def check_promptfoo(path):
+    results = json.loads(path.read_text())["results"]
+    rows = logs.read(path)
+    for prompt in results["prompts"]:
+        metrics = prompt["metrics"]
+        of_model = rows.select(models=prompt["provider"])
+        grades = {name: of_model.select(scorers=name)["grade"] for name in rows.scorers}
+        assert np.isnan(grades["pass"]).sum() == metrics["testErrorCount"]
+        assert np.nansum(grades["pass"]) == metrics["testPassCount"]
+        assert np.nansum(grades["score"]) == pytest.approx(metrics["score"])
+        for name, total in metrics["namedScores"].items():
+            assert np.nansum(grades[name]) == pytest.approx(total)
+            assert np.sum(~np.isnan(grades[name])) == metrics["namedScoresCount"][name]
+
+
+def test_promptfoo():
+    check_promptfoo(PROMPTFOO)
+    rows = logs.read(PROMPTFOO, groups="region")
+    assert rows.models == ["small", "large"]
+    assert {*rows["run"]} == {"1", "2"}
+    assert {*rows["group"]} == {"r0", "r1", "r2"}
+    assert len({*rows["item"]}) == 6
+    with pytest.warns(UserWarning, match="1 of 6 items are left out"):
+        assert rows.report().n_samples == 5
+
+
+def test_promptfoo_on_lines(tmp_path):
+    """They are the results of the document, without a description of the whole."""
+    path = tmp_path / "capitals.jsonl"
+    results = json.loads(PROMPTFOO.read_text())["results"]["results"]
+    path.write_text("\n".join(map(json.dumps, results)))
+    expected = logs.read(PROMPTFOO)
+    for name, column in logs.read(path).items():
+        np.testing.assert_array_equal(column, expected[name])
+
+
+def check_deepeval(path):
+    run = json.loads(path.read_text())["testRunData"]
+    rows = logs.read(path)
+    assert rows.models == [run["hyperparameters"]["model"]]
+    for result in run["metricsScores"]:
+        grades = rows.select(scorers=result["metric"])["grade"]
+        assert np.isnan(grades).sum() == result["errors"]
+        known = grades[~np.isnan(grades)]
+        assert_allclose(known, result["scores"], rtol=1e-12)
+        assert np.sum(known >= 0.5) == result["passes"]
+
+
+@pytest.mark.parametrize("model", ["small", "large"])
+def test_deepeval(model):
+    folder = REFERENCE / "deepeval" / model / ".deepeval"
+    check_deepeval(folder / ".latest_test_run.json")
+    inner = logs.read(folder / ".latest_test_run.json")
+    for name, column in logs.read(folder).items():  # which has a copy
+        np.testing.assert_array_equal(column, inner[name])
+
+
+def check_swebench(folder):
+    for path in folder.glob("*.json"):
+        summary = json.loads(path.read_text())
+        rows = logs.read(path, groups="repo")
+        assert np.nansum(rows["grade"]) == summary["resolved_instances"]
+        lacking = summary["total_instances"] - summary["submitted_instances"]
+        assert np.isnan(rows["grade"]).sum() == lacking
+        assert len(rows["grade"]) == summary["total_instances"]
+        assert "django/django" in rows["group"]
+        model, _, run = path.stem.partition(".")
+        assert (rows.models, {*rows["run"]}) == ([model], {run})
+        grades = dict(zip(rows["item"], rows["grade"], strict=True))
+        reports = logs.read(folder / "logs").select(models=model)
+        for item, grade in zip(reports["item"], reports["grade"], strict=True):
+            assert grades[item] == grade
+
+
+def test_swebench():
+    check_swebench(REFERENCE / "swebench")
+
+
+HARNESSES = {
+    "inspect_ai": lambda folder: [
+        check_inspect_ai(path, json.loads(path.read_text()))
+        for path in folder.glob("*.json")
+    ],
+    "lm_eval": lambda folder: [check_lm_eval(folder / x) for x in ("small", "large")],
+    "deepeval": lambda folder: [
+        check_deepeval(path) for path in folder.rglob(".latest_test_run.json")
+    ],
+    "swebench": check_swebench,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_logs_that_an_installed_harness_writes(harness, tmp_path):
+    if find_spec(harness) is None:
+        pytest.skip(f"needs {harness}")
+    script = REFERENCE / f"make_{harness}.py"
+    environment = os.environ | {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, script, tmp_path / "logs"]
+    subprocess.run(command, env=environment, cwd=tmp_path, check=True)
+    HARNESSES[harness](tmp_path / "logs")
+
+
+# --------------------------------------------------------------------------------------
+# Rows and reports
+# --------------------------------------------------------------------------------------
+
+LM_EVAL = logs.read(REFERENCE / "lm_eval")
+BY_TASK = {"capitals": "acc", "sums": "exact_match/flexible"}
+
+
+def grades_of(model, task, metric, by):
+    """Grades by document, straight from the lines."""
+    (path,) = (REFERENCE / "lm_eval" / model).glob(f"samples_{task}_*.jsonl")
+    lines = map(json.loads, path.read_text().splitlines())
+    return [line[metric] for line in lines if line["filter"] == by]
+
+
+def test_a_suite_is_that_of_arrays():
+    grades = {
+        model: grades_of(model, "capitals", "acc", "none")
+        + grades_of(model, "sums", "exact_match", "flexible")
+        for model in ("large", "small")
+    }
+    tasks = ["capitals"] * 24 + ["sums"] * 24
+    expected = grades_report(grades, tasks=tasks, bounds=(0, 1))
+    report = LM_EVAL.select(scorers=BY_TASK).report()
+    assert_allclose(report.estimates, expected.estimates, rtol=1e-12)
+    columns = report.to_dict()
+    for end in ("low", "high"):
+        assert_allclose(columns[end], expected.to_dict()[end], rtol=1e-8)
+    for model, error in zip(columns["model"], columns["standard_error"], strict=True):
+        (path,) = (REFERENCE / "lm_eval" / model).glob("results_*.json")
+        results = json.loads(path.read_text())["results"]
+        errors = (
+            results["capitals"]["acc_stderr,none"],
+            results["sums"]["exact_match_stderr,flexible"],
+        )
+        assert error == pytest.approx(math.hypot(*errors) / 2, rel=1e-12)
+
+
+def test_scorers_are_of_all_tasks():
+    with pytest.raises(ValueError, match=r"^scorers must be those of all tasks.*'acc'"):
+        LM_EVAL.report()
+    with pytest.raises(KeyError, match=r"scorer must be one of .*got 'f1'"):
+        LM_EVAL.select(scorers="f1")
+
+
+def test_groups_are_of_one_task():
+    rows = logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK)
+    with pytest.raises(ValueError, match=r"^groups must be of one task"):
+        rows.report()
+    assert rows.select(tasks="sums").report().n_groups == 6
+
+
+def test_epochs_are_answers_or_runs():
+    rows = logs.read(PROMPTFOO).select(models="large", scorers="score")
+    assert rows.report().n_samples == 6
+    runs = rows.report(samples="runs")
+    assert "over 2 runs" in str(runs)
+    with pytest.raises(ValueError, match=r"^samples must be one of"):
+        rows.report(samples="epochs")
+
+
+def test_bounds_are_those_of_right_and_wrong():
+    assert "(score)" in str(LM_EVAL.select(scorers=BY_TASK).report())
+    overlap = logs.read(REFERENCE / "deepeval").select(models="large")
+    columns = overlap.report().to_dict()
+    assert columns["metric"] == ["Exact", "Overlap"]
+    assert columns["method"] == ["score", "hall"]
+    report = overlap.select(scorers="Overlap").report(bounds=(0, 1))
+    assert report.to_dict()["method"] == ["score"]
+
+
+def test_models_are_named_by_a_mapping():
+    paths = {"old": HISTORY[1], "new": [HISTORY[0]]}
+    rows = logs.read(paths)
+    assert rows.models == ["old", "new"]
+    differences = rows.report().differences(control="old")
+    assert differences["match", "new", "old"] == pytest.approx(-4 / 9)
+
+
+TABLES = {
+    "a.csv": "model,item,score,benchmark,Epoch\nm,1,0.5,t,2\nm,2,1,t,2\n",
+    "m.tsv": "question_id\tcorrect\ttask\tseed\n1\tp\tt\t2\n2\tTrue\tt\t2\n",
+    "m.jsonl": '{"id": 1, "score": 0.5, "task": "t", "run": 2}\n\n'
+    '{"id": 2, "score": true, "task": "t", "run": 2}\n',
+    "m.json": '[{"id": "1", "grade": "0.5", "task": "t", "epoch": 2},'
+    '{"id": "2", "grade": 1, "task": "t", "epoch": 2}]',
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(name, tmp_path):
+    path = tmp_path / name
+    path.write_text(TABLES[name])
+    rows = {key: values.tolist() for key, values in logs.read(path).items()}
+    assert rows == {
+        "model": ["m", "m"],
+        "task": ["t", "t"],
+        "item": ["1", "2"],
+        "run": ["2", "2"],
+        "scorer": ["mean", "mean"],
+        "grade": [0.5, 1.0],
+        "group": ["", ""],
+    }
+
+
+def test_missing_grades_are_nan(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("id,score,cluster\n1,,a\n2,NaN,a\n3,1,b\n")
+    rows = logs.read(path)
+    assert np.isnan(rows["grade"]).tolist() == [True, True, False]
+    assert rows["group"].tolist() == ["a", "a", "b"]
+
+
+# --------------------------------------------------------------------------------------
+# Damage
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.999])
+@pytest.mark.parametrize("path", [HISTORY[0], PROMPTFOO], ids=["inspect", "promptfoo"])
+def test_truncated_documents(path, part, tmp_path):
+    text = path.read_text()
+    cut = text[: int(part * len(text))]
+    broken = tmp_path / "log.json"
+    broken.write_text(cut)
+    with pytest.raises(ValueError, match=r"log\.json, line \d+: .*truncated") as error:
+        logs.read(broken)
+    line = int(str(error.value).partition(", line ")[2].partition(":")[0])
+    assert 0 <= 1 + cut.count("\n") - line <= 1
+
+
+def test_damaged_documents_name_the_line(tmp_path):
+    lines = HISTORY[0].read_text().splitlines()
+    (k,) = [k for k, line in enumerate(lines) if line.startswith('  "samples"')]
+    lines[k + 3] = lines[k + 3].replace(":", "", 1)
+    path = tmp_path / "log.json"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=rf"log\.json, line {k + 4}: must be JSON"):
+        logs.read(path)
+
+
+def some_lines():
+    (path,) = (REFERENCE / "lm_eval" / "small").glob("samples_sums_*.jsonl")
+    return path.name, path.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda line: line[: len(line) // 2], "must be JSON"),
+        (lambda line: "[1, 2]", "must be a JSON object"),
+        (lambda line: '{"id": 1, "score": 1}', "must have the field 'doc_id'"),
+        (lambda line: line.replace('match": 1.0', 'match": "good"'), "got 'good'"),
+        (lambda line: line.replace('match": 1.0', 'match": [1, 2]'), "is a mean over"),
+    ],
+)
+def test_damaged_lines(change, message, tmp_path):
+    name, lines = some_lines()
+    k = next(k for k, line in enumerate(lines) if k > 5 and 'match": 1.0' in line)
+    lines[k] = change(lines[k])
+    (tmp_path / name).write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=rf"{name}, line {k + 1}: .*{message}"):
+        logs.read(tmp_path)
+
+
+def test_a_grade_twice_names_both_places(tmp_path):
+    name, lines = some_lines()
+    (tmp_path / name).write_text("\n".join([*lines, lines[7]]))
+    message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade of item"
+    with pytest.raises(ValueError, match=message):
+        logs.read(tmp_path)
+    both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
+    with pytest.raises(ValueError, match=r"first\.json, line .* and .*report\.json"):
+        logs.read(both)
+
+
+def archive_of(path, folder, samples=None):
+    """An archive of inspect_ai with plain compression, as older versions wrote."""
+    log = json.loads(path.read_text())
+    written = folder / "log.eval"
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for sample in log.pop("samples"):
+            name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+            archive.writestr(name, samples or json.dumps(sample))
+        archive.writestr("header.json", json.dumps(log))
+    return written
+
+
+def test_archives(tmp_path):
+    expected = logs.read(HISTORY[0])
+    path = archive_of(HISTORY[0], tmp_path)
+    for name, column in logs.read(path).items():
+        np.testing.assert_array_equal(column, expected[name])
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ValueError, match=r"log\.eval: the archive is truncated or dam"):
+        logs.read(path)
+    path = archive_of(HISTORY[0], tmp_path, '{"id": ')
+    with pytest.raises(ValueError, match=r"log\.eval: samples/.*json: the archive is"):
+        logs.read(path)
+
+
+def test_evaluations_that_did_not_end(tmp_path):
+    log = json.loads(HISTORY[0].read_text())
+    log["status"] = "error"
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=r"log\.json: .*'success', got 'error'"):
+        logs.read(path)
+
+
+def test_samples_that_failed_have_no_grade(tmp_path):
+    log = json.loads(HISTORY[0].read_text())
+    del log["samples"][2]["scores"]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    rows = logs.read(path)
+    lacking = np.isnan(rows["grade"])
+    assert {*rows["item"][lacking]} == {log["samples"][2]["id"]}
+    assert {*rows["scorer"][lacking]} == {"match", "judge"}
+    with pytest.warns(UserWarning, match="1 of 9 items are left out"):
+        rows.report()
+    for sample in log["samples"]:
+        sample.pop("scores", None)
+    path.write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=r"line \d+: task 'history' must have a sam"):
+        logs.read([path, PROMPTFOO])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"", "must be a log of one of the formats inspect_ai, "),
+        ("a.csv", b"item,name\n1,a\n", "must be a log of one of the formats"),
+        (
+            "a.csv",
+            b"item,score\n1,1\n2\n",
+            r"a\.csv, line 3: must have 2 fields, got 1",
+        ),
+        (
+            "a.csv",
+            b"item,score\n1,high\n",
+            r"line 2: the grade by 'mean' must be a num",
+        ),
+        ("a.csv", b'item,score\n1,"1\n', r"a\.csv, line 2: unexpected end of data"),
+        ("a.csv", b"item,score\n", "paths must be of logs with grades, got none"),
+        ("a.csv", b"item,score\n\xff,1\n", "must be text in UTF-8"),
+        ("a.jsonl", b'{"id": 1, "score": 1}\n\xff', "must be text in UTF-8"),
+        ("a.eval", b"PK", r"a\.eval: the archive is truncated or damaged"),
+    ],
+)
+def test_files_that_are_no_logs(name, content, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        logs.read(path)
+
+
+def test_paths_without_logs(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        logs.read(tmp_path / "a.json")
+    (tmp_path / "settings.json").write_text('{"version": 1}')
+    with pytest.raises(ValueError, match=r"the folder must have logs .* got none"):
+        logs.read(tmp_path)
+    with pytest.raises(ValueError, match=r"line \d+: groups must name .*got 'topic'"):
+        logs.read(HISTORY[0], groups="topic")
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_memory_does_not_grow_with_the_logs(ending, tmp_path):
+    """Of 25 MB no more is held than a piece and a value."""
+    path = tmp_path / f"log{ending}"
+    records = [{"id": k, "score": k % 2, "text": "a" * 100_000} for k in range(250)]
+    if ending == ".json":
+        path.write_text(json.dumps(records))
+    else:
+        path.write_text("\n".join(map(json.dumps, records)))
+    del records
+    tracemalloc.start()
+    rows = logs.read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows["grade"]) == 250
+    assert peak < 6e6
+
+
+# --------------------------------------------------------------------------------------
+# The command
+# --------------------------------------------------------------------------------------
+
+
+def test_the_command_ranks(capsys):
+    arguments = ["grades", str(REFERENCE / "lm_eval"), "--control=small"]
+    arguments += ["--scorer=capitals=acc,sums=exact_match/flexible"]
+    assert main(arguments) == 0
+    rows = LM_EVAL.select(scorers=BY_TASK)
+    report = rows.report()
+    differences = report.differences(control="small")
+    tasks = rows.report(by="task")
+    parts = [report, tasks, differences, report.ranks(), tasks.ranks()]
+    parts.append("\n".join(differences.findings()))
+    assert capsys.readouterr().out == "\n\n".join(map(str, parts)) + "\n"
+
+
+def test_the_command_in_json(capsys):
+    arguments = ["grades", *map(str, HISTORY), "--scorer=match", "--groups=passage"]
+    assert main([*arguments, "--format=json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert [*content] == ["report", "ranks of report"]
+    assert content["report"]["n_groups"] == 3
+    assert "critical_value" not in content["ranks of report"]
+    rows = logs.read(HISTORY, groups="passage").select(scorers="match")
+    columns = rows.report().ranks().to_dict()
+    found = content["ranks of report"]["rows"]
+    assert found == [
+        dict(zip(columns, x, strict=True)) for x in zip(*columns.values(), strict=True)
+    ]
+
+
+def test_the_command_gates(capsys):
+    arguments = ["grades", str(REFERENCE / "lm_eval"), "--tasks=sums"]
+    arguments += ["--scorer=exact_match/flexible", "--require"]
+    for condition, status in {
+        "large exact_match/flexible >= 0.5": 0,
+        "small exact_match/flexible >= 0.5": 3,
+        "small exact_match/flexible >= 0.9": 1,
+        "large - small >= 0": 0,
+        "small - large >= 0": 1,
+    }.items():
+        assert main([*arguments, condition]) == status
+        assert ("failed" in capsys.readouterr().err) == (status > 0)
+
+
+def test_the_command_names_models(capsys, tmp_path):
+    named = [f"new={HISTORY[0]}", f"old={HISTORY[1]}"]
+    out, page = tmp_path / "report.md", tmp_path / "page.html"
+    files = [f"--out={out}", f"--html={page}"]
+    assert main(["grades", *named, "--differences", *files]) == 0
+    assert "| new | old |" in out.read_text()
+    assert "new=" in page.read_text(encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["grades", named[0], str(HISTORY[1])])
+    assert "LOGS must all have a name" in capsys.readouterr().err
+
+
+def test_options_of_the_command(tmp_path, capsys):
+    path = tmp_path / "log.csv"
+    rng = np.random.default_rng(0)
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["model", "item", "run", "scorer", "grade"])
+        for model in "ab":
+            for item in range(20):
+                for run in (1, 2, 3):
+                    table.writerow([model, item, run, "loss", rng.uniform(0, 5)])
+    options = ["--bounds=0,10", "--lower-is-better=loss", "--samples=paired-runs"]
+    options += ["--level=.9", "--method=hall", "--differences"]
+    assert main(["grades", str(path), *options]) == 0
+    report = logs.read(path).report(
+        bounds=(0, 10),
+        higher_is_better={"loss": False},
+        samples="paired-runs",
+        confidence_level=0.9,
+        method="hall",
+    )
+    out = capsys.readouterr().out
+    assert out.startswith(f"{report}\n\n{report.differences()}")
+    assert main(["grades", str(path), "--bounds=loss=0:10"]) == 0
+    assert "(score)" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["grades", str(path), "--bounds=low"])
+    assert "must be two numbers, or pairs by name" in capsys.readouterr().err
+
+
+def test_errors_of_the_command_are_one_line(capsys):
+    assert main(["grades", str(REFERENCE / "lm_eval")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("skci grades: error: scorers must be those of all tasks")
+    assert error.count("\n") == 1
