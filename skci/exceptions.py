@@ -38,7 +38,8 @@ class SmallSampleWarning(UserWarning):
     The variance has fewer than 12 degrees of freedom, or fewer than 19 if the quantile
     is normal and not that of t. A proportion of many rows has about two degrees of
     freedom for each success, or failure if these are fewer. Where rows are clustered,
-    few clusters may have the errors, such as a dozen. For regression metrics, the
+    few clusters may have the errors, such as a dozen, or one more that consists of
+    errors might move the estimate out of the interval. For regression metrics, the
     influence values may also have so heavy a tail that their variance may not exist;
     absolute errors are then estimated better than squared errors.
     """

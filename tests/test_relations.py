@@ -19,6 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from test_fuzz import CHOSEN, is_own_error, is_own_warning
 
 from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
+from skci.designs import Strata
 from skci.exceptions import DegenerateVarianceWarning
 
 NAMES = np.repeat([*RELATIONS], SHARES)
@@ -300,3 +301,68 @@ def test_a_skill_of_a_constant_near_its_best_may_be_greater():
     y = [-0.39179607, 0.69838162, 0.88582055, -0.26824786, -0.24326377]
     estimate = joint_report(y, {"A": np.full(5, 0.1)}, metrics="r2")["A", "r2"]
     assert estimate < 0 < estimate.high
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_pvalues_of_a_lift_are_those_of_its_likeliest_null():
+    """Next to 1 a model without errors is likelier than any with errors."""
+    y = [0, 1, 1, 1]
+    estimate = joint_report(y, {"A": y}, metrics="lift")["A", "lift"]
+    low = estimate.low
+    assert estimate.pvalue(low) == pytest.approx(0.05, abs=1e-6)
+    null = low + 0.003
+    likelihoods = []  # of tables with this lift, by their shares of errors
+    fp, fn = np.meshgrid(*[np.geomspace(1e-12, 0.6, 400)] * 2)
+    b = null * (fp + fn) - 1
+    for sign in (-1, 1):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tp = (-b + sign * np.sqrt(b**2 - 4 * null**2 * fp * fn)) / (2 * null)
+            likelihoods.append(tp**3 * (1 - tp - fp - fn))
+    assert np.nanmax(likelihoods) == pytest.approx((1 - 1 / null) / null**3, rel=1e-6)
+    assert estimate.pvalue(null) > 0.05
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+@pytest.mark.parametrize("n_rows", [24, 25, 44])
+def test_the_influence_of_equal_large_values_is_rounding(n_rows):
+    y, weights = np.zeros(n_rows), np.resize([0.1, 0.7], n_rows)
+    reports = [
+        joint_report(
+            y + shift,
+            {"A": y + shift + 0.5},
+            metrics="mean_absolute_percentage_error",
+            sample_weight=weights,
+            method="delta",
+        )
+        for shift in (0, 1)
+    ]
+    large, ordinary = (
+        each.individual()["A", "mean_absolute_percentage_error"] for each in reports
+    )
+    assert large > 1e15 * ordinary
+    warned = []
+    for each in (large, ordinary):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            each.confidence_interval()
+        warned.append({w.category.__name__ for w in caught})
+    assert warned[0] == warned[1]
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_the_influence_of_equal_large_ratios_in_strata_is_rounding():
+    y, scores = (
+        np.ones(60, int),
+        {"A": np.linspace(0.5, 0.9, 60), "B": np.full(60, 1e-13)},
+    )
+    report = joint_report(
+        y,
+        y_score=scores,
+        metrics="observed_to_expected",
+        design=Strata(np.arange(60) % 20),
+    )
+    assert report["B", "observed_to_expected"] == pytest.approx(1e13)
+    for estimate in report.differences().individual().values():
+        assert np.isfinite(estimate.design_effect)
+        estimate.confidence_interval()

@@ -16,9 +16,11 @@ from statsmodels.stats.proportion import proportion_confint
 from skci import (
     F1CI,
     AccuracyCI,
+    AveragePrecisionCI,
     JointEvaluator,
     PrecisionCI,
     RecallCI,
+    RocAucCI,
     combine_independent,
     grades_report,
     joint_report,
@@ -618,15 +620,15 @@ UNEQUAL = np.repeat([200, 4], [20, 180])
 EXPONENTIAL = 1 + np.rint(-20 * np.log1p(-(np.arange(100) + 0.5) / 100)).astype(int)
 
 
-def in_clusters(metric, sizes, rates, samples, seed=2):
+def in_clusters(metric, sizes, rates, samples, seed=2, prevalence=0.3):
     """Limits of each sample, and whether they warn.
 
-    `rates` draws an error rate for each cluster. Three of ten rows are positive.
+    `rates` draws an error rate for each cluster.
     """
     rng, limits, warned = np.random.default_rng(seed), [], []
     groups = np.repeat(np.arange(len(sizes)), sizes)
     for _ in range(samples):
-        y = rng.random(len(groups)) < 0.3
+        y = rng.random(len(groups)) < prevalence
         wrong = rng.random(len(groups)) < rates(rng, len(sizes))[groups]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -681,6 +683,75 @@ def test_clusters_of_independent_rows_seldom_warn(sizes):
         AccuracyCI(), sizes, bad(0.0, 0.0, 30 / min(sizes.sum(), 1000)), 100
     )
     assert warned.mean() <= 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "sizes", "prevalence", "rates", "error"),
+    [
+        (RecallCI(), UNEQUAL, 0.1, bad(0.08, 0.5, 0.05), 0.086),
+        (AccuracyCI(), np.full(40, 50), 0.3, bad(0.05, 0.4, 0.05), 0.0675),
+        (AccuracyCI(), np.full(30, 20), 0.3, bad(0.1, 0.8, 0.05), 0.125),
+    ],
+)
+def test_clusters_of_which_the_bad_ones_may_be_absent_warn(
+    metric, sizes, prevalence, rates, error
+):
+    """Errors elsewhere, so that many clusters have some."""
+    low, high, warned = in_clusters(metric, sizes, rates, 300, prevalence=prevalence)
+    missed = (1 - error < low) | (high < 1 - error)
+    assert missed.mean() > 0.05
+    assert warned[missed].mean() > 0.5
+
+
+@pytest.mark.parametrize("metric", [AccuracyCI(), F1CI(), RecallCI()])
+@pytest.mark.parametrize(
+    ("n", "size", "error", "correlation"),
+    slow_except(
+        [(100, 20, 0.2, 0.05)],
+        [(150, 8, 0.15, 0.15), (100, 50, 0.1, 0.02), (300, 15, 0.03, 0.05)],
+    ),
+)
+def test_many_clusters_hardly_ever_warn(metric, n, size, error, correlation):
+    """With error rates of a beta distribution."""
+    a, b = (share * (1 / correlation - 1) for share in (error, 1 - error))
+    *_, warned = in_clusters(
+        metric, np.full(n, size), lambda rng, n: rng.beta(a, b, n), 100
+    )
+    assert warned.mean() <= 0.05
+
+
+@pytest.mark.parametrize("metric", [AccuracyCI(), F1CI(), RecallCI()])
+def test_one_more_cluster_is_judged_by_the_table_with_it(metric):
+    """There is a warning if the estimate is two standard errors from that with it."""
+    rng, found = np.random.default_rng(5), []
+    for size in (4, 8, 128, 256):
+        groups = np.repeat(np.arange(25), size)
+        y = np.arange(len(groups)) % 4 < 2
+        p = y ^ (rng.random(len(y)) < 0.15)
+        estimate = metric(y, p, groups=groups)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimate.confidence_interval()
+        found.append(any("one more with errors" in str(w.message) for w in caught))
+        with_it = metric(np.append(y, y[:size]), np.append(p, ~y[:size]))
+        error = with_it.standard_error * np.sqrt(estimate.design_effect)
+        assert found[-1] == (abs(float(estimate) - float(with_it)) > 2 * error)
+    assert set(found) == {False, True}
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_areas_of_clusters_of_one_row_are_those_of_rows():
+    """Degrees of freedom are by class, and not of all rows."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1], [30, 10]))
+    score = (rng.normal(size=40) + y).round(1)
+    for metric in (RocAucCI(), AveragePrecisionCI()):
+        alone, clustered = metric(y, score), metric(y, score, groups=np.arange(40))
+        assert_allclose(
+            clustered.confidence_interval(), alone.confidence_interval(), rtol=1e-9
+        )
+        assert "40 groups" in repr(clustered)
 
 
 def test_rows_that_occur_twice_in_a_cluster_do_not_warn():

@@ -13,11 +13,13 @@ rows need ("labels_saved"), several training
 seeds and readers ("runs"), two-way tables, time and suites of tasks ("designs"), word
 error rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
 ("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), verdicts
-of pipelines ("gate"), and models that are cross-validated ("cross_validation", which
-takes hours; fewer samples by --draws). Results are cached in the folder --work, so that
-a stopped run resumes as long as the code is the same. With the folder --data of
-``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
-"decisions" also compares the models of the paper on them.
+of pipelines ("gate"), the tables of the page on theory, which are printed ("theory"),
+and models that are cross-validated ("cross_validation_default", and by all methods
+"cross_validation", which takes hours); of the last three fewer samples by --draws.
+Results are cached in the folder --work, so that a stopped run resumes as long as the
+code is the same. With the folder --data of ``abalone.data`` and
+``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
+compares the models of the paper on them.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from benchmarks.coverage import (
     certificate,
     chapters,
     cross_validation,
+    cross_validation_default,
     decisions,
     designs,
     gate,
@@ -42,6 +45,7 @@ from benchmarks.coverage import (
     runs,
     small_samples,
     survival,
+    theory,
     unequal,
     votes,
 )
@@ -64,6 +68,8 @@ PAGES = {
     "runs": runs.run,
     "designs": designs.run,
     "gate": gate.run,
+    "theory": theory.run,
+    "cross_validation_default": cross_validation_default.run,
     "cross_validation": cross_validation.run,
 }
 
@@ -75,7 +81,9 @@ def main() -> None:
         "--work", type=Path, help="folder of cached results and tables"
     )
     command.add_argument(
-        "--draws", type=int, help="samples of each setting of cross_validation"
+        "--draws",
+        type=int,
+        help="samples of each setting of theory and cross_validation",
     )
     options = command.parse_args()
     if unknown := set(options.pages).difference(PAGES):

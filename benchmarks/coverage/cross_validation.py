@@ -12,7 +12,7 @@ from benchmarks.common.command import sizes
 from benchmarks.common.pages import Section, show, write_page
 from benchmarks.common.results import Records, Runner, monte_carlo_error
 from benchmarks.coverage.cross_validation_settings import SETTINGS, Setting, Truth
-from benchmarks.coverage.cross_validation_simulation import CrossValidations
+from benchmarks.coverage.cross_validation_simulation import METHODS, CrossValidations
 from benchmarks.coverage.cross_validation_summaries import (
     DEFAULT,
     by_method,
@@ -92,14 +92,19 @@ def _runner(options: Namespace, work: Path | None, *modules: str) -> Runner:
 
 
 def simulate(
-    runner: Runner, settings: Sequence[Setting], draws: int, training_sets: int
+    runner: Runner,
+    settings: Sequence[Setting],
+    draws: int,
+    training_sets: int,
+    methods: Sequence[str] = tuple(method.name for method in METHODS),
 ) -> Records:
-    """Intervals by every method on samples of all settings, and whether they cover."""
+    """Intervals on samples of all settings, and whether they cover."""
+    corrects = any(each.corrected for each in METHODS if each.name in methods)
     truths = runner.run(
         [
             Truth(setting, n, training_sets, ROWS)
             for setting in settings
-            for n in (setting.n_train, setting.n)
+            for n in (setting.n_train, setting.n)[: 1 + corrects]
         ],
         "true values",
     )
@@ -111,7 +116,7 @@ def simulate(
         for setting in settings
     }
     blocks = [
-        CrossValidations(setting, by_name[setting.name], block, BLOCK)
+        CrossValidations(setting, by_name[setting.name], block, BLOCK, tuple(methods))
         for setting in settings
         for block in range(0, max(draws // BLOCK, 1), setting.every)
     ]

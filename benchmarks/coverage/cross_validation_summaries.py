@@ -110,11 +110,12 @@ def _unknown(record: Record) -> int:
 
 
 def by_method(found: Sequence[Summary]) -> list[Row]:
-    """One row a method, over all settings."""
+    """One row a method that was simulated, over all settings."""
     rows = []
     for method in METHODS:
         chosen = [each for each in found if each.method == method.name]
-        rows.append({**_method(method), **_over_settings(chosen)})
+        if chosen:
+            rows.append({**_method(method), **_over_settings(chosen)})
     return rows
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Setting(Protocol):
     def error(self) -> float:
         """Share of errors in the population."""
 
+    @property
+    def prevalence(self) -> float:
+        """Probability of a positive row."""
+
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw rows."""
 
@@ -46,8 +50,13 @@ _SHARE = 0.1  # of heavy rows
 _LEAST = 0.02  # probability of inclusion
 
 
+_PREVALENCE = 0.3
+
+
 class _Weighted:
     """Kish's effective sample size of weights."""
+
+    prevalence: ClassVar[float] = _PREVALENCE
 
     def effective_size(self, design: Mapping[str, Array], rows: Array) -> float:
         weights = design["sample_weight"][rows]
@@ -111,6 +120,7 @@ class RelatedWeights(_Weighted):
 class _Clusters:
     sizes: tuple[tuple[int, int], ...]
     """Number of clusters and their number of rows."""
+    prevalence: float = field(default=_PREVALENCE, kw_only=True)
 
     @property
     def n(self) -> int:
@@ -118,7 +128,10 @@ class _Clusters:
 
     @property
     def _of_sizes(self) -> str:
-        return " and ".join(f"{clusters} of {rows}" for clusters, rows in self.sizes)
+        sizes = " and ".join(f"{clusters} of {rows}" for clusters, rows in self.sizes)
+        if self.prevalence == _PREVALENCE:
+            return sizes
+        return f"{sizes}, prevalence {self.prevalence:g}"
 
     def _clustered(self, rates: Array) -> Drawn:
         """Rows of clusters with these error rates."""
@@ -151,7 +164,7 @@ class BadClusters(_Clusters):
             return f"clusters: {self._of_sizes}, independent rows"
         elsewhere = f", {self.elsewhere:g} elsewhere" if self.elsewhere else ""
         return (
-            f"clusters: {self._of_sizes}, {self.share:.0%} with error rate "
+            f"clusters: {self._of_sizes}, {100 * self.share:g}% with error rate "
             f"{self.bad:g}{elsewhere}"
         )
 
@@ -226,5 +239,27 @@ CLUSTERS: list[Setting] = [
         for sizes, error in product((_UNEQUAL, _EQUAL, _MANY), (0.1, 0.03))
     ),
     BetaClusters(_EQUAL, 0.03, 0.5),
-    BetaClusters(_FEW_UNEQUAL, 0.2, 0.2),
+    *(BetaClusters(_FEW_UNEQUAL, 0.2, correlation) for correlation in (0.05, 0.2)),
+    BadClusters(_EQUAL, 0.05, 1.0, 0.02),
+    BadClusters(((30, 20),), 0.1, 0.8, 0.05),
+    BadClusters(((40, 25),), 0.1, 0.6, 0.03),
+    BadClusters(((40, 50),), 0.05, 0.4, 0.05),
+    BadClusters(((200, 5),), 0.015, 1.0, 0.005),
+    *(
+        BadClusters(_UNEQUAL, 0.08, bad, elsewhere, prevalence=0.1)
+        for bad, elsewhere in ((0.5, 0.02), (0.5, 0.05), (1.0, 0.02))
+    ),
+    BetaClusters(_UNEQUAL, 0.1, 0.2, prevalence=0.1),
+    BetaClusters(((3, 100), (40, 10)), 0.2, 0.1),
 ]
+
+MANY_CLUSTERS: list[Setting] = [
+    BadClusters(((100, 10),), 0.0, 0.0, 0.05),
+    BadClusters(((100, 50),), 0.0, 0.0, 0.1),
+    BetaClusters(((100, 20),), 0.2, 0.05),
+    BetaClusters(((100, 50),), 0.05, 0.02),
+    BetaClusters(((150, 8),), 0.1, 0.15),
+    BetaClusters(((300, 15),), 0.03, 0.05),
+    BetaClusters(((30, 100), (100, 20)), 0.3, 0.05),
+]
+"""A hundred clusters and more, none of another kind, and 45 errors and more."""

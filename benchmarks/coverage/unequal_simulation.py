@@ -16,8 +16,20 @@ from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
 from benchmarks.coverage.unequal_settings import Drawn, Setting
 
 METRICS = ("accuracy", "f1", "recall", "mean grade", "difference of accuracies")
-_PREVALENCE = 0.3
 _GRADES_OF_ERRORS = 1, 2  # shapes of a beta distribution
+
+
+def _with_normal_quantile(estimate: Any, limits: Any) -> Any:
+    """Limits as if the variance were known; those given where there is none."""
+    joint, k = estimate._joint, np.array([estimate._position])
+    if not joint.usable[k]:
+        return limits
+    z = norm.isf((1 - JOINT_LEVEL) / 2)
+    return joint.limits_at(k, np.full((1, 2), z), z)[0]
+
+
+def _excludes(limits: Any, value: float) -> Any:
+    return (value < limits[:, 0]) | (value > limits[:, 1])
 
 
 @dataclass(frozen=True)
@@ -37,11 +49,14 @@ class Unequal:
         samples = [list(self._sample(rng)) for _ in range(self.draws)]
         records = []
         for metric, of_metric in zip(METRICS, zip(*samples, strict=True), strict=True):
-            limits, warned, reference = map(np.array, zip(*of_metric, strict=True))
-            low, high = limits.T
-            missed = (truths[metric] < low) | (truths[metric] > high)
+            columns = map(np.array, zip(*of_metric, strict=True))
+            limits, warned, reference, normal = columns
+            missed = _excludes(limits, truths[metric])
             n_missed = int(missed.sum())
-            width = float(np.median(high - low) / np.median(reference))
+            widths = [
+                float(np.median(np.ptp(each, axis=1)) / np.median(reference))
+                for each in (limits, normal)
+            ]
             records.append(
                 {
                     "metric": metric,
@@ -52,14 +67,18 @@ class Unequal:
                     "coverage": 1 - n_missed / self.draws,
                     "warned": float(warned.mean()),
                     "misses_warned": float(warned[missed].mean()) if n_missed else None,
-                    "width": width if np.isfinite(width) else None,
+                    "width": widths[0] if np.isfinite(widths[0]) else None,
+                    "normal_width": widths[1] if np.isfinite(widths[1]) else None,
+                    "normal_coverage": float(
+                        1 - _excludes(normal, truths[metric]).mean()
+                    ),
                 }
             )
         return records
 
     def _truths(self) -> dict[str, float]:
         error = self.setting.error
-        hits = 2 * _PREVALENCE * (1 - error)
+        hits = 2 * self.setting.prevalence * (1 - error)
         first, second = _GRADES_OF_ERRORS
         values = (
             1 - error,
@@ -70,14 +89,16 @@ class Unequal:
         )
         return dict(zip(METRICS, values, strict=True))
 
-    def _sample(self, rng: np.random.Generator) -> Iterator[tuple[Any, bool, float]]:
-        """Limits, whether they warn, and the width of Wilson's, by metric.
+    def _sample(
+        self, rng: np.random.Generator
+    ) -> Iterator[tuple[Any, bool, float, Any]]:
+        """Limits, whether they warn, Wilson's width and limits by the normal quantile.
 
         Model B errs at the rate of A, and in half the expected rate of other rows.
         """
         rates, design = drawn = self.setting.draw(rng)
         n = len(rates)
-        y = rng.random(n) < _PREVALENCE
+        y = rng.random(n) < self.setting.prevalence
         rates = np.stack([rates, rates + (1 - rates) * self.setting.error / 2])
         wrong = rng.random((2, n)) < rates
         models = dict(zip("AB", y ^ wrong, strict=True))
@@ -101,7 +122,8 @@ class Unequal:
             of_wilson = np.nan
             if rows is not None and (rows.all() or "sample_weight" in design):
                 of_wilson = self._width_of_wilson(float(estimate), drawn, rows)
-            yield *interval_and_warning(estimate), of_wilson
+            limits, warned = interval_and_warning(estimate)
+            yield limits, warned, of_wilson, _with_normal_quantile(estimate, limits)
 
     def _width_of_wilson(self, p: float, drawn: Drawn, rows: Any) -> float:
         """Width of Wilson's interval of a proportion at Kish's effective size."""

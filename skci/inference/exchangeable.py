@@ -18,12 +18,14 @@ from skci.inference.designs.totals import UnitWeights, intraclass_correlation
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.stratified import NO_INFLUENCE
 from skci.inference.units import rows_are_units, units_with
 
 _ROUNDING = 1e-12  # design effect that is zero
 _MATTERS = 2.0  # factor of a design effect from which on it must be known better
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
+_FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
+_FEW_WITH_ERRORS = 30
+_OUTSIDE = 2.0  # standard errors at the end of an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class ExchangeableErrors:
     @cached_property
     def with_influence(self) -> Array:
         """Which units have influence on the estimate."""
-        return self._units(np.abs(self._influence) > NO_INFLUENCE)
+        return self._units(np.append(self.parameter.has_influence, False))
 
     @property
     def _with_much(self) -> Array:
@@ -59,7 +61,7 @@ class ExchangeableErrors:
         Of a proportion they are those with the rarer outcome.
         """
         squares, counts = self._influence[:-1] ** 2, self.parameter.counts
-        total = counts @ (np.sqrt(squares) > NO_INFLUENCE)
+        total = counts @ self.parameter.has_influence
         mean = counts @ squares / total if total else 0.0
         return self._units(np.append(squares > (1 - _SAME) * mean, False))
 
@@ -139,4 +141,52 @@ class ExchangeableErrors:
         effect = self.design_effect
         if effect and self._of_rows + self._of_pairs <= _MATTERS * effect:
             return math.inf
-        return units_with(self._with_much, self.rows, self.design).degrees_of_freedom
+        return self._errors.degrees_of_freedom
+
+    @cached_property
+    def _errors(self) -> UnitWeights:
+        """Weights of the rows with much influence in the clusters that have any."""
+        return units_with(self._with_much, self.rows, self.design)
+
+    def may_lack_clusters(self, design_effect: float) -> bool:
+        r"""Whether one more cluster of errors would move the estimate out of limits.
+
+        It has the mean size of those in which rows are, and each of its rows the worst
+        outcome :math:`L^*` that its label allows. Of G effective clusters it moves the
+        estimate by the mean of :math:`L^*` over G + 1, and adds as much of their mean
+        square to the variance of a row. Many clusters of which many have errors are
+        taken to show that there are no others.
+        """
+        if rows_are_units(self.design):
+            return False
+        parameter = self.parameter
+        inside = units_with(self.with_influence, self.rows, self.design)
+        if inside.n >= _FEW and self._errors.n >= _FEW_WITH_ERRORS:
+            return False
+        share = 1 / (inside.effective_sample_size + 1)
+        weights, influence = parameter.smoothed_weights, self._influence[:-1]
+        squares = weights @ influence**2
+        for worst in self._extreme_influence:
+            shift = share * (weights @ worst)
+            variance = (squares + share * (weights @ worst**2)) / parameter.total
+            if shift**2 > _OUTSIDE**2 * design_effect * variance:
+                return True
+        return False
+
+    @property
+    def _extreme_influence(self) -> tuple[Array, Array]:
+        """Least and greatest influence values that the rows of each cell could have.
+
+        Those of cells with the same true label, if labels are known, and of all cells
+        for rows with influence otherwise.
+        """
+        influence, cell_map = self._influence, self.parameter.cell_map
+        if cell_map is None:
+            inside = self.parameter.has_influence
+            return inside * influence.min(), inside * influence.max()
+        cells = cell_map.cells.reshape(len(cell_map.cells), -1)
+        least, greatest = influence.copy(), influence.copy()
+        of_label = influence[cells]
+        np.minimum.at(least, cells, of_label.min(axis=1, keepdims=True))
+        np.maximum.at(greatest, cells, of_label.max(axis=1, keepdims=True))
+        return least[:-1], greatest[:-1]

@@ -381,8 +381,13 @@ class TableParameter(Parameter):
     @property
     def smoothed_influence(self) -> Array:
         """Influence values at the table with pseudo-counts, zero where not finite."""
-        _, influence, _ = self.functional(self.smoothed_weights)
+        influence = self.functional(self.smoothed_weights).influence
         return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+
+    @property
+    def has_influence(self) -> Array:
+        """Which cells of that table have influence values that are not zero."""
+        return self.functional(self.smoothed_weights).has_influence
 
     @cached_property
     def steepness(self) -> float:

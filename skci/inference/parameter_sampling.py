@@ -69,6 +69,11 @@ HEAVY_TAIL = SmallSampleReason(
     "and the interval may be too narrow, however many rows there are"
 )
 
+_UNSEEN = SmallSampleReason(
+    "few groups: one more with errors in all rows would move the estimate out of the "
+    "interval, which is too narrow if there are such groups and the sample lacks them"
+)
+
 
 def few_degrees_of_freedom(
     least: int, other_method_helps: bool = False, few: str = "rows or groups"
@@ -402,7 +407,7 @@ class ParameterSampling:
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
         least = max(_OBSERVED * smoothed, _NO_VARIANCE**2)
-        if variance <= least or self.n_units < 2:
+        if not n_rows or variance <= least or self.n_units < 2:
             weights = [self._units_with(units) for units in self._informative]
             effective = min(each.effective_sample_size for each in weights)
             n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
@@ -554,6 +559,8 @@ class ParameterSampling:
             helps = self.is_normal and not of_events
             few = "events" if of_events else "rows or groups"
             reasons.append(few_degrees_of_freedom(least, helps, few))
+        elif smooths and self._exchangeable.may_lack_clusters(self.design_effect):
+            reasons.append(_UNSEEN)
         if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)

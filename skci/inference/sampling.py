@@ -13,7 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
+from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Design
+from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task, automatic
@@ -25,7 +27,7 @@ from skci.inference.parameter_sampling import (
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.units import is_simple, rows_are_units
+from skci.inference.units import all_units_are_rows, is_simple, rows_are_units
 from skci.measures.functional import unsigned
 from skci.measures.registry import Trait
 
@@ -382,11 +384,21 @@ class RowSampling(Sampling):
             self._known[parameter] = ParameterSampling(
                 parameter,
                 self.rows,
-                self.design,
+                self._units,
                 [*map(self._of, parameter.components)],
                 self._rows_are_simple,
             )
         return self._known[parameter]
+
+    @cached_property
+    def _units(self) -> Design:
+        """The design; several clusters of one row each are independent rows."""
+        design = self.design
+        if not isinstance(design, Clusters) or design.n_units < 2:
+            return design
+        if not all_units_are_rows(self.rows, design):
+            return design
+        return IndependentRows(self.rows.n_samples, design.ddof)
 
     @cached_property
     def each(self) -> list[ParameterSampling]:

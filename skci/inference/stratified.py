@@ -17,7 +17,6 @@ from skci.measures.poststratified import Poststratified
 _FEW = 5  # rows in a cell that do not show how common it is
 _HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large
 _MATTERS = 0.1  # share of the variance that strata with few such rows may have
-NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
 _NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
 _MOST_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # of cells of a table, by cells of strata
 _MOST_ROWS = 1e6  # of the sample behind shares, over those of all strata
@@ -52,10 +51,9 @@ class StratifiedTable:
     def varying(self) -> Array:
         """Numbers of the strata within which influence values differ."""
         counts = self.counts + self.pseudo_counts
-        _, influence, _ = self.functional(counts / counts.sum())
+        differ = self.functional(counts / counts.sum()).has_influence
         strata = self.functional.strata
-        differ = np.abs(np.nan_to_num(influence[: len(strata)])) > NO_INFLUENCE
-        return self.numbers[np.unique(strata[differ])]
+        return self.numbers[np.unique(strata[differ[: len(strata)]])]
 
     @property
     def samples(self) -> Array:

@@ -90,7 +90,8 @@ class CalibrationCoefficient(Functional):
             return Evaluation(value, np.full(len(p), np.nan), np.array([np.inf]))
         mean = self._means(coefficients)
         unit = np.eye(len(coefficients))[-1]
-        direction = np.linalg.solve(self._information(p, mean), unit)
+        information = self._information(p, mean)
+        direction = np.linalg.lstsq(information, unit, rcond=EPS)[0]
         influence = (self.positive - mean) * (self.columns @ direction)
         return Evaluation(value, influence - dot(p, influence), np.ones(1))
 

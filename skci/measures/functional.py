@@ -20,6 +20,8 @@ from scipy import sparse
 
 from skci._arrays import EPS, Array, cached_property
 
+_NO_INFLUENCE = 1e-10  # influence value over the largest derivative that is rounding
+
 
 class Evaluation(NamedTuple):
     """A functional at weights p of shape (..., m).
@@ -31,6 +33,14 @@ class Evaluation(NamedTuple):
     estimate: Array
     influence: Array
     gradient: Array
+
+    @property
+    def has_influence(self) -> Array:
+        """Which influence values are not zero up to the rounding of derivatives."""
+        steepness = np.nan_to_num(np.abs(self.gradient), posinf=0.0).max(initial=0.0)
+        influence = np.nan_to_num(self.influence, posinf=0.0, neginf=0.0)
+        found: Array = np.abs(influence) > _NO_INFLUENCE * steepness
+        return found
 
 
 class Boundary(NamedTuple):

@@ -322,26 +322,28 @@ class Score(IntervalMethod):
         roots[k] = np.where(above[k], found, -found)
         k = [j for j in k if values_of_mean(functionals[j]) is None]
         paths = [functionals[j] for j in k], [counts[j] for j in k]
-        excluded = _exclude_before(*paths, roots[k], ends[k], nulls[k])
-        roots[k] = np.where(excluded, np.nan, roots[k])
+        inverse = _are_limits(*paths, roots[k], ends[k], nulls[k])
+        roots[k] = np.where(inverse, roots[k], np.nan)
         return roots / np.sqrt(effects)
 
 
-def _exclude_before(
+def _are_limits(
     functionals: Sequence[Functional],
     counts: Sequence[Array],
     crit: Array,
     bounds: Array,
     nulls: Array,
 ) -> Array:
-    """Whether limits are before nulls at which the statistic has those critical values.
+    """Whether nulls are the limits with the critical values of the statistic at them.
 
-    It is greater then at values that are nearer to the estimate.
+    Limits are before nulls if the statistic is greater at a value that is nearer to the
+    estimate, and beyond them if a likelier maximum under the null was not found.
     """
-    crit = np.where(crit > 0, crit, np.nan)
-    low, high = score_limits(functionals, counts, crit, bounds)
+    low, high = score_limits(
+        functionals, counts, np.where(crit > 0, crit, np.nan), bounds
+    )
     distance = np.maximum(low - nulls, nulls - high)
-    return distance > _NEAR * (high - low)
+    return ~(np.abs(distance) > _NEAR * (high - low))
 
 
 def _tables(
