@@ -22,6 +22,7 @@ from skci.inference.designs.totals import (
 )
 from skci.inference.exchangeable import ExchangeableErrors
 from skci.inference.influences import Influences
+from skci.inference.other_labels import greatest_change
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
 from skci.inference.stratified import (
@@ -48,6 +49,7 @@ _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x. And
 # of survival, whose estimates are of few events far from normal.
 _ENOUGH_FOR_NORMAL = 19
+_FAR = 1.5  # standard errors that the label of a row may move an estimate by
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
 _HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
 _SPARSE = (
@@ -72,6 +74,11 @@ HEAVY_TAIL = SmallSampleReason(
 _UNSEEN = SmallSampleReason(
     "few groups: one more with errors in all rows would move the estimate out of the "
     "interval, which is too narrow if there are such groups and the sample lacks them"
+)
+
+_ONE_LABEL = SmallSampleReason(
+    "few labels of large weight: another true label of a single row would move the "
+    f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
 )
 
 
@@ -561,6 +568,8 @@ class ParameterSampling:
             reasons.append(few_degrees_of_freedom(least, helps, few))
         elif smooths and self._exchangeable.may_lack_clusters(self.design_effect):
             reasons.append(_UNSEEN)
+        elif self._hangs_on_a_label:
+            reasons.append(_ONE_LABEL)
         if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)
@@ -569,6 +578,19 @@ class ParameterSampling:
             if text := of_design(influences):
                 reasons.append(SmallSampleReason(text))
         return reasons
+
+    @property
+    def _hangs_on_a_label(self) -> bool:
+        """Whether another true label of a single row would move the estimate far.
+
+        Rows of large weight then err too rarely to show in the estimated variance.
+        Methods that smooth allow for them, and weights by stratum are no accident.
+        """
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs or self._strata is not None:
+            return False
+        change = greatest_change(self.parameter, self.rows)
+        return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
 
     @property
     def _rows_nest(self) -> bool:
