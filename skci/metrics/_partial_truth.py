@@ -11,7 +11,9 @@ a contrast of three parameters of the same rows. Its variance is least for
 \operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
 estimates. It is shrunk by what chance explains, so that a proxy which tells nothing has
 next to no weight. Where labels were asked for with known probabilities, labelled rows
-weigh one over theirs.
+weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
+then known of all rows; what labelled rows lack of it, as few of large weight may be
+labelled, is added to both covariances, as if the proxy was right there.
 
 References
 ----------
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -53,6 +56,7 @@ from skci.inference.parameter import (
     Parameter,
     TableParameter,
 )
+from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
@@ -84,6 +88,8 @@ class Block:
     truth: int
     proxies: Sequence[tuple[int, int]]
     """Of each proxy, on labelled rows and on all."""
+    of_both: Sequence[TableParameter] = ()
+    """Of each proxy the parameter of both together."""
 
 
 def estimate_partly_labelled(
@@ -106,16 +112,21 @@ def estimate_partly_labelled(
         read.scores,
     )
     target = read.target(rows)
-    chosen = read.probability is not None
+    chosen, expected = read.probability is not None, None
     if read.probability is not None:
         rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
         truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
         models, proxies, scores = (
             _taken(each, taken) for each in (models, proxies, scores)
         )
+        probability = np.where(labelled, 1, read.probability[taken])
     by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
-    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
-    sample = reader.sample({**models, **proxies} or None, scores or None)
+
+    def sample_of(rows: RowOptions) -> Sample:
+        reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+        return reader.sample({**models, **proxies} or None, scores or None)
+
+    sample = sample_of(rows)
     parts = parts_of(sample, disjoint=chosen and bool(proxies))
     options: dict[str, Any] = {
         "confidence_level": metric_set.confidence_level,
@@ -129,7 +140,10 @@ def estimate_partly_labelled(
         automatic = _OF_CHOSEN if chosen else AUTOMATIC
         bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
         joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
-        joint = corrected(joint, blocks)
+        if chosen and proxies:
+            weights = rows.sample_weight / np.sqrt(probability)
+            expected = sample_of(replace(rows, sample_weight=weights, groups=None)).rows
+        joint = corrected(joint, blocks, expected)
     warn_of_undefined(joint)
     return joint
 
@@ -334,8 +348,9 @@ def _bound(
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
     for bind, part in bindings(metric_set, sample, proxies, parts):
+        codes_of = dict.fromkeys([*part.codes, part.labelled | part.every])
         of_proxies = [
-            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in part.codes])
+            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in codes_of])
             for proxy, each in with_proxy.items()
             if part.every != part.labelled
         ]
@@ -344,16 +359,19 @@ def _bound(
             trait = replace(parameter.trait, automatic_of_contrasts=automatic)
             first = len(parameters)
             named = [("truth", parameter)]
-            for proxy, (few, many) in of_proxies:
+            of_both = []
+            for proxy, (few, many, *both) in of_proxies:
                 if key.metric in few and key.metric in many:
                     named.append((f"{proxy}, labelled", few[key.metric]))
                     named.append((proxy, many[key.metric]))
+                    of_both.append([many, *both][-1][key.metric])
             parameters += [
                 replace(each, key=replace(key, sample=name), trait=trait)
                 for name, each in named
             ]
             places = range(first + 1, first + len(named), 2)
-            blocks.append(Block(key, first, [(place, place + 1) for place in places]))
+            pairs = [(place, place + 1) for place in places]
+            blocks.append(Block(key, first, pairs, of_both))
     return parameters, blocks
 
 
@@ -380,14 +398,19 @@ def _moved(
     return moved
 
 
-def corrected(joint: JointEstimate, blocks: Sequence[Block]) -> JointEstimate:
+def corrected(
+    joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
+) -> JointEstimate:
     """Add to each estimate what the proxies tell of all rows.
 
-    Its bounds are those of the metric, its method that of the metric or, where possible
-    outcomes are too many for it, another.
+    `expected` are rows of the same units whose squared weights, where they have no
+    truth, are those expected of labelled rows. The bounds of an estimate are those of
+    the metric, its method that of the metric or, where possible outcomes are too many
+    for it, another.
     """
     contrasts: list[Contrast] = [
-        (block.key, {block.truth: 1.0} | _weights(joint, block)) for block in blocks
+        (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
+        for block in blocks
     ]
     combined = contrast_estimate(joint, contrasts)
     sampling: Any = combined.sampling
@@ -406,12 +429,15 @@ def corrected(joint: JointEstimate, blocks: Sequence[Block]) -> JointEstimate:
     return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
 
 
-def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
+def _weights(
+    joint: JointEstimate, block: Block, expected: Rows | None
+) -> dict[int, float]:
     """Coefficients of the parameters of the proxies."""
     sampling = joint.sampling
     assert isinstance(sampling, RowSampling)
     estimates = joint.estimates
-    pairs = [pair for pair in block.proxies if np.isfinite(estimates[[*pair]]).all()]
+    defined = [bool(np.isfinite(estimates[[*pair]]).all()) for pair in block.proxies]
+    pairs = [*compress(block.proxies, defined)]
     if not (pairs and np.isfinite(estimates[block.truth])):
         return {}
     positions = [block.truth, *np.ravel(pairs).tolist()]
@@ -422,9 +448,16 @@ def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
     # At the observed tables, where a proxy that equals a prediction has no variance.
     chosen = [sampling.parameters[k].with_method("delta") for k in positions]
     covariance = sampling.with_parameters(chosen).unsmoothed
-    gains = changes @ covariance[0]
-    weights = -np.linalg.pinv(changes @ covariance @ changes.T, hermitian=True) @ gains
-    explained = -float(weights @ gains) / max(covariance[0, 0], np.finfo(float).tiny)
+    gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
+    variance = covariance[0, 0]
+    if expected is not None:
+        of_both = [*compress(block.of_both, defined)]
+        unseen = _unseen(of_both, chosen[1], expected)
+        share = np.full(len(pairs), 1 / len(pairs))
+        gains, matrix = gains - unseen @ share, matrix + unseen
+        variance += share @ unseen @ share
+    weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
+    explained = -float(weights @ gains) / max(variance, np.finfo(float).tiny)
     df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
     weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
     change = float(weights @ changes @ estimates[positions])
@@ -435,6 +468,28 @@ def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
         for k, weight in zip(column.tolist(), weights, strict=True)
         if abs(weight) > _NO_WEIGHT
     }
+
+
+def _unseen(
+    parameters: Sequence[TableParameter], of_labelled: TableParameter, expected: Rows
+) -> Array:
+    """Covariance of metrics of proxies that the labelled rows lack, (K, K).
+
+    At most so much more than they have is expected of rows of their probabilities.
+    """
+    assert expected.powers is not None
+    labelled, both = of_labelled.units, parameters[0].units
+    squares = expected.powers[0] * np.where(labelled, -1.0, both)
+    total = expected.weights[labelled].sum()
+    influence = np.array(
+        [
+            np.nan_to_num(np.append(each.linearised.influence, 0.0))[each.index]
+            for each in parameters
+        ]
+    )
+    values, vectors = np.linalg.eigh((influence * squares) @ influence.T / total**2)
+    lacking: Array = (vectors * np.maximum(values, 0)) @ vectors.T
+    return lacking
 
 
 def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
