@@ -1,9 +1,12 @@
 """Estimates where only some rows have a truth."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars
 import pytest
+from sklearn.metrics import f1_score
 
 from skci import F1CI, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
@@ -328,6 +331,61 @@ def test_the_error_of_chosen_labels_is_that_of_repeated_choices():
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(
         np.std(estimates), rel=0.13
     )
+
+
+def draw_chosen(rng, n, prevalence, size=5000):
+    """Rows of which about n are labelled, most of those where the judge disagrees."""
+    y, models, judge, _ = draw(rng, n, size, prevalence)
+    models["B"] = np.where(rng.random(size) < 0.15, 1 - y, y)
+    agree = models["A"] == models["B"]
+    sizes = np.where(agree, 1.0, 4.0)
+    sizes[(judge != models["A"]) & agree] = 16.0
+    probability = np.minimum(n * sizes / sizes.sum(), 1)
+    return y, models, judge, probability, rng.random(size) < probability
+
+
+def test_a_judge_stands_for_labels_of_large_weight_that_are_lacking():
+    y, models, judge, probability, labelled = draw_chosen(
+        np.random.default_rng(4), 300, 0.05
+    )
+    heavy = probability < 1.5 * probability.min()
+    labelled &= ~(heavy & (models["A"] == 1))
+    options = {"label_probability": probability, "metrics": "f1"}
+    known, models = partly(y, labelled), {"A": models["A"]}
+    alone = float(joint_report(known, models, **options)["A", "f1"])
+    judged = float(joint_report(known, models, proxy=judge, **options)["A", "f1"])
+    truth = f1_score(y, models["A"])
+    assert abs(judged - truth) < 0.5 * abs(alone - truth)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "prevalence"), [(300, 0.05), (1000, 0.3)])
+def test_chosen_labels_cover_or_warn(n, prevalence):
+    rng, draws = np.random.default_rng(12), 300
+    tp, fp, fn = 0.9 * prevalence, 0.1 * (1 - prevalence), 0.1 * prevalence
+    truths = np.array([tp / (tp + fp), 2 * tp / (2 * tp + fp + fn)])
+    missed, warned = np.zeros((2, draws, 2), dtype=bool)
+    for k in range(draws):
+        y, models, judge, probability, labelled = draw_chosen(rng, n, prevalence)
+        report = joint_report(
+            partly(y, labelled),
+            models,
+            proxy=judge,
+            label_probability=probability,
+            metrics=["precision", "f1"],
+        ).individual()
+        for m, metric in enumerate(["precision", "f1"]):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                low, high = report["A", metric].confidence_interval()
+            missed[k, m] = not low <= truths[m] <= high
+            warned[k, m] = bool(caught)
+    error = np.sqrt(0.05 * 0.95 / draws)
+    assert ((missed & ~warned).mean(axis=0) < 0.05 + 2 * error).all()
+    if n == 1000:
+        assert (warned.mean(axis=0) < 0.05).all()
+    else:
+        assert (warned[missed]).mean() > 0.5
 
 
 # Labels by prediction

@@ -8,7 +8,7 @@ from battery import jackknife
 from metrics_battery import CASES, METRICS, labels, of_flags
 from numpy.testing import assert_allclose
 from scipy.stats import norm, t
-from sklearn.metrics import f1_score, make_scorer
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.tree import DecisionTreeClassifier
 from slow import slow_except
 from statsmodels.stats.proportion import proportion_confint
@@ -842,3 +842,35 @@ def test_intraclass_correlation_is_that_of_pairs():
     influences = Influences(columns, [index] * 4, rows, orders=[1, 1, 2, 2])
     found = intraclass_correlation(design.components(influences))
     assert found == pytest.approx(np.sum(products) / np.sum(squares), rel=1e-9)
+
+
+# --------------------------------------------------------------------------------------
+# A label of large weight
+
+
+def moved_by_a_label(weights, metric, step=1e-5):
+    """Greatest change with another true label of a row, extrapolated from small ones."""
+    changes = []
+    for k in range(N):
+        shares = np.append(weights, step * weights[k])
+        shares[k] -= step * weights[k]
+        y, p = np.append(Y, 1 - Y[k]), np.append(P, P[k])
+        moved = metric(y, p, sample_weight=shares) - metric(Y, P, sample_weight=weights)
+        changes.append(abs(moved) / step)
+    return max(changes)
+
+
+@pytest.mark.parametrize("heavy", np.linspace(5, 60, 8))
+@pytest.mark.parametrize(
+    ("interval", "metric"), [(F1CI, f1_score), (AccuracyCI, accuracy_score)]
+)
+def test_a_label_that_moves_an_estimate_far_warns(interval, metric, heavy):
+    weights = np.ones(N)
+    weights[::9] = heavy
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = interval(method="delta")(Y, P, sample_weight=weights)
+        found.confidence_interval()
+    far = moved_by_a_label(weights, metric) > 1.5 * found.standard_error
+    few = any("degrees of freedom" in str(each.message) for each in caught)
+    assert few or any("true label" in str(each.message) for each in caught) == far
