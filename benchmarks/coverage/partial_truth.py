@@ -217,7 +217,9 @@ sixteen times where the judge disagrees with both models, and the report has
 independent errors.
 
 Where positives are rare, few labelled rows of large weight determine precision, F1 and
-MCC, which then cover less often than they should, and not always with a warning.
+MCC. Their intervals come with a warning if another true label of a single row would move
+the estimate by more than 1.5 standard errors, which most of those that miss the true
+value do.
 """
 
 _EACH = """
