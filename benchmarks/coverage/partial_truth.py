@@ -217,9 +217,9 @@ sixteen times where the judge disagrees with both models, and the report has
 independent errors.
 
 Where positives are rare, few labelled rows of large weight determine precision, F1 and
-MCC. Their intervals come with a warning if another true label of a single row would move
-the estimate by more than 1.5 standard errors, which most of those that miss the true
-value do.
+MCC. Their intervals come with a warning if another true label of a single row would
+move the estimate by more than 1.5 standard errors, as in most samples whose interval
+does not cover.
 """
 
 _EACH = """
