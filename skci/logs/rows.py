@@ -204,9 +204,11 @@ class LogRows(Mapping[str, Array]):
             by_task.setdefault(task, []).append(scorer)
         if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
             first = {task: scorers[0] for task, scorers in by_task.items()}
+            in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
                 f"scorers must be those of all tasks, got {by_task}; select one for "
-                f"each, as scorers={first}, or some of the tasks"
+                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some "
+                "of the tasks"
             )
 
 
