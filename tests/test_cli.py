@@ -788,7 +788,7 @@ def test_differences_are_required_of_reports_and_tables(
         "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals\n",
         "text": "\nRequirements by joint 95%",
         "latex": "Requirements by joint 95",
-        "html": "<p>Requirements by joint 95%",
+        "html": "<li>Requirements by joint 95%",
     }.items():
         found, output, _ = run(*report, f"--format={name}")
         assert found == status and text in output and verdict in output
