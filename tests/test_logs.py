@@ -242,6 +242,66 @@ def test_scorers_are_of_all_tasks():
         LM_EVAL.select(scorers="f1")
 
 
+def uneven_logs(folder):
+    """Logs of a model that answered three tasks, and of one that answered the first."""
+    tasks = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
+    path = folder / "log.csv"
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["model", "task", "item", "scorer", "grade"])
+        for model, answered in (("old", tasks), ("new", ["arc"])):
+            for task in answered:
+                for item in range(20):
+                    table.writerow([model, task, item, tasks[task], item % 2])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {"scorers": "acc"},
+            r"^tasks must have grades with scorers=\['acc'\], got none of \['gsm8k'\]; "
+            r".*select tasks=\['arc', 'mmlu'\] \(in a shell --tasks arc,mmlu\)$",
+        ),
+        (
+            {"scorers": {"arc": "acc", "gsm8k": "em"}},
+            r"^tasks .* scorers={'arc': 'acc', 'gsm8k': 'em'}, got none of \['mmlu'\]",
+        ),
+        (
+            {"scorers": {"arc": "acc", "gsm8k": "acc", "mmlu": "acc"}},
+            r"^tasks must have grades with .*, got none of \['gsm8k'\]",
+        ),
+        (
+            {"models": "new", "tasks": ["arc", "mmlu"]},
+            r"^tasks must have grades with models=\['new'\], got none of \['mmlu'\]",
+        ),
+        (
+            {"tasks": "mmlu"},
+            r"^models must have grades with tasks=\['mmlu'\], got none of \['new'\]; "
+            r".*select models=\['old'\] \(in a shell --models old\)$",
+        ),
+        (
+            {"tasks": "arc", "scorers": "em"},
+            r"^tasks must have grades with scorers=\['em'\], got none of \['arc'\]$",
+        ),
+    ],
+)
+def test_selections_leave_nothing_out_silently(names, message, tmp_path):
+    rows = logs.read(uneven_logs(tmp_path))
+    with pytest.raises(ValueError, match=message):
+        rows.select(**names)
+
+
+def test_selections_leave_out_what_is_not_named(tmp_path):
+    rows = logs.read(uneven_logs(tmp_path))
+    assert rows.select(models="new").tasks == ["arc"]
+    chosen = rows.select(tasks=["arc", "mmlu"], scorers="acc")
+    assert (chosen.models, chosen.tasks) == (["old", "new"], ["arc", "mmlu"])
+    with pytest.raises(KeyError, match=r"task must be one of .*got 'boolq'"):
+        rows.select(scorers={"boolq": "acc"})
+
+
 def test_groups_are_of_one_task():
     rows = logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK)
     with pytest.raises(ValueError, match=r"^groups must be of one task"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -113,37 +114,63 @@ class LogRows(Mapping[str, Array]):
         models, tasks : str or iterable of str, optional
             Names.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names; or that of one scorer for each task, whose grades are then of one
-            scorer without a name, such as exact match in one task and a judge in
-            another.
+            Names; or the scorer of each task, such as exact match in one task and a
+            judge in another, whose grades then have one scorer without a name.
 
         Returns
         -------
         LogRows
-            The rows that are left, in order.
+            The selected rows, in order.
 
         Raises
         ------
         KeyError
             If there is no such name.
+        ValueError
+            If a model has no grades of the selected tasks, or a task none by the
+            selected scorers. Select other models or tasks to leave it out.
         """
         by_task = scorers if isinstance(scorers, Mapping) else None
         if by_task is not None:
-            tasks = list(by_task) if tasks is None else tasks
+            check_names(by_task, self.tasks, "task")
             scorers = list(by_task.values())
-        kept = np.ones(len(self["grade"]), dtype=bool)
-        wanted = {"model": models, "task": tasks, "scorer": scorers}
-        for kind, names in wanted.items():
-            if names is not None:
-                found = check_names(names, self._distinct(kind), kind)
-                kept &= np.isin(self[kind], found)
+        given = {"model": models, "task": tasks, "scorer": scorers}
+        found = {
+            kind: check_names(names, self._distinct(kind), kind)
+            for kind, names in given.items()
+        }
+        of = {kind: np.isin(self[kind], names) for kind, names in found.items()}
+        asked: dict[str, Any] = {
+            f"{k}s": found[k] for k, names in given.items() if names is not None
+        }
         if by_task is not None:
-            given = np.array([by_task.get(x) for x in self["task"]], dtype=object)
-            kept &= given == self["scorer"]
-        columns = {name: values[kept] for name, values in self.items()}
+            of_task = [by_task.get(task) for task in self["task"]]
+            of["scorer"] = np.array(of_task, dtype=object) == self["scorer"]
+            asked["scorers"] = dict(by_task)
+        if tasks is None:
+            found["task"] = list(dict.fromkeys(self["task"][of["model"]]))
+        selected = of["model"] & of["task"] & of["scorer"]
+        for kind in ("task", "model"):
+            left = set(self[kind][selected])
+            self._check_left(f"{kind}s", found[kind], left, asked)
+        columns = {name: values[selected] for name, values in self.items()}
         if by_task is not None:
-            columns["scorer"] = np.full(kept.sum(), UNNAMED, dtype=object)
+            columns["scorer"] = np.full(selected.sum(), UNNAMED, dtype=object)
         return LogRows(columns)
+
+    @staticmethod
+    def _check_left(
+        kinds: str, names: list[str], left: Collection[str], asked: Mapping[str, Any]
+    ) -> None:
+        """Check that all tasks or models have grades among those asked for."""
+        without = [name for name in names if name not in left]
+        if not without:
+            return
+        by = ", ".join(f"{k}={value}" for k, value in asked.items() if k != kinds)
+        message = f"{kinds} must have grades with {by}, got none of {without}"
+        if left:
+            message += f"; to leave these out, {_selection(kinds, names, left)}"
+        raise ValueError(message)
 
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
         """Joint report of the grades, by :func:`skci.grades_report`.
@@ -207,9 +234,16 @@ class LogRows(Mapping[str, Array]):
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
                 f"scorers must be those of all tasks, got {by_task}; select one for "
-                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some of "
-                "the tasks"
+                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some "
+                "of the tasks"
             )
+
+
+def _selection(kinds: str, names: Iterable[str], left: Collection[str]) -> str:
+    """Advice on how to select the names that are left."""
+    chosen = [name for name in names if name in left]
+    in_shell = shlex.quote(",".join(chosen))
+    return f"select {kinds}={chosen} (in a shell --{kinds} {in_shell})"
 
 
 def _counted(n: int, noun: str) -> str:
