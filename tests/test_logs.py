@@ -302,6 +302,23 @@ def test_selections_leave_out_what_is_not_named(tmp_path):
         rows.select(scorers={"boolq": "acc"})
 
 
+def test_models_without_a_task(tmp_path, capsys):
+    path = uneven_logs(tmp_path)
+    scorers = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
+    rows = logs.read(path).select(scorers=scorers)
+    message = (
+        r"^models must have grades of all tasks, but new has none of gsm8k, mmlu; "
+        r"select tasks=\['arc'\] \(in a shell --tasks arc\), or set missing_grades "
+    )
+    with pytest.raises(ValueError, match=message):
+        rows.report()
+    dropped = rows.report(missing_grades="drop")
+    assert_allclose(dropped.estimates, rows.select(tasks="arc").report().estimates)
+    assert_allclose(rows.report(missing_grades=0).estimates, [0.5 / 3, 0.5])
+    assert main(["grades", str(path), "--scorer=arc=acc,gsm8k=em,mmlu=acc"]) == 2
+    assert "new has none of gsm8k, mmlu" in capsys.readouterr().err
+
+
 def test_groups_are_of_one_task():
     rows = logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK)
     with pytest.raises(ValueError, match=r"^groups must be of one task"):

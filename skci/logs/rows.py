@@ -196,11 +196,14 @@ class LogRows(Mapping[str, Array]):
         Raises
         ------
         ValueError, TypeError
-            If scorers are not of all tasks, there are groups of several tasks, or an
-            option is wrong.
+            If scorers are not of all tasks, a model has no grades of a task and
+            `missing_grades` is "error", there are groups of several tasks, or an option
+            is wrong.
         """
         check_choice(samples, SAMPLES, "samples")
         self._check_scorers()
+        if options.get("missing_grades", "error") == "error":
+            self._check_tasks()
         columns = dict(self)
         names = {"model": "model", "item": "item", "scorer": "scorer"}
         if len(self.tasks) > 1:
@@ -237,6 +240,35 @@ class LogRows(Mapping[str, Array]):
                 f"each, as scorers={first} (in a shell --scorer {in_shell}), or some "
                 "of the tasks"
             )
+
+    def _check_tasks(self) -> None:
+        """Check that each model has grades of all tasks."""
+        graded = ~np.isnan(self["grade"])
+        answered: dict[str, set[str]] = {model: set() for model in self.models}
+        for model, task in zip(
+            self["model"][graded], self["task"][graded], strict=True
+        ):
+            answered[model].add(task)
+        tasks = self.tasks
+        lacking = {
+            model: [task for task in tasks if task not in found]
+            for model, found in answered.items()
+            if len(found) < len(tasks)
+        }
+        if not lacking:
+            return
+        got = join_names(
+            [f"{model} has none of {', '.join(x)}" for model, x in lacking.items()]
+        )
+        common = set.intersection(*answered.values())
+        select = f"{_selection('tasks', tasks, common)}, or " if common else ""
+        raise ValueError(
+            f"models must have grades of all tasks, but {got}; {select}set "
+            "missing_grades (in a shell --missing-grades) to 'drop' to compare all "
+            "models on the items that all have, to 'pairwise' to compare each two on "
+            "the items that both have, or to a number, as 0, that counts as a missing "
+            "grade"
+        )
 
 
 def _selection(kinds: str, names: Iterable[str], left: Collection[str]) -> str:
