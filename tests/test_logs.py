@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 
 from skci import grades_report, logs
 from skci.cli.main import main
+from skci.data.files import read_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -387,6 +388,20 @@ def test_missing_grades_are_nan(tmp_path):
     assert rows["group"].tolist() == ["a", "a", "b"]
 
 
+def test_tables_are_read_as_files_of_predictions_are(tmp_path):
+    words = ["", "NA", "N/A", "nan", "<NA>", "null"]
+    for ending, delimiter in {".CSV": ",", ".TSV": "\t", ".tab": "\t"}.items():
+        path = tmp_path / f"m{ending}"
+        lines = [["item", "score"], ["0", "1"]]
+        lines += [[str(k), word] for k, word in enumerate(words, 1)]
+        path.write_text("".join(delimiter.join(line) + "\n" for line in lines))
+        (batch,) = read_batches(str(path), ["item", "score"])
+        assert batch["score"].tolist() == [1] + [None] * len(words)
+        rows = logs.read(path)
+        assert rows["item"].tolist() == [*map(str, batch["item"])]
+        assert np.isnan(rows["grade"]).tolist() == [x is None for x in batch["score"]]
+
+
 # --------------------------------------------------------------------------------------
 # Damage
 # --------------------------------------------------------------------------------------
@@ -445,6 +460,10 @@ def test_a_grade_twice_names_both_places(tmp_path):
     message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade of item"
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
+    with pytest.raises(ValueError, match="in a table, distinguish runs by a column"):
+        logs.read(tmp_path)
+    with pytest.raises(ValueError, match="leave one of the files out"):
+        logs.read([PROMPTFOO, PROMPTFOO])
     both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
     with pytest.raises(ValueError, match=r"first\.json, line .* and .*report\.json"):
         logs.read(both)
@@ -465,10 +484,11 @@ def archive_of(path, folder, samples=None):
 def test_archives(tmp_path):
     expected = logs.read(HISTORY[0])
     path = archive_of(HISTORY[0], tmp_path)
-    for name, column in logs.read(path).items():
+    path = path.rename(tmp_path / "log.EVAL")
+    for name, column in logs.read(tmp_path).items():
         np.testing.assert_array_equal(column, expected[name])
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=r"log\.eval: the archive is truncated or dam"):
+    with pytest.raises(ValueError, match=r"log\.EVAL: the archive is truncated or dam"):
         logs.read(path)
     path = archive_of(HISTORY[0], tmp_path, '{"id": ')
     with pytest.raises(ValueError, match=r"log\.eval: samples/.*json: the archive is"):
@@ -516,7 +536,15 @@ def test_samples_that_failed_have_no_grade(tmp_path):
         (
             "a.csv",
             b"item,score\n1,high\n",
-            r"line 2: the grade by 'mean' must be a num",
+            r"line 2: the grade by 'mean' must be a finite number.*got 'high'",
+        ),
+        ("a.csv", b"item,score\n1,1\n2,-Inf\n", r"a\.csv, line 3: .* finite .*'-Inf'"),
+        ("a.jsonl", b'{"id": 1, "score": Infinity}', r"line 1: .* finite .*got inf"),
+        ("a.json", b'[{"id": 1,\n"score": 1e999}]', r"line 1: .* finite .*got inf"),
+        (
+            "a.jsonl",
+            b'{"id": 1, "score": 1, "group": "a"}\n{"id": 2, "score": 1}',
+            "line 2: the group of an item must be a name, got None",
         ),
         ("a.csv", b'item,score\n1,"1\n', r"a\.csv, line 2: unexpected end of data"),
         ("a.csv", b"item,score\n", "paths must be of logs with grades, got none"),

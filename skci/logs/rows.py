@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,13 +15,18 @@ from skci._validation import check_choice, check_names, join_names
 from skci.data.items import UNNAMED
 from skci.grades import SAMPLES, grades_report
 from skci.logs.files import LogFile
+from skci.logs.grading import as_grade, as_group
 
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 
 
 class Row(NamedTuple):
-    """A grade in a log. Without a scorer it says that the item has no grade."""
+    """A grade in a log, as parsed; without a scorer, an item without a grade.
+
+    `group` is the default one, and `known` holds mappings of what is known of the item,
+    where a group that the caller names is looked up.
+    """
 
     line: int
     model: str
@@ -29,8 +34,9 @@ class Row(NamedTuple):
     item: str
     run: str = "1"
     scorer: str = ""
-    group: str = ""
-    grade: float = np.nan
+    grade: Any = np.nan
+    group: Any = ""
+    known: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,9 +289,10 @@ def _counted(n: int, noun: str) -> str:
 
 
 class Collector:
-    """Rows as they are read, of which names are held once."""
+    """Checked rows of all files, whose names are held once."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: str | None) -> None:
+        self._groups = groups
         self._files: list[LogFile] = []
         self._known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
         self._codes = {name: array("q") for name in _NAMES}
@@ -299,13 +306,21 @@ class Collector:
         for row in rows:
             if model is not None:
                 row = row._replace(model=model)
-            line, *names, grade = row
+            names = *row[1:6], self._group(row, file)
             for (known, codes), name in zip(columns, names, strict=True):
                 codes.append(known.setdefault(name, len(known)))
-            self._grades.append(grade)
+            self._grades.append(as_grade(row.grade, file, row.line, row.scorer))
             of_file.append(len(self._files))
-            of_line.append(line)
+            of_line.append(row.line)
         self._files.append(file)
+
+    def _group(self, row: Row, file: LogFile) -> str:
+        group = row.group
+        if self._groups is not None:
+            group = as_group(row.known, self._groups, file, row.line)
+        if group is None:
+            raise file.error(row.line, "the group of an item must be a name, got None")
+        return str(group)
 
     def rows(self) -> LogRows:
         """Return all rows; no two of them may be of the same grade."""
@@ -348,12 +363,21 @@ class Collector:
             return
         pair = np.sort(order[same.argmax() :][:2]).tolist()
         places = [*map(self._place, pair)]
+        of_file, _ = self._places
+        remedy = (
+            "leave one of the files out, or read them as models of other names, as "
+            "{'new': 'new.json', 'old': 'old.json'}"
+        )
+        if of_file[pair[0]] == of_file[pair[1]]:
+            remedy = (
+                "leave one of them out, or, in a table, distinguish runs by a column "
+                "or field 'run' or 'epoch'"
+            )
         of = {name: names[name][codes[name][pair[0]]] for name in _NAMES}
         raise ValueError(
             f"{places[0]} and {places[1]}: model {of['model']!r} must have one grade "
             f"of item {of['item']!r} of task {of['task']!r} by {of['scorer']!r} in run "
-            f"{of['run']}, got two; leave one of the files out, or read them as models "
-            "of other names, as {'new': 'new.json', 'old': 'old.json'}"
+            f"{of['run']}, got two; {remedy}"
         )
 
 
