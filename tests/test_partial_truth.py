@@ -219,6 +219,23 @@ def test_subgroups_are_estimated_from_their_rows(rows):
         )
 
 
+@pytest.mark.parametrize(
+    "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.5)}]
+)
+def test_subgroups_may_have_any_name(rows, option):
+    y, models, judge, labelled = rows
+    site = np.arange(len(y)) % 2
+    truth = partly(y, labelled)
+    found, expected = (
+        joint_report(
+            truth, models, by={name: site}, **{"proxy": judge, "metrics": "f1"} | option
+        )
+        for name in ("has a truth", "site")
+    )
+    assert list(found) == list(expected) and len(found) == 4
+    np.testing.assert_array_equal(found.estimates, expected.estimates)
+
+
 def test_groups_of_copies_have_the_error_of_one_of_each(rows):
     y, models, judge, labelled = rows
     truth = partly(y, labelled)

@@ -56,12 +56,10 @@ from skci.inference.parameter import (
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
-    FLAG,
-    LABELLED,
-    OTHER,
     Part,
     bindings,
     method_for,
+    parted,
     parts_of,
 )
 from skci.metrics._metric_set import MetricSet
@@ -113,10 +111,15 @@ def estimate_partly_labelled(
         models, proxies, scores = (
             _taken(each, taken) for each in (models, proxies, scores)
         )
-    by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
-    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+    reader = metric_set.reader(truth, rows, abstain=abstain)
+    checked = reader.rows
+    subgroups = parted(checked.subgroups, labelled[checked.kept])
+    checked = replace(checked, subgroups=subgroups, are_plain=False)
+    reader = replace(reader, rows=checked)
     sample = reader.sample({**models, **proxies} or None, scores or None)
-    parts = parts_of(sample, disjoint=chosen and bool(proxies))
+    assert sample.subgroups is not None
+    parts = parts_of(sample.subgroups, disjoint=chosen and bool(proxies))
+    _check_labelled(parts)
     options: dict[str, Any] = {
         "confidence_level": metric_set.confidence_level,
         "random_state": metric_set.seed,
@@ -214,6 +217,14 @@ def read_columns(
         probability = _checked_probability(probability, len(labelled))
     found = truth, labelled, predicted, scores, proxies, probability, by_prediction
     return Columns(*found), rows
+
+
+def _check_labelled(parts: Sequence[Part]) -> None:
+    """Check that each subgroup has rows with a truth."""
+    for part in parts:
+        if not part.labelled:
+            where = ", ".join(f"{column} = {name}" for column, name in part.subgroup)
+            raise ValueError(f"y_true must have a label in {where}, got none")
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
