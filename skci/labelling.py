@@ -21,10 +21,10 @@ from skci._validation import (
     fixed_seed,
 )
 from skci.data.drawing import RowOptions
+from skci.data.partial_truth import Columns, read_columns
 from skci.metrics._base import MetricCI
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
-from skci.metrics._partial_truth import Columns, read_columns
 
 __all__ = ["LabelPlan", "label_next"]
 
@@ -201,12 +201,13 @@ def label_next(
     metric_set = MetricSet(metric, confidence_level)
     given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
     given["label_probability"] = label_probability
-    columns = read_columns(metric_set, given, RowOptions(), data)[0]
+    columns = read_columns(given, RowOptions(), data)[0]
+    metric_set.must_be_given(columns.predicted or None, columns.scores or None)
     if columns.by_prediction:
         raise ValueError(
             "proxy must be columns to choose labels by, or None, got 'prediction'"
         )
-    columns.sizes(RowOptions())
+    columns.check_enough()
     compared = _compared_models(columns, metric, models)
     choice = _LabelChoice.of(columns, metric, compared, pos_label)
     if not choice.influence_variance > 0:

@@ -12,9 +12,9 @@ from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
+from skci.data.partial_truth import PREDICTION
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
-from skci.metrics._verification import PREDICTION
 from skci.reports.joint import JointReport
 
 _COLUMNS = (

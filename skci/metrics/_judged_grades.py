@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from skci.data.items import GradedSamples
+from skci.data.partial_truth import FEWEST_LABELS
 from skci.data.sample import Vocabulary
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
 from skci.metrics._labelled_parts import parted, parts_of
-from skci.metrics._partial_truth import FEWEST_LABELS, Block, corrected
+from skci.metrics._partial_truth import Block, corrected
 
 
 def estimate_judged_grades(
@@ -76,8 +77,10 @@ def estimate_judged_grades(
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
     sizes = (~np.isnan(of_people)).sum(axis=1)
     ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
-    target = Target(f"{of_people.shape[1]} items, graded by people {ends}, a proxy")
-    return replace(corrected(joint, blocks), target=target)
+    target = (
+        f"{of_people.shape[1]} items, {ends} of them graded by people, with a proxy"
+    )
+    return replace(corrected(joint, blocks), target=Target(target))
 
 
 def _check_alike(people: GradedSamples, judge: GradedSamples) -> None:
