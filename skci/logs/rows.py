@@ -207,8 +207,8 @@ class LogRows(Mapping[str, Array]):
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
                 f"scorers must be those of all tasks, got {by_task}; select one for "
-                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some of "
-                "the tasks"
+                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some "
+                "of the tasks"
             )
 
 

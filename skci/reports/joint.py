@@ -507,8 +507,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str, optional
-            By default all metrics, with the confidence level for all of them at once
-            (by Bonferroni's inequality); of :meth:`individual` intervals for each.
+            By default all metrics that there are several estimates of, with the
+            confidence level for all of them at once (by Bonferroni's inequality); of
+            :meth:`individual` intervals for each.
 
         Returns
         -------
@@ -539,12 +540,19 @@ class JointReport(ReportWithContrasts):
         >>> best.estimate
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
-        metrics = self.metrics if metric is None else [metric]
+        metrics = self._metrics_of_several if metric is None else [metric]
         number = len(metrics) if self._joint.simultaneous else 1
         best = BestReports(
             (m, self._best(self._compared_positions(m), number)) for m in metrics
         )
         return best if metric is None else best[metric]
+
+    @property
+    def _metrics_of_several(self) -> list[str]:
+        """Metrics of which there are several estimates, or all if there are none."""
+        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        several = (self._joint.parameters[k[0]].key.metric for k in panels)
+        return list(dict.fromkeys(several)) or self.metrics
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
@@ -598,7 +606,7 @@ class JointReport(ReportWithContrasts):
         ----------
         metric : str or list of str, optional
             Metrics to rank on, with the confidence level for all of them at once; all
-            if not given.
+            that there are several estimates of if not given.
 
         Returns
         -------
@@ -654,7 +662,8 @@ class JointReport(ReportWithContrasts):
         >>> ranks.top(2)
         ['C', 'B']
         """
-        panels = self._panels(check_names(metric, self.metrics, "metric"))
+        chosen = self._metrics_of_several if metric is None else metric
+        panels = self._panels(check_names(chosen, self.metrics, "metric"))
         if max(map(len, panels.values())) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
         warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
