@@ -238,7 +238,7 @@ def test_subgroups_are_estimated_from_their_rows(rows):
 
 
 @pytest.mark.parametrize(
-    "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.5)}]
+    "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.15)}]
 )
 def test_subgroups_may_have_any_name(rows, option):
     y, models, judge, labelled = rows
@@ -645,12 +645,14 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
         ({"proxy": np.full(2000, np.nan)}, "proxy.* must have a value in every row"),
         ({"proxy": {"A": np.zeros(2000)}}, "proxy must have other names"),
         ({"label_probability": np.zeros(2000)}, "label_probability must .* got 0"),
+        ({"label_probability": np.ones(2000)}, "label_probability must be below 1"),
+        ({"label_probability": np.full(2000, 0.9)}, "must add up to about the number"),
         (
             {"label_probability": np.full(2000, 1.5)},
             "label_probability must .* got 1.5",
         ),
         (
-            {"label_probability": np.ones(2000), "counts": np.ones(2000)},
+            {"label_probability": np.full(2000, 0.15), "counts": np.ones(2000)},
             "counts must not be given with label_probability",
         ),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from skci.data.frames import Frame
 from skci.data.rows import check_length, check_present
 from skci.inference.parameter import DEFAULT_MODEL
 
+_MOST_RATIO = 1.5  # of labels to those expected, where whole clusters are labelled
 FEWEST_LABELS = 10
 """Fewest rows with a truth."""
 PREDICTION = "prediction"
@@ -108,7 +110,7 @@ def read_columns(
     filling = predicted if by_prediction else proxies
     truth, labelled = _filled(columns["y_true"], filling, by_prediction)
     if probability is not None:
-        probability = _checked_probability(probability, len(labelled))
+        probability = _checked_probability(probability, labelled)
     found = truth, labelled, predicted, scores, proxies, probability, by_prediction
     return Columns(*found), rows
 
@@ -151,10 +153,10 @@ def _filled(
     return as_array(filled, "y_true", "labels"), labelled
 
 
-def _checked_probability(label_probability: Any, n_rows: int) -> Array:
+def _checked_probability(label_probability: Any, labelled: Array) -> Array:
     """Check the probabilities with which rows were labelled."""
     probability = as_numbers(label_probability, "label_probability")
-    check_length(probability, n_rows, "label_probability", "y_true")
+    check_length(probability, len(labelled), "label_probability", "y_true")
     if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
         got = probability.shape if probability.ndim != 1 else probability.min()
         if probability.ndim == 1 and probability.min() > 0:
@@ -162,5 +164,22 @@ def _checked_probability(label_probability: Any, n_rows: int) -> Array:
         raise ValueError(
             "label_probability must hold a number above 0 and up to 1 for each row, "
             f"got {got}"
+        )
+    certain = (probability == 1) & ~labelled
+    if certain.any():
+        raise ValueError(
+            "label_probability must be below 1 where y_true is missing, got 1 in row "
+            f"{int(certain.argmax())}"
+        )
+    expected, n_labels = float(probability.sum()), int(labelled.sum())
+    spread = 5 * math.sqrt(float(probability @ (1 - probability)))
+    if (
+        not expected - spread
+        <= _MOST_RATIO * n_labels
+        <= _MOST_RATIO**2 * (expected + spread)
+    ):
+        raise ValueError(
+            "label_probability must add up to about the number of labels, got "
+            f"{expected:.4g} and {n_labels}"
         )
     return probability
