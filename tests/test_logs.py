@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -17,6 +18,7 @@ from numpy.testing import assert_allclose
 
 from skci import grades_report, logs
 from skci.cli.main import main
+from skci.data.files import read_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -242,6 +244,83 @@ def test_scorers_are_of_all_tasks():
         LM_EVAL.select(scorers="f1")
 
 
+def uneven_logs(folder):
+    """Logs of a model that answered three tasks, and of one that answered the first."""
+    tasks = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
+    path = folder / "log.csv"
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["model", "task", "item", "scorer", "grade"])
+        for model, answered in (("old", tasks), ("new", ["arc"])):
+            for task in answered:
+                for item in range(20):
+                    table.writerow([model, task, item, tasks[task], item % 2])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {"scorers": "acc"},
+            r"^tasks must have grades with scorers=\['acc'\], got none of \['gsm8k'\]; "
+            r".*select tasks=\['arc', 'mmlu'\] \(in a shell --tasks arc,mmlu\)$",
+        ),
+        (
+            {"scorers": {"arc": "acc", "gsm8k": "em"}},
+            r"^tasks .* scorers={'arc': 'acc', 'gsm8k': 'em'}, got none of \['mmlu'\]",
+        ),
+        (
+            {"scorers": {"arc": "acc", "gsm8k": "acc", "mmlu": "acc"}},
+            r"^tasks must have grades with .*, got none of \['gsm8k'\]",
+        ),
+        (
+            {"models": "new", "tasks": ["arc", "mmlu"]},
+            r"^tasks must have grades with models=\['new'\], got none of \['mmlu'\]",
+        ),
+        (
+            {"tasks": "mmlu"},
+            r"^models must have grades with tasks=\['mmlu'\], got none of \['new'\]; "
+            r".*select models=\['old'\] \(in a shell --models old\)$",
+        ),
+        (
+            {"tasks": "arc", "scorers": "em"},
+            r"^tasks must have grades with scorers=\['em'\], got none of \['arc'\]$",
+        ),
+    ],
+)
+def test_selections_leave_nothing_out_silently(names, message, tmp_path):
+    rows = logs.read(uneven_logs(tmp_path))
+    with pytest.raises(ValueError, match=message):
+        rows.select(**names)
+
+
+def test_selections_leave_out_what_is_not_named(tmp_path):
+    rows = logs.read(uneven_logs(tmp_path))
+    assert rows.select(models="new").tasks == ["arc"]
+    chosen = rows.select(tasks=["arc", "mmlu"], scorers="acc")
+    assert (chosen.models, chosen.tasks) == (["old", "new"], ["arc", "mmlu"])
+    with pytest.raises(KeyError, match=r"task must be one of .*got 'boolq'"):
+        rows.select(scorers={"boolq": "acc"})
+
+
+def test_models_without_a_task(tmp_path, capsys):
+    path = uneven_logs(tmp_path)
+    scorers = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
+    rows = logs.read(path).select(scorers=scorers)
+    message = (
+        r"^models must have grades of all tasks, but new has none of gsm8k, mmlu; "
+        r"select tasks=\['arc'\] \(in a shell --tasks arc\), or set missing_grades "
+    )
+    with pytest.raises(ValueError, match=message):
+        rows.report()
+    dropped = rows.report(missing_grades="drop")
+    assert_allclose(dropped.estimates, rows.select(tasks="arc").report().estimates)
+    assert_allclose(rows.report(missing_grades=0).estimates, [0.5 / 3, 0.5])
+    assert main(["grades", str(path), "--scorer=arc=acc,gsm8k=em,mmlu=acc"]) == 2
+    assert "new has none of gsm8k, mmlu" in capsys.readouterr().err
+
+
 def test_groups_are_of_one_task():
     rows = logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK)
     with pytest.raises(ValueError, match=r"^groups must be of one task"):
@@ -310,6 +389,20 @@ def test_missing_grades_are_nan(tmp_path):
     assert rows["group"].tolist() == ["a", "a", "b"]
 
 
+def test_tables_are_read_as_files_of_predictions_are(tmp_path):
+    words = ["", "NA", "N/A", "nan", "<NA>", "null"]
+    for ending, delimiter in {".CSV": ",", ".TSV": "\t", ".tab": "\t"}.items():
+        path = tmp_path / f"m{ending}"
+        lines = [["item", "score"], ["0", "1"]]
+        lines += [[str(k), word] for k, word in enumerate(words, 1)]
+        path.write_text("".join(delimiter.join(line) + "\n" for line in lines))
+        (batch,) = read_batches(str(path), ["item", "score"])
+        assert batch["score"].tolist() == [1] + [None] * len(words)
+        rows = logs.read(path)
+        assert rows["item"].tolist() == [*map(str, batch["item"])]
+        assert np.isnan(rows["grade"]).tolist() == [x is None for x in batch["score"]]
+
+
 # --------------------------------------------------------------------------------------
 # Damage
 # --------------------------------------------------------------------------------------
@@ -368,6 +461,10 @@ def test_a_grade_twice_names_both_places(tmp_path):
     message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade of item"
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
+    with pytest.raises(ValueError, match="in a table, distinguish runs by a column"):
+        logs.read(tmp_path)
+    with pytest.raises(ValueError, match="leave one of the files out"):
+        logs.read([PROMPTFOO, PROMPTFOO])
     both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
     with pytest.raises(ValueError, match=r"first\.json, line .* and .*report\.json"):
         logs.read(both)
@@ -388,10 +485,11 @@ def archive_of(path, folder, samples=None):
 def test_archives(tmp_path):
     expected = logs.read(HISTORY[0])
     path = archive_of(HISTORY[0], tmp_path)
-    for name, column in logs.read(path).items():
+    path = path.rename(tmp_path / "log.EVAL")
+    for name, column in logs.read(tmp_path).items():
         np.testing.assert_array_equal(column, expected[name])
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=r"log\.eval: the archive is truncated or dam"):
+    with pytest.raises(ValueError, match=r"log\.EVAL: the archive is truncated or dam"):
         logs.read(path)
     path = archive_of(HISTORY[0], tmp_path, '{"id": ')
     with pytest.raises(ValueError, match=r"log\.eval: samples/.*json: the archive is"):
@@ -439,7 +537,15 @@ def test_samples_that_failed_have_no_grade(tmp_path):
         (
             "a.csv",
             b"item,score\n1,high\n",
-            r"line 2: the grade by 'mean' must be a num",
+            r"line 2: the grade by 'mean' must be a finite number.*got 'high'",
+        ),
+        ("a.csv", b"item,score\n1,1\n2,-Inf\n", r"a\.csv, line 3: .* finite .*'-Inf'"),
+        ("a.jsonl", b'{"id": 1, "score": Infinity}', r"line 1: .* finite .*got inf"),
+        ("a.json", b'[{"id": 1,\n"score": 1e999}]', r"line 1: .* finite .*got inf"),
+        (
+            "a.jsonl",
+            b'{"id": 1, "score": 1, "group": "a"}\n{"id": 2, "score": 1}',
+            "line 2: the group of an item must be a name, got None",
         ),
         ("a.csv", b'item,score\n1,"1\n', r"a\.csv, line 2: unexpected end of data"),
         ("a.csv", b"item,score\n", "paths must be of logs with grades, got none"),
@@ -528,6 +634,19 @@ def test_the_command_gates(capsys):
     }.items():
         assert main([*arguments, condition]) == status
         assert ("failed" in capsys.readouterr().err) == (status > 0)
+
+
+def test_the_page_shows_what_was_compared(tmp_path):
+    path = tmp_path / "page.html"
+    arguments = ["grades", str(REFERENCE / "lm_eval"), "--differences", "--margin=.02"]
+    scorer = "--scorer=capitals=acc,sums=exact_match/strict"
+    required = "--require=large - small >= -0.5"
+    assert main([*arguments, scorer, required, f"--html={path}"]) == 0
+    page = path.read_text(encoding="utf-8")
+    headings = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+    wanted = ["Requirements", "Estimates", "Estimates by task", "Differences", "Ranks"]
+    assert headings[:6] == [*wanted, "Ranks by task"]
+    assert "by more than 0.02" in page and "capitals" in page
 
 
 def test_the_command_names_models(capsys, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 from skci._hints import option_hint
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
-from skci.metrics._verification import PREDICTION
+from skci.data.partial_truth import PREDICTION
 from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _OUTER = "testRunData"
@@ -21,7 +20,7 @@ def recognises(file: LogFile) -> bool:
     return file.is_document and bool({_OUTER, _CASES[0]} & {*file.keys})
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read the scores of test cases by all metrics."""
     header = {name: value for name, value, _ in _members(file) if name not in _CASES}
     settings = {k.lower(): v for k, v in (header.get("hyperparameters") or {}).items()}
@@ -32,17 +31,15 @@ def rows(file: LogFile, group: str | None) -> Iterator[Row]:
     for name, case, line in _members(file):
         if name not in _CASES:
             continue
-        item = str(required(case, "name", file, line))
-        places = [case.get("metadata"), case.get("additionalMetadata")]
-        row = Row(line, model, task, item)
-        row = row._replace(group=as_group(places, group, file, line))
+        item = str(file.field(case, "name", line))
+        known = case.get("metadata"), case.get("additionalMetadata")
+        row = Row(line, model, task, item, known=known)
         metrics = case.get("metricsData") or []
         if not metrics:
             yield row
         for metric in metrics:
-            scorer = str(required(metric, "name", file, line))
-            number = as_grade(metric.get("score"), file, line, scorer)
-            yield row._replace(scorer=scorer, grade=number)
+            scorer = str(file.field(metric, "name", line))
+            yield row._replace(scorer=scorer, grade=metric.get("score"))
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:

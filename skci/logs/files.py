@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
@@ -18,11 +18,9 @@ _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _DECODER = JSONDecoder()
-
-ENDINGS = (".json", ".eval", *_LINES, *_DELIMITERS)
-"""Endings of the files that may be logs."""
+_TEXT = (".json", *_LINES, *_DELIMITERS)
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,24 @@ class LogFile:
     path: Path
 
     @property
+    def ending(self) -> str:
+        """The ending of its name, in lower case."""
+        return self.path.suffix.lower()
+
+    @property
     def is_lines(self) -> bool:
         """Whether it has a JSON object on each line."""
-        return self.path.suffix in _LINES
+        return self.ending in _LINES
 
     @property
     def is_document(self) -> bool:
         """Whether it is one JSON document."""
-        return self.path.suffix == ".json"
+        return self.ending == ".json"
 
     @cached_property
     def head(self) -> str:
         """The first characters; none of a file that is not text."""
-        if self.path.suffix not in ENDINGS or self.path.suffix == ".eval":
+        if self.ending not in _TEXT:
             return ""
         with self._open() as file:
             try:
@@ -55,7 +58,7 @@ class LogFile:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Names at the top of the head: of the first object, or of the columns."""
-        if self.path.suffix in _DELIMITERS:
+        if self.ending in _DELIMITERS:
             return tuple(next(csv.reader([self.head.partition("\n")[0]], **self._csv)))
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
         for match in _TOKEN.finditer(text):
@@ -73,12 +76,19 @@ class LogFile:
 
     def place(self, line: int) -> str:
         """Write the path and a line, or an entry of an archive; 0 for the file."""
-        kind = "entry" if self.path.suffix == ".eval" else "line"
+        kind = "line" if self.ending in _TEXT else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
+
+    def field(self, record: Mapping[str, Any], name: str, line: int) -> Any:
+        """Return a field that the record of a line must have."""
+        if name not in record:
+            must = f"must have the field {name!r}, got {[*record][:20]}"
+            raise self.error(line, must)
+        return record[name]
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Read rows as mappings, each with its line: of lines, an array or a table."""
-        if self.path.suffix in _DELIMITERS:
+        if self.ending in _DELIMITERS:
             yield from self._table()
             return
         for value, line in self._lines() if self.is_lines else self._array():
@@ -103,7 +113,7 @@ class LogFile:
 
     @property
     def _csv(self) -> dict[str, Any]:
-        delimiter = _DELIMITERS[self.path.suffix]
+        delimiter = _DELIMITERS[self.ending]
         return {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
 
     def _array(self) -> Iterator[tuple[Any, int]]:

@@ -11,21 +11,21 @@ from importlib import import_module
 from typing import Any
 
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
+_ARCHIVE = ".eval"
 _ZSTANDARD = 93
 
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a log of inspect_ai."""
-    return file.path.suffix == ".eval" or {"version", "eval"} <= {*file.keys}
+    return file.ending == _ARCHIVE or {"version", "eval"} <= {*file.keys}
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read the scores of samples, of which an epoch is a run."""
     header: dict[str, Any] = {}
-    members = _archive(file) if file.path.suffix == ".eval" else file.members("samples")
+    members = _archive(file) if file.ending == _ARCHIVE else file.members("samples")
     for name, value, line in members:
         if name != "samples":
             header[name] = value
@@ -36,21 +36,19 @@ def rows(file: LogFile, group: str | None) -> Iterator[Row]:
                 "the evaluation must have ended with status 'success', got "
                 f"{header.get('status')!r}; complete it by 'inspect eval-retry'",
             )
-        of = required(header, "eval", file, line)
-        item = str(required(value, "id", file, line))
-        cluster = as_group([value.get("metadata")], group, file, line)
-        row = Row(line, of["model"], of["task"], item, str(value.get("epoch", 1)))
-        row = row._replace(group=cluster)
+        of = file.field(header, "eval", line)
+        item, epoch = str(file.field(value, "id", line)), str(value.get("epoch", 1))
+        known = (value.get("metadata"),)
+        row = Row(line, of["model"], of["task"], item, epoch, known=known)
         scores = value.get("scores")
         if not scores:
             yield row
         for scorer, score in (scores or {}).items():
-            found = required(score, "value", file, line)
+            found = file.field(score, "value", line)
             by_name = found if isinstance(found, Mapping) else {None: found}
             for part, grade in by_name.items():
                 full = f"{scorer}/{part}" if part else scorer
-                number = as_grade(grade, file, line, full)
-                yield row._replace(scorer=full, grade=number)
+                yield row._replace(scorer=full, grade=grade)
 
 
 def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+))?")
@@ -23,29 +22,25 @@ def recognises(file: LogFile) -> bool:
     return file.is_lines and {"doc_id", "doc", "resps"} <= {*file.keys}
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read the metrics of documents, by filter."""
     named = _NAME.fullmatch(file.path.stem)
     task = named["task"] if named else file.path.stem
     model = _model(file, named["time"] if named else None)
     for record, line in file.records():
-        item, doc = (required(record, name, file, line) for name in ("doc_id", "doc"))
-        row = Row(line, model, task, str(item))
-        row = row._replace(group=as_group([doc], group, file, line))
+        item, doc = (file.field(record, name, line) for name in ("doc_id", "doc"))
+        row = Row(line, model, task, str(item), known=(doc,))
         names = record.get("metrics") or [k for k in record if k not in _FIELDS]
         found = record.get("filter") or _NO_FILTER
         suffix = "" if found == _NO_FILTER else f"/{found}"
-        numbers = {
-            f"{name}{suffix}": required(record, name, file, line) for name in names
-        }
+        values = {f"{name}{suffix}": file.field(record, name, line) for name in names}
         # What is aggregated otherwise than by a mean is a list.
-        numbers = {k: x for k, x in numbers.items() if not isinstance(x, list | dict)}
-        if not numbers:
+        grades = {k: x for k, x in values.items() if not isinstance(x, list | dict)}
+        if not grades:
             must = f"must have a metric that is a mean over documents, got {names}"
             raise file.error(line, must)
-        for scorer, value in numbers.items():
-            number = as_grade(value, file, line, scorer)
-            yield row._replace(scorer=scorer, grade=number)
+        for scorer, grade in grades.items():
+            yield row._replace(scorer=scorer, grade=grade)
 
 
 def _model(file: LogFile, time: str | None) -> str:

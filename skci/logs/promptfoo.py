@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _RESULTS = "results.results"
@@ -21,31 +20,28 @@ def recognises(file: LogFile) -> bool:
     return keys <= {*file.keys}
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read whether tests pass, their scores and named ones; repeats are runs."""
     prompts, task = _header(file)
     several = len(prompts) > 1
     repeats: Counter[tuple[str, str]] = Counter()
     for value, line in file.records() if file.is_lines else _results(file):
-        provider, test = (
-            required(value, key, file, line) for key in ("provider", "testCase")
-        )
+        provider = file.field(value, "provider", line)
+        test = file.field(value, "testCase", line)
         model = provider.get("label") or provider["id"]
         if several:
             model = f"{model}, {value['prompt']['label']}"
         item = _name(test)
         repeats[model, item] += 1
-        places = [test.get("metadata"), test.get("vars")]
-        row = Row(line, model, task, item, str(repeats[model, item]))
-        row = row._replace(group=as_group(places, group, file, line))
+        known = test.get("metadata"), test.get("vars")
+        row = Row(line, model, task, item, str(repeats[model, item]), known=known)
         if value.get("failureReason") == _ERROR:
             yield row
             continue
-        scores = {"pass": required(value, "success", file, line)}
+        scores = {"pass": file.field(value, "success", line)}
         scores |= {"score": value.get("score")} | (value.get("namedScores") or {})
         for scorer, score in scores.items():
-            number = as_grade(score, file, line, scorer)
-            yield row._replace(scorer=scorer, grade=number)
+            yield row._replace(scorer=scorer, grade=score)
 
 
 def _header(file: LogFile) -> tuple[set[str], str]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from skci._validation import join_names
 from skci.logs import deepeval, inspect_ai, lm_eval, promptfoo, swebench, tables
-from skci.logs.files import ENDINGS, LogFile
+from skci.logs.files import LogFile
 from skci.logs.rows import Collector, LogRows, Row
 
 
@@ -19,8 +19,8 @@ class LogFormat(Protocol):
     def recognises(self, file: LogFile) -> bool:
         """Whether a file is of the format, by its name and its head."""
 
-    def rows(self, file: LogFile, group: str | None) -> Iterator[Row]:
-        """Read the rows of such a file, with the group of a name if it is given."""
+    def rows(self, file: LogFile) -> Iterator[Row]:
+        """Parse the rows of such a file, with grades and groups as they are there."""
 
 
 FORMATS: dict[str, LogFormat] = {
@@ -106,11 +106,11 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
     mean = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
-    collector = Collector()
+    collector = Collector(groups)
     for model, given in by_model.items():
         for path in [given] if isinstance(given, str | os.PathLike) else given:
             for file, log_format in _logs(Path(path)):
-                collector.add(file, log_format.rows(file, groups), model)
+                collector.add(file, log_format.rows(file), model)
     return collector.rows()
 
 
@@ -138,6 +138,4 @@ def _logs(path: Path) -> Iterator[tuple[LogFile, LogFormat]]:
 
 
 def _format_of(file: LogFile) -> Any:
-    if file.path.suffix not in ENDINGS:
-        return None
     return next((each for each in FORMATS.values() if each.recognises(file)), None)

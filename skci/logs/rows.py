@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,13 +15,18 @@ from skci._validation import check_choice, check_names, join_names
 from skci.data.items import UNNAMED
 from skci.grades import SAMPLES, grades_report
 from skci.logs.files import LogFile
+from skci.logs.grading import as_grade, as_group
 
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 
 
 class Row(NamedTuple):
-    """A grade in a log. Without a scorer it says that the item has no grade."""
+    """A grade in a log, as parsed; without a scorer, an item without a grade.
+
+    `group` is the default one, and `known` holds mappings of what is known of the item,
+    where a group that the caller names is looked up.
+    """
 
     line: int
     model: str
@@ -28,8 +34,9 @@ class Row(NamedTuple):
     item: str
     run: str = "1"
     scorer: str = ""
-    group: str = ""
-    grade: float = np.nan
+    grade: Any = np.nan
+    group: Any = ""
+    known: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,37 +120,63 @@ class LogRows(Mapping[str, Array]):
         models, tasks : str or iterable of str, optional
             Names.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names; or that of one scorer for each task, whose grades are then of one
-            scorer without a name, such as exact match in one task and a judge in
-            another.
+            Names; or the scorer of each task, such as exact match in one task and a
+            judge in another, whose grades then have one scorer without a name.
 
         Returns
         -------
         LogRows
-            The rows that are left, in order.
+            The selected rows, in order.
 
         Raises
         ------
         KeyError
             If there is no such name.
+        ValueError
+            If a model has no grades of the selected tasks, or a task none by the
+            selected scorers. Select other models or tasks to leave it out.
         """
         by_task = scorers if isinstance(scorers, Mapping) else None
         if by_task is not None:
-            tasks = list(by_task) if tasks is None else tasks
+            check_names(by_task, self.tasks, "task")
             scorers = list(by_task.values())
-        kept = np.ones(len(self["grade"]), dtype=bool)
-        wanted = {"model": models, "task": tasks, "scorer": scorers}
-        for kind, names in wanted.items():
-            if names is not None:
-                found = check_names(names, self._distinct(kind), kind)
-                kept &= np.isin(self[kind], found)
+        given = {"model": models, "task": tasks, "scorer": scorers}
+        found = {
+            kind: check_names(names, self._distinct(kind), kind)
+            for kind, names in given.items()
+        }
+        of = {kind: np.isin(self[kind], names) for kind, names in found.items()}
+        asked: dict[str, Any] = {
+            f"{k}s": found[k] for k, names in given.items() if names is not None
+        }
         if by_task is not None:
-            given = np.array([by_task.get(x) for x in self["task"]], dtype=object)
-            kept &= given == self["scorer"]
-        columns = {name: values[kept] for name, values in self.items()}
+            of_task = [by_task.get(task) for task in self["task"]]
+            of["scorer"] = np.array(of_task, dtype=object) == self["scorer"]
+            asked["scorers"] = dict(by_task)
+        if tasks is None:
+            found["task"] = list(dict.fromkeys(self["task"][of["model"]]))
+        selected = of["model"] & of["task"] & of["scorer"]
+        for kind in ("task", "model"):
+            left = set(self[kind][selected])
+            self._check_left(f"{kind}s", found[kind], left, asked)
+        columns = {name: values[selected] for name, values in self.items()}
         if by_task is not None:
-            columns["scorer"] = np.full(kept.sum(), UNNAMED, dtype=object)
+            columns["scorer"] = np.full(selected.sum(), UNNAMED, dtype=object)
         return LogRows(columns)
+
+    @staticmethod
+    def _check_left(
+        kinds: str, names: list[str], left: Collection[str], asked: Mapping[str, Any]
+    ) -> None:
+        """Check that all tasks or models have grades among those asked for."""
+        without = [name for name in names if name not in left]
+        if not without:
+            return
+        by = ", ".join(f"{k}={value}" for k, value in asked.items() if k != kinds)
+        message = f"{kinds} must have grades with {by}, got none of {without}"
+        if left:
+            message += f"; to leave these out, {_selection(kinds, names, left)}"
+        raise ValueError(message)
 
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
         """Joint report of the grades, by :func:`skci.grades_report`.
@@ -169,11 +202,14 @@ class LogRows(Mapping[str, Array]):
         Raises
         ------
         ValueError, TypeError
-            If scorers are not of all tasks, there are groups of several tasks, or an
-            option is wrong.
+            If scorers are not of all tasks, a model has no grades of a task and
+            `missing_grades` is "error", there are groups of several tasks, or an option
+            is wrong.
         """
         check_choice(samples, SAMPLES, "samples")
         self._check_scorers()
+        if options.get("missing_grades", "error") == "error":
+            self._check_tasks()
         columns = dict(self)
         names = {"model": "model", "item": "item", "scorer": "scorer"}
         if len(self.tasks) > 1:
@@ -211,15 +247,52 @@ class LogRows(Mapping[str, Array]):
                 "of the tasks"
             )
 
+    def _check_tasks(self) -> None:
+        """Check that each model has grades of all tasks."""
+        graded = ~np.isnan(self["grade"])
+        answered: dict[str, set[str]] = {model: set() for model in self.models}
+        for model, task in zip(
+            self["model"][graded], self["task"][graded], strict=True
+        ):
+            answered[model].add(task)
+        tasks = self.tasks
+        lacking = {
+            model: [task for task in tasks if task not in found]
+            for model, found in answered.items()
+            if len(found) < len(tasks)
+        }
+        if not lacking:
+            return
+        got = join_names(
+            [f"{model} has none of {', '.join(x)}" for model, x in lacking.items()]
+        )
+        common = set.intersection(*answered.values())
+        select = f"{_selection('tasks', tasks, common)}, or " if common else ""
+        raise ValueError(
+            f"models must have grades of all tasks, but {got}; {select}set "
+            "missing_grades (in a shell --missing-grades) to 'drop' to compare all "
+            "models on the items that all have, to 'pairwise' to compare each two on "
+            "the items that both have, or to a number, as 0, that counts as a missing "
+            "grade"
+        )
+
+
+def _selection(kinds: str, names: Iterable[str], left: Collection[str]) -> str:
+    """Advice on how to select the names that are left."""
+    chosen = [name for name in names if name in left]
+    in_shell = shlex.quote(",".join(chosen))
+    return f"select {kinds}={chosen} (in a shell --{kinds} {in_shell})"
+
 
 def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 class Collector:
-    """Rows as they are read, of which names are held once."""
+    """Checked rows of all files, whose names are held once."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: str | None) -> None:
+        self._groups = groups
         self._files: list[LogFile] = []
         self._known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
         self._codes = {name: array("q") for name in _NAMES}
@@ -233,13 +306,21 @@ class Collector:
         for row in rows:
             if model is not None:
                 row = row._replace(model=model)
-            line, *names, grade = row
+            names = *row[1:6], self._group(row, file)
             for (known, codes), name in zip(columns, names, strict=True):
                 codes.append(known.setdefault(name, len(known)))
-            self._grades.append(grade)
+            self._grades.append(as_grade(row.grade, file, row.line, row.scorer))
             of_file.append(len(self._files))
-            of_line.append(line)
+            of_line.append(row.line)
         self._files.append(file)
+
+    def _group(self, row: Row, file: LogFile) -> str:
+        group = row.group
+        if self._groups is not None:
+            group = as_group(row.known, self._groups, file, row.line)
+        if group is None:
+            raise file.error(row.line, "the group of an item must be a name, got None")
+        return str(group)
 
     def rows(self) -> LogRows:
         """Return all rows; no two of them may be of the same grade."""
@@ -282,12 +363,21 @@ class Collector:
             return
         pair = np.sort(order[same.argmax() :][:2]).tolist()
         places = [*map(self._place, pair)]
+        of_file, _ = self._places
+        remedy = (
+            "leave one of the files out, or read them as models of other names, as "
+            "{'new': 'new.json', 'old': 'old.json'}"
+        )
+        if of_file[pair[0]] == of_file[pair[1]]:
+            remedy = (
+                "leave one of them out, or, in a table, distinguish runs by a column "
+                "or field 'run' or 'epoch'"
+            )
         of = {name: names[name][codes[name][pair[0]]] for name in _NAMES}
         raise ValueError(
             f"{places[0]} and {places[1]}: model {of['model']!r} must have one grade "
             f"of item {of['item']!r} of task {of['task']!r} by {of['scorer']!r} in run "
-            f"{of['run']}, got two; leave one of the files out, or read them as models "
-            "of other names, as {'new': 'new.json', 'old': 'old.json'}"
+            f"{of['run']}, got two; {remedy}"
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _TASK, _SCORER = "SWE-bench", "resolved"
@@ -21,30 +20,27 @@ def recognises(file: LogFile) -> bool:
     return file.is_document and (is_report or "total_instances" in file.keys)
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read which instances are resolved; those without a prediction have no grade."""
     if file.path.name != "report.json":
-        yield from _summary(file, group)
+        yield from _summary(file)
         return
     *_, run, model, _ = file.path.absolute().parent.parts
     for item, value, line in file.members():
-        resolved = as_grade(required(value, _SCORER, file, line), file, line, _SCORER)
-        cluster = _group(item, group, file, line)
-        yield Row(line, model, _TASK, item, run, _SCORER, cluster, resolved)
+        grade, known = file.field(value, _SCORER, line), _known(item)
+        yield Row(line, model, _TASK, item, run, _SCORER, grade, known=known)
 
 
-def _summary(file: LogFile, group: str | None) -> Iterator[Row]:
+def _summary(file: LogFile) -> Iterator[Row]:
     model, _, run = file.path.stem.rpartition(".")
     for name, items, line in file.members():
         for item in items if name in _IDS or name == "incomplete_ids" else []:
-            cluster = _group(item, group, file, line)
-            row = Row(line, model, _TASK, item, run, group=cluster)
+            row = Row(line, model, _TASK, item, run, known=_known(item))
             if name in _IDS:
                 row = row._replace(scorer=_SCORER, grade=_IDS[name])
             yield row
 
 
-def _group(item: str, group: str | None, file: LogFile, line: int) -> str:
-    """Find the repository of an instance such as "django__django-11039"."""
-    repository = item.rpartition("-")[0].replace("__", "/")
-    return as_group([{"repo": repository}], group, file, line)
+def _known(item: str) -> tuple[dict[str, str]]:
+    """Repository of an instance such as "django__django-11039"."""
+    return ({"repo": item.rpartition("-")[0].replace("__", "/")},)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from skci.data.items import UNNAMED
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group, required
 from skci.logs.rows import Row
 
 _ALIASES = {
@@ -38,17 +37,13 @@ def recognises(file: LogFile) -> bool:
     return is_table and {"item", "grade"} <= _columns(file.keys).keys()
 
 
-def rows(file: LogFile, group: str | None) -> Iterator[Row]:
+def rows(file: LogFile) -> Iterator[Row]:
     """Read grades; without a column the model has the name of the file."""
     columns = _columns(file.keys)
     defaults = {"model": file.path.stem, "task": "", "run": "1", "scorer": UNNAMED}
-    cluster = group or columns.get("group")
     named = [name for name in defaults if name in columns] + ["item"]
     for record, line in file.records():
-        texts = {
-            name: str(required(record, columns[name], file, line)) for name in named
-        }
-        texts = defaults | texts | {"group": as_group([record], cluster, file, line)}
-        value = required(record, columns["grade"], file, line)
-        grade = as_grade(value, file, line, texts["scorer"])
-        yield Row(line, grade=grade, **texts)
+        texts = {name: str(file.field(record, columns[name], line)) for name in named}
+        grade = file.field(record, columns["grade"], line)
+        group = record.get(columns["group"]) if "group" in columns else ""
+        yield Row(line, grade=grade, group=group, known=(record,), **defaults | texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 from typing import Any, ClassVar, Self, overload
@@ -756,23 +756,23 @@ class JointReport(ReportWithContrasts):
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
 
-    def _parts(self) -> dict[str, Part]:
-        estimates = Part(self, self._display(), self._joint)
-        if comparisons := self._compared_parts() if self._compares_models else {}:
+    def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
+        compared = self._compared_parts(without) if self._compares_models else {}
+        if compared or "Differences" in without:
             sort = not self._joint.parameters[0].key.subgroup
-            return {"Estimates": estimates._replace(sort=sort), **comparisons}
-        return {"Estimates": estimates._replace(findings=self.findings())}
+            return {"Estimates": self._part()._replace(sort=sort), **compared}
+        return {"Estimates": self._part()._replace(findings=self.findings())}
 
-    def _compared_parts(self) -> dict[str, Part]:
+    def _compared_parts(self, without: Collection[str]) -> dict[str, Part]:
         """Ranks and differences of the models, where there are several."""
         panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
         several = [self._joint.parameters[k[0]] for k in panels]
         ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
         parts = {}
-        if ranked and not self._joint.horizon:
-            ranks = self.ranks([*ranked])
-            parts["Ranks"] = Part(ranks, ranks._display(), findings=ranks.findings())
-        if 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS:
+        if ranked and not self._joint.horizon and "Ranks" not in without:
+            parts["Ranks"] = self.ranks([*ranked])._part()
+        few = 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS
+        if few and "Differences" not in without:
             parts |= self.differences()._parts()
         return parts
 
