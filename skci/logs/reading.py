@@ -29,7 +29,7 @@ FORMATS: dict[str, LogFormat] = {
     "promptfoo": promptfoo,
     "DeepEval": deepeval,
     "SWE-bench": swebench,
-    "table": tables,
+    "tables in CSV or JSON": tables,
 }
 """Formats by name; the first that recognises a file reads it."""
 

@@ -13,7 +13,8 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_names, join_names
 from skci.data.items import UNNAMED
-from skci.grades import SAMPLES, grades_report
+from skci.grades import SAMPLES as SAMPLES
+from skci.grades import grades_report
 from skci.logs.files import LogFile
 from skci.logs.grading import as_grade, as_group
 
