@@ -246,8 +246,8 @@ def whole(number: float) -> int | float:
 
 
 _TRUTH_HINTS = {
-    "y_true": "; where only some rows have a truth, give joint_report that of the "
-    "others as missing and a proxy of it for all, as in proxy=judge",
+    "y_true": "; where only some rows have a truth, joint_report takes a proxy of it "
+    "for all rows, as in proxy=judge (in a shell --proxy judge)",
     "y": "; where only some rows have a truth, fit models to these and give "
     "joint_report their predictions of other rows, and a proxy, as in proxy=judge",
 }

@@ -377,7 +377,7 @@ def joint_report(
         of the models, then stand for all of it. See the pages "I have a judge and 200
         labels" and "Only some patients were verified".
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which the label of each row was asked for, where it was not the
+        Probability with which the label of each row was requested, where it was not the
         same for all; each row independently. `y_true` may then be missing, with or
         without a proxy.
     data : data frame or mapping of str to array-like, optional

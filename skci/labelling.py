@@ -21,10 +21,10 @@ from skci._validation import (
     fixed_seed,
 )
 from skci.data.drawing import RowOptions
+from skci.data.partial_truth import Columns, read_columns
 from skci.metrics._base import MetricCI
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
-from skci.metrics._partial_truth import Columns, read_columns
 
 __all__ = ["LabelPlan", "label_next"]
 
@@ -43,7 +43,7 @@ class LabelPlan(NamedTuple):
     rows : array of shape (n_labels,)
         Positions of the rows, in ascending order.
     label_probability : array of shape (n_samples,)
-        Probability with which each row has been asked for, now or before, for
+        Probability with which each label has been requested, now or before, for
         ``label_probability=`` of :func:`skci.joint_report`.
     half_width : float
         Half width to expect of the interval once they are labelled.
@@ -80,6 +80,7 @@ def label_next(
     n_labels: int | None = None,
     half_width: float | None = None,
     confidence_level: float = 0.95,
+    pos_label: Any = None,
     random_state: Any = None,
 ) -> LabelPlan:
     r"""Rows to label next for the narrowest interval of a metric or of a difference.
@@ -96,7 +97,7 @@ def label_next(
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several by name.
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which each row has been asked for, such as that of the plan
+        Probability with which each label has been requested, such as that of the plan
         before; the same for all rows if not given.
     data : data frame, optional
         Data frame of which the parameters above name columns.
@@ -111,6 +112,8 @@ def label_next(
         In place of a number, half width of the interval that is to be expected.
     confidence_level : float, default=0.95
         Level of the interval, between 0 and 1.
+    pos_label : label, optional
+        Positive label of a metric that does not set one; 1 if not given.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the rows; give an int for the same rows in each call.
 
@@ -145,7 +148,9 @@ def label_next(
     square which any label would give it, and of labelled rows the square is left out:
     probabilities that depended on it would leave estimates with a bias.
 
-    Rows without a label are drawn by systematic sampling in random order.
+    Rows without a label are drawn by systematic sampling in random order. The half
+    width is that of independent rows of equal weight: groups and sample weights are not
+    taken.
 
     References
     ----------
@@ -172,7 +177,7 @@ def label_next(
     ... )
     >>> int((a != b)[plan.rows].sum()), round(plan.half_width, 3)
     (200, 0.019)
-    >>> known[plan.rows] = truth[plan.rows]  # labels that were asked for
+    >>> known[plan.rows] = truth[plan.rows]  # the requested labels
     >>> report = joint_report(
     ...     known, models, proxy=judge, label_probability=plan.label_probability,
     ...     metrics="accuracy",
@@ -196,14 +201,16 @@ def label_next(
     metric_set = MetricSet(metric, confidence_level)
     given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
     given["label_probability"] = label_probability
-    columns = read_columns(metric_set, given, RowOptions(), data)[0]
+    columns = read_columns(given, RowOptions(), data)[0]
+    metric_set.must_be_given(columns.predicted or None, columns.scores or None)
     if columns.by_prediction:
         raise ValueError(
             "proxy must be columns to choose labels by, or None, got 'prediction'"
         )
-    columns.sizes(RowOptions())
-    choice = _LabelChoice.of(columns, metric, _compared_models(columns, metric, models))
-    if not choice.variance > 0:
+    columns.check_enough()
+    compared = _compared_models(columns, metric, models)
+    choice = _LabelChoice.of(columns, metric, compared, pos_label)
+    if not choice.influence_variance > 0:
         raise ValueError(
             f"y_true must show a variance of {metric.name}, got none; label more rows "
             "at random first"
@@ -245,22 +252,25 @@ def _compared_models(
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Labels that were asked for, and what others are expected to tell."""
+    """Requested labels, and what others are expected to tell."""
 
     labelled: Array
     probability: Array
-    """With which each row has been asked for."""
-    square: Array
-    """Expected square of the residual of each row."""
-    seen: Array
-    """Squares of the residuals of labelled rows, times the number of rows that each
-    represents."""
-    variance: float
-    """Of the influence values of the truth."""
+    """With which each label has been requested."""
+    expected_squared_residual: Array
+    """Of each row."""
+    labelled_squared_residuals: Array
+    """Of labelled rows, times the number of rows that each represents."""
+    influence_variance: float
+    """Variance of the influence values of the truth."""
 
     @classmethod
     def of(
-        cls, columns: Columns, metric: MetricCI, models: Mapping[str, float]
+        cls,
+        columns: Columns,
+        metric: MetricCI,
+        models: Mapping[str, float],
+        pos_label: Any,
     ) -> _LabelChoice:
         """Estimate the expected squares from labelled rows; models have coefficients.
 
@@ -272,30 +282,27 @@ class _LabelChoice:
         if probability is None:
             probability = np.full(n, labelled.mean())
         weights = 1 / probability[labelled]
-        observed, possible, explained = (
-            sum(values)
-            for values in zip(
-                *(
-                    [
-                        sign * each
-                        for each in _influences(columns, metric, name, weights)
-                    ]
-                    for name, sign in models.items()
-                ),
-                strict=True,
-            )
-        )
+        observed = possible = explained = np.zeros(1)
+        for name, sign in models.items():
+            values = _influences(columns, metric, name, weights, pos_label)
+            observed = observed + sign * values[0]
+            possible = possible + sign * values[1]
+            explained = explained + sign * values[2]
         squares = (observed - explained[labelled]) ** 2
         largest = np.max((possible - explained) ** 2, axis=0, initial=0)
         if metric.reads == "numbers":
             largest = np.full(n, squares.max())
         known = {**columns.predicted, **columns.scores, **columns.proxies}
         features = np.column_stack([_as_feature(each) for each in known.values()])
-        square = _expected(features, labelled, squares, weights, largest)
+        expected = _expected(features, labelled, squares, weights, largest)
         least = _LEAST**2 * np.average(squares, weights=weights)
-        variance = float(np.average(observed**2, weights=weights))
-        seen = squares * weights * (n / weights.sum())
-        return cls(labelled, probability, np.maximum(square, least), seen, variance)
+        return cls(
+            labelled,
+            probability,
+            expected_squared_residual=np.maximum(expected, least),
+            labelled_squared_residuals=squares * weights * (n / weights.sum()),
+            influence_variance=float(np.average(observed**2, weights=weights)),
+        )
 
     @property
     def n_unlabelled(self) -> int:
@@ -304,9 +311,11 @@ class _LabelChoice:
 
     def standard_error(self, probability: Array) -> float:
         """Standard error to expect if rows are labelled with these probabilities."""
-        of_labels = self.seen @ (1 / probability[self.labelled] - 1)
+        of_labels = self.labelled_squared_residuals @ (
+            1 / probability[self.labelled] - 1
+        )
         n = len(probability)
-        return float(np.sqrt(of_labels + n * self.variance) / n)
+        return float(np.sqrt(of_labels + n * self.influence_variance) / n)
 
     def for_number(self, n_labels: float) -> Array:
         """Probabilities of all rows with which so many more are expected."""
@@ -317,14 +326,14 @@ class _LabelChoice:
         return self._where(lambda p: standard_error - self.standard_error(p))
 
     def of_unlabelled(self, probability: Array) -> Array:
-        """Probabilities, of rows without a label, to be asked for now."""
+        """Probabilities with which labels of rows without one are requested now."""
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
     def _where(self, excess: Callable[[Array], float]) -> Array:
         """Probabilities at which an increasing function of their scale is zero."""
-        size = np.sqrt(self.square)
+        size = np.sqrt(self.expected_squared_residual)
         size /= size.min()  # at the scale 1 all rows are labelled
 
         def scaled(scale: float) -> Array:
@@ -338,7 +347,7 @@ class _LabelChoice:
 
 
 def _influences(
-    columns: Columns, metric: MetricCI, model: str, weights: Array
+    columns: Columns, metric: MetricCI, model: str, weights: Array, pos_label: Any
 ) -> tuple[Array, Array, Array]:
     """Influence values of labelled rows, of all by possible label, and explained ones.
 
@@ -348,21 +357,23 @@ def _influences(
     given = columns.scores if metric.reads == "scores" else columns.predicted
     response = as_array(given[model], model, "an array")
     truth, few = columns.truth[labelled], response[labelled]
-    observed = metric._influence(truth, few, RowOptions(sample_weight=weights))[1]
+
+    def influence(truth: Any, predicted: Array, weights: Any = None) -> Array:
+        rows = RowOptions(sample_weight=weights)
+        return metric._influence(truth, predicted, rows, pos_label)[1]
+
+    observed = influence(truth, few, weights)
     explained: Array = np.zeros(n)
     if columns.proxies:
         proxies = map(np.asarray, columns.proxies.values())
-        every = RowOptions()
-        values = [metric._influence(proxy, response, every)[1] for proxy in proxies]
-        design = np.transpose(values)
+        design = np.transpose([influence(proxy, response) for proxy in proxies])
         weighted = design[labelled] * weights[:, np.newaxis], observed * weights
         explained = design @ np.linalg.lstsq(*weighted, rcond=None)[0]
     labels = np.unique(truth) if metric.reads != "numbers" else truth[:0]
     truth = np.concatenate([truth, np.repeat(labels, n)])
     many = np.concatenate([few, *[response] * len(labels)])
     none = np.full(n * len(labels), _NO_WEIGHT)
-    rows = RowOptions(sample_weight=np.concatenate([weights, none]))
-    possible = metric._influence(truth, many, rows)[1][len(weights) :]
+    possible = influence(truth, many, np.concatenate([weights, none]))[len(weights) :]
     return observed, possible.reshape(-1, n), explained
 
 

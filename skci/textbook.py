@@ -1,5 +1,6 @@
 """Procedures of textbooks that are asked for by name."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from skci._validation import (
     named_columns,
 )
 from skci.cross_validation import cross_validate_report
+from skci.exceptions import SmallSampleWarning
 from skci.grades import grades_report
 from skci.independent import check_different
 from skci.inference.critical.law import Alternative
@@ -26,6 +28,8 @@ from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import Evaluations, Resampling
 from skci.resampling.schemes import SCHEMES
+
+_ENOUGH_VERDICTS = 5  # right, and wrong, for the variance of a rate without smoothing
 
 __all__ = ["five_by_two_f_test", "rogan_gladen", "two_proportion_test"]
 
@@ -248,6 +252,11 @@ def rogan_gladen(
         If a parameter is not as described, or sensitivity and specificity add up to 1
         or less, as of a judge that is no better than chance.
 
+    Warns
+    -----
+    SmallSampleWarning
+        If a rate is of fewer than five right or wrong verdicts.
+
     See Also
     --------
     skci.joint_report : Takes a judge of unknown errors, and labels of some rows.
@@ -259,7 +268,9 @@ def rogan_gladen(
     .. math:: \frac{\operatorname{Var}(\hat p) + \pi^2 \operatorname{Var}(\hat s) +
         (1 - \pi)^2 \operatorname{Var}(\hat t)}{(s + t - 1)^2} ,
 
-    with :math:`s (1 - s) / m` for a rate of m rows [1]_. A judge who errs otherwise on
+    with :math:`s (1 - s) / m` for a rate of m rows [1]_. Of a rate of fewer than five
+    right or wrong verdicts one of each is added in its variance [2]_, which is zero for
+    a judge without any error otherwise. A judge who errs otherwise on
     these rows than on those that its rates are of leaves a bias, which labels of some
     of the rows would show.
 
@@ -267,6 +278,9 @@ def rogan_gladen(
     ----------
     .. [1] Rogan and Gladen (1978). Estimating prevalence from the results of a
        screening test. American Journal of Epidemiology 107, 71-76.
+    .. [2] Lang and Reiczigel (2014). Confidence limits for prevalence of disease
+       adjusted for estimated sensitivity and specificity. Preventive Veterinary
+       Medicine 113, 13-22.
 
     Examples
     --------
@@ -327,5 +341,15 @@ def _rate(value: Any, name: str) -> tuple[float, float]:
             f"{name} must be a rate, or the number of right verdicts and of rows, as "
             f"in (45, 50), got {value!r}"
         )
-    rate = float(numbers[0] / numbers[1])
-    return rate, rate * (1 - rate) / int(numbers[1])
+    right, n = map(int, numbers)
+    rate = right / n
+    if min(right, n - right) >= _ENOUGH_VERDICTS:
+        return rate, rate * (1 - rate) / n
+    warnings.warn(
+        f"{name} is of fewer than {_ENOUGH_VERDICTS} right or wrong verdicts, so that "
+        "its variance has pseudo-counts, and intervals are only approximate",
+        SmallSampleWarning,
+        stacklevel=4,
+    )
+    smoothed = (right + 1) / (n + 2)
+    return rate, smoothed * (1 - smoothed) / (n + 2)

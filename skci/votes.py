@@ -33,6 +33,7 @@ from skci.reports.votes import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
+_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND, "tie (bothbad)": TIE}  # of arenas
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -65,7 +66,8 @@ def votes_report(
     first, second : array-like of shape (n_votes,), or str
         Names of the two models of each vote, or names of columns of `data`.
     outcome : array-like of shape (n_votes,), or str
-        "first", "second" or "tie".
+        "first", "second" or "tie"; or as arenas write them, "model_a", "model_b", "tie"
+        and "tie (bothbad)".
     data : data frame or mapping of str to array-like, optional
         Columns that the other parameters name.
     position : bool, default=False
@@ -150,6 +152,7 @@ def votes_report(
         bool(position),
     )
     _check_connected(votes, models)
+    _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
     joint = JointEstimate(
@@ -213,6 +216,23 @@ def _check_connected(votes: Votes, models: list[str]) -> None:
             "votes must have a win and a loss, or a tie, between any two parts of the "
             f"models, got a part that only wins or only loses against some: {named}; "
             "leave it out, its strength is not finite"
+        )
+
+
+def _check_effects(votes: Votes) -> None:
+    """Check that effects of the position and covariates have estimates."""
+    if not votes.has_effects:
+        return
+    if not votes.is_identified:
+        raise ValueError(
+            "position and covariates must vary among votes on the same models, got "
+            "effects that cannot be told apart from each other or from strengths, as "
+            "where one model always comes first; leave one of them out"
+        )
+    if votes.is_separated:
+        raise ValueError(
+            "position and covariates must not predict votes without error, got effects "
+            "that are not finite, as where the first always wins; leave one of them out"
         )
 
 

@@ -20,7 +20,7 @@ from skci import (
     suite_report,
 )
 from skci.cli.main import main
-from skci.designs import Crossed, Runs, Strata, TimeOrder
+from skci.designs import Component, Crossed, Runs, Strata, TimeOrder
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -218,3 +218,36 @@ def test_batches_have_no_design(design):
 def test_plans_need_rows_that_are_alike(name):
     with pytest.raises(ValueError, match="cannot plan from a pilot"):
         report_of(name).sample_size({"accuracy": 0.02})
+
+
+class SuccessiveDifferences:
+    """Systematic sampling: variance of the differences of successive rows."""
+
+    n_units = N
+
+    def components(self, influences):
+        yield Component(np.diff(np.asarray(influences), axis=0) / np.sqrt(2))
+
+    def __str__(self):
+        return "in systematic order"
+
+
+@pytest.mark.parametrize(
+    "design",
+    [TimeOrder(), Crossed(FRAME["item"], FRAME["user"]), SuccessiveDifferences()],
+    ids=["time", "crossed", "systematic"],
+)
+def test_a_perfect_model_has_an_interval(design):
+    """Where no error is seen, the effective size is at most the number of rows."""
+    found = AccuracyCI(method="score")(Y, Y, design=design)
+    assert found == 1
+    assert 0 <= found.low <= AccuracyCI(method="score")(Y, Y).low + 1e-9
+
+
+@pytest.mark.parametrize("method", ["score", "delta", "logit"])
+def test_differences_of_successive_rows_of_a_random_order(method):
+    """Half the mean squared difference estimates the variance of independent rows."""
+    metric = AccuracyCI(method=method)
+    found = metric(Y, FRAME["a"], design=SuccessiveDifferences())
+    width = metric(Y, FRAME["a"]).half_width
+    assert found.half_width == pytest.approx(width, rel=0.1)

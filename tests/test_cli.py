@@ -126,7 +126,7 @@ PARTLY = COLUMNS | {
     "judge": np.where(RNG.random(N) < 0.1, 1 - Y, Y),
     "asked": np.full(N, 0.4),
 }
-"""Columns of rows of which some have a truth."""
+"""Columns of partially labelled rows."""
 OF_SOME = ["--truth=some", "--models=a,b", "--metrics=accuracy,f1"]
 
 
@@ -254,7 +254,7 @@ def test_what_a_proxy_must_not_be_given_with(tmp_path, capsys):
         error = capsys.readouterr().err
         assert f"{option[0].partition('=')[0]} must not be given with --proxy" in error
     assert main(["report", str(path), *OF_SOME]) == 2
-    assert "row" in (error := capsys.readouterr().err) and "proxy=judge" in error
+    assert "row" in (error := capsys.readouterr().err) and "--proxy judge" in error
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -788,7 +788,7 @@ def test_differences_are_required_of_reports_and_tables(
         "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals\n",
         "text": "\nRequirements by joint 95%",
         "latex": "Requirements by joint 95",
-        "html": "<p>Requirements by joint 95%",
+        "html": "<li>Requirements by joint 95%",
     }.items():
         found, output, _ = run(*report, f"--format={name}")
         assert found == status and text in output and verdict in output

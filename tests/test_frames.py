@@ -385,8 +385,8 @@ def test_missing_values_are_named_by_column(make, column, parameter):
         joint_report(truth, models, **names)
     remedies = {
         "by": "; missing='group' makes a subgroup of the rows without one",
-        "y_true": "; where only some rows have a truth, give joint_report that of the "
-        "others as missing and a proxy of it for all, as in proxy=judge",
+        "y_true": "; where only some rows have a truth, joint_report takes a proxy of "
+        "it for all rows, as in proxy=judge (in a shell --proxy judge)",
     }
     assert str(caught.value) == (
         f"{parameter} must have a value in every row of its column {column!r}, got a "

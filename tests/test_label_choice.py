@@ -153,17 +153,33 @@ def test_columns_of_a_frame_and_labels_of_text(rows):
     table = pd.DataFrame({k: names[v] for k, v in models.items()})
     table = table.assign(truth=truth, judge=names[judge])
     options = {"n_labels": 100, "models": ("A", "B"), "random_state": 0}
-    found = label_next(
-        "truth",
-        ["A", "B"],
-        proxy="judge",
-        data=table,
-        metric=F1CI(pos_label="yes"),
-        **options,
-    )
     expected = label_next(known, models, proxy=judge, metric="f1", **options)
-    np.testing.assert_array_equal(found.rows, expected.rows)
-    np.testing.assert_allclose(found.label_probability, expected.label_probability)
+    for positive in ({"metric": F1CI(pos_label="yes")}, {"pos_label": "yes"}):
+        found = label_next(
+            "truth",
+            ["A", "B"],
+            proxy="judge",
+            data=table,
+            **{"metric": "f1"} | positive | options,
+        )
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        np.testing.assert_allclose(found.label_probability, expected.label_probability)
+
+
+def test_the_positive_label_is_that_of_the_metric_where_it_sets_one(rows):
+    _, models, judge, known = rows
+    options = {"proxy": judge, "n_labels": 100, "models": "A", "random_state": 0}
+    of_0, of_1, other = (
+        label_next(known, models, metric=metric, pos_label=0, **options)
+        for metric in ("f1", F1CI(pos_label=1), "accuracy")
+    )
+    expected = [
+        label_next(known, models, metric=metric, **options)
+        for metric in (F1CI(pos_label=0), "f1", "accuracy")
+    ]
+    found = [plan.half_width for plan in (of_0, of_1, other)]
+    assert found == [plan.half_width for plan in expected]
+    assert len(set(found)) == 3
 
 
 @pytest.mark.parametrize(

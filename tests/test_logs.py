@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -633,6 +634,19 @@ def test_the_command_gates(capsys):
     }.items():
         assert main([*arguments, condition]) == status
         assert ("failed" in capsys.readouterr().err) == (status > 0)
+
+
+def test_the_page_shows_what_was_compared(tmp_path):
+    path = tmp_path / "page.html"
+    arguments = ["grades", str(REFERENCE / "lm_eval"), "--differences", "--margin=.02"]
+    scorer = "--scorer=capitals=acc,sums=exact_match/strict"
+    required = "--require=large - small >= -0.5"
+    assert main([*arguments, scorer, required, f"--html={path}"]) == 0
+    page = path.read_text(encoding="utf-8")
+    headings = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+    wanted = ["Requirements", "Estimates", "Estimates by task", "Differences", "Ranks"]
+    assert headings[:6] == [*wanted, "Ranks by task"]
+    assert "by more than 0.02" in page and "capitals" in page
 
 
 def test_the_command_names_models(capsys, tmp_path):

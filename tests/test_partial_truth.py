@@ -134,7 +134,25 @@ def test_a_good_proxy_makes_narrower_intervals(rows, metrics):
     )
     alone = joint_report(y[labelled], metrics=metrics, **few)
     assert (np.diff(limits(report)) < np.diff(limits(alone))).all()
-    assert "2000 rows, truth for 150, proxy judge" in str(report)
+    assert "2000 rows, 150 of them labelled, with the proxy judge" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("option", "others"),
+    [
+        ({"proxy": "judge"}, ", with the proxy judge"),
+        ({"proxy": ["judge", "other"]}, ", with the proxies judge and other"),
+        ({"proxy": "prediction"}, " depending on the prediction"),
+        ({"label_probability": "asked"}, " with known probabilities"),
+    ],
+)
+def test_the_header_says_how_rows_were_labelled(rows, option, others):
+    y, models, judge, labelled = rows
+    table = models | {"judge": judge, "other": models["B"], "asked": np.full(2000, 0.1)}
+    report = joint_report(
+        "y", "A", data=table | {"y": partly(y, labelled)}, metrics="accuracy", **option
+    )
+    assert f"of 2000 rows, 150 of them labelled{others}, n = " in str(report)
 
 
 def test_two_proxies_tell_no_less_than_one(rows):
@@ -217,6 +235,23 @@ def test_subgroups_are_estimated_from_their_rows(rows):
         assert float(report["y_pred", "f1", str(value)]) == pytest.approx(
             float(alone["y_pred", "f1"]), abs=2e-4
         )
+
+
+@pytest.mark.parametrize(
+    "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.5)}]
+)
+def test_subgroups_may_have_any_name(rows, option):
+    y, models, judge, labelled = rows
+    site = np.arange(len(y)) % 2
+    truth = partly(y, labelled)
+    found, expected = (
+        joint_report(
+            truth, models, by={name: site}, **{"proxy": judge, "metrics": "f1"} | option
+        )
+        for name in ("has a truth", "site")
+    )
+    assert list(found) == list(expected) and len(found) == 4
+    np.testing.assert_array_equal(found.estimates, expected.estimates)
 
 
 def test_groups_of_copies_have_the_error_of_one_of_each(rows):
@@ -460,7 +495,7 @@ def test_a_judge_makes_means_of_grades_narrower(grades, bounds):
         found = report[name, "mean"]
         assert found.high - found.low < 0.7 * (alone.high - alone.low)
         assert found.low < people[name].mean() < found.high
-    assert "of 1200 items, graded by people" in str(report)
+    assert "of them graded by people, with a proxy" in str(report)
 
 
 def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):

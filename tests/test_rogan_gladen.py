@@ -34,6 +34,7 @@ def test_the_variance_is_that_of_the_published_formula():
     assert found.standard_error == pytest.approx(np.sqrt(variance))
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("method", ["delta", "logit"])
 def test_intervals_and_differences_cover(method):
     rng = np.random.default_rng(0)
@@ -62,6 +63,32 @@ def test_intervals_and_differences_cover(method):
     np.testing.assert_allclose(
         np.mean(errors, axis=0), np.cov(np.transpose(estimates)), rtol=0.2
     )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    ("prevalence", "s", "t", "m"), [(0.1, 0.9, 0.97, 20), (0.9, 0.97, 0.8, 30)]
+)
+def test_few_verdicts_of_known_truth(prevalence, s, t, m):
+    """A judge without a seen error is not one without errors."""
+    rng = np.random.default_rng(0)
+    draws, size = 200, 500
+    shares = rng.binomial(size, prevalence * s + (1 - prevalence) * (1 - t), draws)
+    covered = 0
+    for positive in shares:
+        report = rogan_gladen(
+            verdicts(positive, size),
+            sensitivity=(int(rng.binomial(m, s)), m),
+            specificity=(int(rng.binomial(m, t)), m),
+        )
+        low, high = report["judge", "prevalence"].confidence_interval()
+        covered += low <= prevalence <= high
+    assert covered / draws > 0.95 - 3 * np.sqrt(0.05 * 0.95 / draws)
+
+
+def test_few_verdicts_of_known_truth_are_warned_of():
+    with pytest.warns(SmallSampleWarning, match="^specificity is of fewer than 5"):
+        rogan_gladen(verdicts(5, 100), sensitivity=(80, 100), specificity=(10, 10))
 
 
 def test_copies_in_groups_tell_no_more_than_one_of_each():

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from skci import votes_report
+from skci.exceptions import DegenerateVarianceWarning
 from skci.measures.strengths import Votes
 
 # Games of the 1987 season in the Eastern Division of the American League, of Agresti
@@ -170,6 +171,48 @@ def test_ranks_letters_and_the_scale_of_elo():
 def test_faults_of_votes_are_named(votes, match):
     with pytest.raises(ValueError, match=match):
         votes_report(*votes)
+
+
+SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "options", "match"),
+    [
+        (["first", "second"] * 30, {"position": True}, "cannot be told apart"),
+        (["first", "second"] * 30, {"covariates": np.zeros(60)}, "cannot be told"),
+        (np.where(SIGNS > 0, "first", "second"), {"covariates": SIGNS}, "not finite"),
+    ],
+    ids=["same order", "constant", "separation"],
+)
+def test_effects_without_an_estimate_are_errors(outcome, options, match):
+    with pytest.raises(ValueError, match=match):
+        votes_report(["a"] * 60, ["b"] * 60, outcome, **options)
+
+
+def test_one_always_first_is_separation():
+    with pytest.raises(ValueError, match="not finite"):
+        votes_report(["a", "b"] * 20, ["b", "a"] * 20, ["first"] * 40, position=True)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("groups", [[0] * 40, [0] * 20 + [1] * 20], ids=["1", "2"])
+def test_groups_without_a_variance_leave_the_whole_range(groups):
+    first, second = ["a", "b"] * 20, ["b", "a"] * 20
+    outcome = (["first"] * 3 + ["second"]) * 10
+    report = votes_report(first, second, outcome, groups=groups)
+    with pytest.warns(DegenerateVarianceWarning):
+        assert "[-inf, inf]" in str(report)
+
+
+def test_outcomes_may_be_those_of_an_arena():
+    first, second, outcome = draw(RNG, 300)
+    names = {"first": "model_a", "second": "model_b", "tie": "tie (bothbad)"}
+    other = votes_report(first, second, [names[x] for x in outcome])
+    report = votes_report(first, second, outcome)
+    assert str(other) == str(report)
+    assert [*report.best()] == ["strength"]
+    assert {metric for _, metric in report.ranks()} == {"strength"}
 
 
 @pytest.mark.slow

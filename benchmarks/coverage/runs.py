@@ -168,14 +168,14 @@ error of a coverage of .95 is {error:.3f}.
 
 _SUMMARY = """\
 By rows and runs together, intervals cover in .925 to 1 of samples, whatever seeds do,
-and three of 192 settings and metrics are below .93, which is within the Monte Carlo
+and four of 192 settings and metrics are below .93, which is within the Monte Carlo
 error. With rows only coverage falls to .26 where seeds matter, and more rows make it
 worse. With seeds only it falls to .40 where rows matter, and more seeds make it worse:
 the mean over seeds is then accurate, for these rows.
 
 Few runs cost width. Where seeds have no effect, three or five runs do not show that
-there is none, and intervals cover more than they need: of two runs in .99, of three in
-.98, of five in .97. With two runs there is a warning, and little to learn.
+there is none, and intervals cover more than they need: of two runs in .98, of three in
+.97, of five in .96. With two runs there is a warning, and little to learn.
 
 Of readers the default covers in .94 to .99 of samples; Hillis's degrees of freedom
 come to .88 with three readers and 500 cases, and give narrower intervals. Intervals for

@@ -12,9 +12,9 @@ from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
+from skci.data.partial_truth import PREDICTION
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
-from skci.metrics._verification import PREDICTION
 from skci.reports.joint import JointReport
 
 _COLUMNS = (
@@ -38,16 +38,17 @@ def given_options(arguments: Namespace) -> dict[str, Any]:
         "confidence_level": arguments.level,
         "method": arguments.method,
         "score_bins": getattr(arguments, "score_bins", None),
-        "moments": getattr(arguments, "moments", None),
+        "moments": getattr(arguments, "moments", None) or None,
     }
     return {name: value for name, value in options.items() if value is not None}
 
 
-def read_rows(arguments: Namespace) -> JointAccumulator | PartlyLabelledRows:
-    """Read the rows of the files."""
+def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
+    """Report on the rows of the files, accumulated unless some may lack a truth."""
     if arguments.proxy or arguments.label_probability:
-        return PartlyLabelledRows(arguments)
-    return accumulate(arguments)
+        return _report_partly_labelled(arguments), None
+    accumulator = accumulate(arguments)
+    return accumulator.report(), accumulator
 
 
 def accumulate(arguments: Namespace) -> JointAccumulator:
@@ -64,34 +65,24 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
     return accumulator
 
 
-class PartlyLabelledRows:
-    """Rows of the files of which some have a truth; all are kept."""
-
-    def __init__(self, arguments: Namespace) -> None:
-        for name in _REFUSED:
-            if getattr(arguments, name):
-                flag = name.replace("_", "-")
-                raise ValueError(
-                    f"--{flag} must not be given with --proxy or --label-probability, "
-                    "with which all rows are kept"
-                )
-        self._names = _names(arguments, (*_COLUMNS, *_PARTLY))
-        options = given_options(arguments) | {"missing": arguments.missing}
-        self._options = {k: x for k, x in options.items() if k not in _REFUSED}
-        self._metrics = arguments.metrics
-        self._columns: dict[str, list[Any]] = {}
-        for _, _, batch in _batches(arguments, self._names):
-            for column in _leaves(self._names):
-                values: Any = batch[column]
-                as_list = getattr(values, "to_pylist", None) or values.tolist
-                self._columns.setdefault(column, []).extend(as_list())
-
-    def report(self) -> JointReport:
-        """Report on the rows."""
-        names, metrics = self._names, self._metrics
-        return joint_report(
-            **names, data=self._columns, metrics=metrics, **self._options
-        )
+def _report_partly_labelled(arguments: Namespace) -> JointReport:
+    """Report on partially labelled rows, all of which are kept."""
+    for name in _REFUSED:
+        if getattr(arguments, name):
+            flag = name.replace("_", "-")
+            raise ValueError(
+                f"--{flag} must not be given with --proxy or --label-probability, "
+                "with which all rows are kept"
+            )
+    names = _names(arguments, (*_COLUMNS, *_PARTLY))
+    columns: dict[str, list[Any]] = {}
+    for _, _, batch in _batches(arguments, names):
+        for column in _leaves(names):
+            values: Any = batch[column]
+            as_list = getattr(values, "to_pylist", None) or values.tolist
+            columns.setdefault(column, []).extend(as_list())
+    options = given_options(arguments) | {"missing": arguments.missing}
+    return joint_report(**names, data=columns, metrics=arguments.metrics, **options)
 
 
 def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:

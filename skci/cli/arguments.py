@@ -13,8 +13,8 @@ from skci._hints import option_hint
 from skci._validation import join_names
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
+from skci.data.partial_truth import PREDICTION
 from skci.logs import reading, rows
-from skci.metrics._verification import PREDICTION
 from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\

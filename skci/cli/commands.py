@@ -6,16 +6,16 @@ from typing import Any
 
 from skci.accumulation import JointAccumulator
 from skci.cli.accumulation import (
-    PartlyLabelledRows,
     accumulate,
     given_options,
-    read_rows,
+    report_rows,
 )
 from skci.cli.output import write
 from skci.cli.requirements import exit_status, failures, judge
 from skci.logs import read
 from skci.planning import sample_size
 from skci.reports.base import Report
+from skci.reports.joint import JointReport
 
 _COMPARISON = {
     "control": None,
@@ -28,7 +28,7 @@ _COMPARISON = {
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, read_rows(arguments))
+    return _report(arguments, *report_rows(arguments))
 
 
 def merge(arguments: Namespace) -> int:
@@ -43,11 +43,12 @@ def merge(arguments: Namespace) -> int:
             total.merge(other)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
-    return _report(arguments, total)
+    return _report(arguments, total.report(), total)
 
 
-def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -> int:
-    report = rows.report()
+def _report(
+    arguments: Namespace, report: JointReport, rows: JointAccumulator | None
+) -> int:
     reports: dict[str, Any] = {"report": report}
     if arguments.differences:
         reports["differences"] = report.differences()
@@ -56,8 +57,8 @@ def _report(arguments: Namespace, rows: JointAccumulator | PartlyLabelledRows) -
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    rows = read_rows(arguments)
-    differences = _differences(arguments, rows.report())
+    report, rows = report_rows(arguments)
+    differences = _differences(arguments, report)
     return _finish(arguments, {"differences": differences}, rows)
 
 
@@ -95,7 +96,7 @@ def _differences(arguments: Namespace, report: Any) -> Report:
 def _finish(
     arguments: Namespace,
     reports: dict[str, Any],
-    rows: JointAccumulator | PartlyLabelledRows | None = None,
+    rows: JointAccumulator | None = None,
 ) -> int:
     """Save the table, judge the requirements, and write the reports."""
     judged = judge(arguments, next(iter(reports.values())))

@@ -20,6 +20,16 @@ _SUMMARY = (
 )
 """What there is of all rows of some reports together."""
 
+_HEADINGS = {
+    "tasks": "Estimates by task",
+    "differences": "Differences",
+    "ranks of report": "Ranks",
+    "ranks of tasks": "Ranks by task",
+    "requirements": "Requirements",
+    "fail_if": "Conditions to fail",
+}
+"""Headings of sections of a page."""
+
 Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
@@ -52,11 +62,12 @@ def _latex(reports: Reports) -> str:
 
 
 def _html(reports: Reports, call: str = "") -> str:
-    """Page of the first report, which has the differences too."""
-    gates, (first, *_) = _told_apart(reports)
+    """Page of the first report, with sections of the others."""
+    (_, first), *others = reports.items()
     if not isinstance(first, Report):
         raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
-    return first.to_html(call=call, requirements=gates) or ""
+    sections = {_HEADINGS[name]: report for name, report in others}
+    return first.to_html(call=call, sections=sections) or ""
 
 
 def _told_apart(

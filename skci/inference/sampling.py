@@ -226,10 +226,16 @@ class EstimatesOfRows(GivenCovariance):
     @classmethod
     def of(cls, sampling: RowSampling) -> EstimatesOfRows:
         """Take the covariance of estimates, and their least degrees of freedom."""
+        number = len(sampling.parameters)
+        known = np.array([sampling.is_usable(k, 0.0) for k in range(number)])
+        covariance, df = np.zeros((number, number)), 1.0
+        if known.any():
+            covariance = sampling.covariance * np.outer(known, known)
+            df = float(sampling.degrees_of_freedom[known].min())
         return cls(
             parameters=sampling.parameters,
-            covariance=sampling.covariance,
-            df=float(sampling.degrees_of_freedom.min()),
+            covariance=covariance,
+            df=df,
             of_rows=sampling,
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.inference.designs.design import Design
+from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import UnitWeights, unit_weights
 from skci.inference.influences import Influences
 from skci.inference.rows import SAME_WEIGHT, Rows
@@ -32,9 +33,16 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
         values, index = np.unique(units, return_inverse=True)
     if getattr(design, "pools_units", False):
         rows, index = rows.regrouped(index, len(values)), np.arange(len(values))
-    indicator = Influences([values], [index], rows)
-    total = float(rows.weights[values[index] > 0].sum() / rows.weights.sum())
-    return unit_weights(design.components(indicator), total)
+    indicator, inside = Influences([values], [index], rows), values[index] > 0
+    share = rows.weights / rows.weights.sum()
+    found = unit_weights(design.components(indicator), float(share @ inside))
+    least = (share @ values[index]) ** 2 / max(rows.n_rows(inside), 1)
+    if found.squares < (1 - SAME_WEIGHT) * least:
+        # Totals that cancel, such as differences of successive rows, are no weights.
+        alone = IndependentRows(rows.n_samples).components(indicator)
+        squares, n = unit_weights(alone, found.total).squares, found.n or design.n_units
+        found = found._replace(n=n, squares=squares, fourths=squares**2 / n)
+    return found
 
 
 def all_units_are_rows(rows: Rows, design: Design) -> bool:

@@ -19,17 +19,21 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.sparse import coo_array, csr_array, hstack
+from scipy.optimize import linprog, minimize
+from scipy.sparse import coo_array, csr_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 from scipy.special import log_softmax
 
 from skci._arrays import Array, cached_property
 
 FIRST, SECOND, TIE = range(3)
+_TINY = 1e-300
+_SINGULAR = 1e-10  # eigenvalue relative to the largest
+_GAIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,11 @@ class Votes:
     def has_ties(self) -> bool:
         """Whether there are ties."""
         return bool((self.outcome == TIE).any())
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether there are effects besides strengths and ties."""
+        return self.has_position or self.covariates.shape[1] > 0
 
     def unconnected(self) -> list[Array]:
         """Sets of models between which all votes are for one side; one if none are."""
@@ -88,6 +97,40 @@ class Votes:
             hstack([second, none], format="csr"),
             hstack([(first + second) / 2, tie], format="csr"),
         ]
+
+    @cached_property
+    def _margins(self) -> Any:
+        """Regressors of the outcome of a vote less those of each other, sparse."""
+        regressors = self._regressors
+        margins = []
+        for each, observed in product(range(len(regressors)), repeat=2):
+            if each != observed:
+                votes = self.outcome == observed
+                margins.append((regressors[observed] - regressors[each])[votes])
+        found = vstack(margins, format="csr")
+        largest = np.maximum(abs(found).max(axis=0).toarray().ravel(), _TINY)
+        return found.multiply(1 / largest).tocsr()
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether votes tell the effects apart: all but a constant of the strengths."""
+        margins = self._margins
+        values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
+        return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
+
+    @property
+    def is_separated(self) -> bool:
+        """Whether some effects, if infinite, predict votes without error.
+
+        The likelihood then has no maximum (Albert and Anderson, 1984, Biometrika 71,
+        1-10): there is a direction in which no vote becomes less probable, and some
+        votes more so.
+        """
+        margins = self._margins
+        gain = -np.asarray(margins.sum(axis=0)).ravel()
+        limits = np.zeros(margins.shape[0])
+        found = linprog(gain, A_ub=-margins, b_ub=limits, bounds=(-1, 1))
+        return bool(found.x @ gain < -_GAIN)
 
     def fit(self) -> Fit:
         """Maximise the likelihood, with strengths whose mean is zero.

@@ -266,9 +266,17 @@ class MetricCI(BaseEstimator):
         return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
 
     def _read(
-        self, y_true: Any, y_pred: Any, rows: RowOptions, by_rows: bool = False
+        self,
+        y_true: Any,
+        y_pred: Any,
+        rows: RowOptions,
+        by_rows: bool = False,
+        pos_label: Any = None,
     ) -> Sample:
-        """Read the truth, and what one model predicts."""
+        """Read the truth, and what one model predicts.
+
+        The positive label is for a metric that sets none.
+        """
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
         predictions = {self._model: y_pred}
@@ -277,7 +285,7 @@ class MetricCI(BaseEstimator):
             columns = on_host(columns, self.reads == "labels" and not by_rows)
             y_true, predictions = columns.pop("y_true"), columns.pop(parameter)
             rows = rows.with_columns(columns)
-        reader = Reader.open(self.wanted(), y_true, rows)
+        reader = Reader.open(self.wanted(pos_label), y_true, rows)
         return reader.sample(**{parameter: predictions}, by_rows=by_rows)
 
     def influence(
@@ -329,16 +337,19 @@ class MetricCI(BaseEstimator):
         return self._influence(y_true, y_pred, RowOptions(sample_weight=sample_weight))
 
     def _influence(
-        self, y_true: Any, y_pred: Any, rows: RowOptions
+        self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the measure, and the influence of each row."""
+        """Estimate the measure, and the influence of each row.
+
+        The positive label is for a metric that sets none.
+        """
         if option := self._each:
             raise ValueError(
                 f"{option} must give one number for influence values, got "
                 f"{getattr(self, option)!r}, which gives one for each class or target"
             )
-        sample = self._read(y_true, y_pred, rows, by_rows=True)
-        (parameter,) = self.bind(sample, self._model)
+        sample = self._read(y_true, y_pred, rows, True, pos_label)
+        (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
         counts = parameter.counts
         values = parameter.functional(counts / counts.sum()).influence
         # Of rows that are not in the table there is none.

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from skci.data.items import GradedSamples
-from skci.data.sample import Subgroups, Vocabulary
+from skci.data.partial_truth import FEWEST_LABELS
+from skci.data.sample import Vocabulary
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
-from skci.metrics._labelled_parts import FLAG, LABELLED, OTHER
-from skci.metrics._partial_truth import FEWEST_LABELS, Block, corrected
+from skci.metrics._labelled_parts import parted, parts_of
+from skci.metrics._partial_truth import Block, corrected
 
 
 def estimate_judged_grades(
@@ -38,32 +39,33 @@ def estimate_judged_grades(
         raise ValueError("proxy must have a grade of every item, got NaN")
     codes = np.zeros((of_people.shape[1], 0), dtype=bool)
     sample = checked.sample(codes, Vocabulary(), by_rows=True)
-    given = sample.subgroups or Subgroups(np.zeros(len(codes), dtype=int), ((),))
-    names = tuple((*name, (FLAG, flag)) for name in given.names for flag in _FLAGS)
     parameters: list[TableParameter] = []
     blocks = []
     for (model, scorer), by_people, by_judge in zip(
         columns, of_people, of_judge, strict=True
     ):
         graded = ~np.isnan(by_people)
-        parts = replace(sample, subgroups=Subgroups(2 * given.codes + graded, names))
+        subgroups = parted(sample.subgroups, graded)
+        judged = replace(sample, subgroups=subgroups)
         trait, method = metrics[scorer]
         trait = replace(trait, automatic_of_contrasts=("hall",))
-        for code, subgroup in enumerate(given.names):
+        for part in parts_of(subgroups):
             some, every = (
-                Binding(parts, model, scorer, method, subgroups=frozenset(part))
-                for part in ({2 * code + 1}, {2 * code, 2 * code + 1})
+                Binding(judged, model, scorer, method, subgroups=codes)
+                for codes in part.codes
             )
             n_graded = graded[some.within].sum()
             if n_graded < FEWEST_LABELS:
-                where = "".join(f", {column} = {name}" for column, name in subgroup)
+                where = "".join(
+                    f", {column} = {name}" for column, name in part.subgroup
+                )
                 raise ValueError(
                     f"grades must be of at least {FEWEST_LABELS} items of each model "
                     f"with proxy, got {n_graded} of {model!r}{where}"
                 )
-            key = Key(scorer, model, subgroup)
+            key = Key(scorer, model, part.subgroup)
             named = [("people", some.of_mean(trait, by_people[some.within]))]
-            if not graded[every.within].all():
+            if part.every != part.labelled:
                 mean = some.of_mean(trait, by_judge[some.within])
                 named.append(("judge, graded", mean))
                 mean = every.of_mean(trait, by_judge[every.within])
@@ -75,11 +77,10 @@ def estimate_judged_grades(
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
     sizes = (~np.isnan(of_people)).sum(axis=1)
     ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
-    target = Target(f"{of_people.shape[1]} items, graded by people {ends}, a proxy")
-    return replace(corrected(joint, blocks), target=target)
-
-
-_FLAGS = OTHER, LABELLED
+    target = (
+        f"{of_people.shape[1]} items, {ends} of them graded by people, with a proxy"
+    )
+    return replace(corrected(joint, blocks), target=Target(target))
 
 
 def _check_alike(people: GradedSamples, judge: GradedSamples) -> None:

@@ -1,4 +1,4 @@
-"""Parts of rows of which some have a truth, and metrics bound to them."""
+"""Parts of partially labelled rows, and metrics bound to them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skci.data.sample import Sample
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.sample import Sample, Subgroups
 from skci.inference.intervals import methods
 from skci.inference.parameter import Parameter, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 
-FLAG = "has a truth"
-LABELLED, OTHER = "yes", "no"
 AUTOMATIC = ("score", "logit", "hall")
 """Methods that "auto" stands for where not all rows have a truth."""
 
@@ -34,21 +35,21 @@ class Part:
         return self.labelled, self.every
 
 
-def parts_of(sample: Sample, disjoint: bool) -> list[Part]:
-    """Subgroups with their codes; `disjoint` if all rows are beside those labelled."""
-    assert sample.subgroups is not None
-    found: dict[_Subgroup, dict[str, int]] = {}
-    for code, names in enumerate(sample.subgroups.names):
-        kept = tuple(pair for pair in names if pair[0] != FLAG)
-        found.setdefault(kept, {})[dict(names)[FLAG]] = code
+def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
+    """Part each subgroup in rows without a truth, of even codes, and rows with one."""
+    if subgroups is None:
+        subgroups = Subgroups(np.zeros(len(labelled), dtype=int), ((),))
+    names = tuple(name for name in subgroups.names for _ in range(2))
+    return Subgroups(2 * subgroups.codes + labelled, names)
+
+
+def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
+    """Parts of subgroups by `parted`; `disjoint` if labelled rows are copies."""
+    occurring = frozenset(np.unique(subgroups.codes).tolist())
     parts = []
-    for subgroup, codes in found.items():
-        if LABELLED not in codes:
-            where = ", ".join(f"{column} = {name}" for column, name in subgroup)
-            raise ValueError(f"y_true must have a label in {where}, got none")
-        labelled = frozenset({codes[LABELLED]})
-        every = frozenset({codes[OTHER]}) if disjoint else frozenset(codes.values())
-        parts.append(Part(subgroup, labelled, every))
+    for code, name in enumerate(subgroups.names[::2]):
+        labelled, others = (occurring & {each} for each in (2 * code + 1, 2 * code))
+        parts.append(Part(name, labelled, others if disjoint else labelled | others))
     return parts
 
 

@@ -10,7 +10,7 @@ a contrast of three parameters of the same rows. Its variance is least for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
 \operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
 estimates. It is shrunk by what chance explains, so that a proxy which tells nothing has
-next to no weight. Where labels were asked for with known probabilities, labelled rows
+next to no weight. Where labels were requested with known probabilities, labelled rows
 weigh one over theirs.
 
 References
@@ -33,44 +33,28 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import (
-    as_array,
-    as_numbers,
-    is_null,
-    join_names,
-    named_columns,
-)
+from skci._validation import as_array, as_numbers, named_columns
 from skci.data.drawing import RowOptions
-from skci.data.frames import Frame
-from skci.data.rows import check_length, check_present
+from skci.data.partial_truth import read_columns
+from skci.data.rows import check_length
 from skci.data.sample import Sample
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import (
-    DEFAULT_MODEL,
-    Key,
-    Parameter,
-    TableParameter,
-)
+from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
-    FLAG,
-    LABELLED,
-    OTHER,
     Part,
     bindings,
     method_for,
+    parted,
     parts_of,
 )
 from skci.metrics._metric_set import MetricSet
-from skci.metrics._verification import PREDICTION, bind_verified
+from skci.metrics._verification import bind_verified
 from skci.reports.estimate import warn_of_undefined
 
-FEWEST_LABELS = 10
-"""Fewest rows with a truth."""
-_PROXY = "proxy"
 _NO_WEIGHT = 1e-9
 _OF_CHOSEN = AUTOMATIC[1:]
 """Methods that do not suppose that weights have nothing to do with outcomes."""
@@ -93,11 +77,15 @@ def estimate_partly_labelled(
     data: Any = None,
     abstain: Any = None,
 ) -> JointEstimate:
-    """Estimate metrics of rows of which some have a truth.
+    """Estimate metrics of partially labelled rows.
 
     Columns are y_true, y_pred, y_score, proxy and label_probability.
     """
-    read, rows = read_columns(metric_set, columns, rows, data)
+    read, rows = read_columns(columns, rows, data)
+    metric_set.must_be_given(read.predicted or None, read.scores or None)
+    if read.by_prediction:
+        metric_set.must_read_labels()
+    read.check_enough(rows.counts)
     models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
     truth, labelled, proxies, scores = (
         read.truth,
@@ -105,7 +93,7 @@ def estimate_partly_labelled(
         read.proxies,
         read.scores,
     )
-    target = read.target(rows)
+    target = Target(read.description(rows.counts))
     chosen = read.probability is not None
     if read.probability is not None:
         rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
@@ -113,10 +101,15 @@ def estimate_partly_labelled(
         models, proxies, scores = (
             _taken(each, taken) for each in (models, proxies, scores)
         )
-    by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
-    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+    reader = metric_set.reader(truth, rows, abstain=abstain)
+    checked = reader.rows
+    subgroups = parted(checked.subgroups, labelled[checked.kept])
+    checked = replace(checked, subgroups=subgroups, are_plain=False)
+    reader = replace(reader, rows=checked)
     sample = reader.sample({**models, **proxies} or None, scores or None)
-    parts = parts_of(sample, disjoint=chosen and bool(proxies))
+    assert sample.subgroups is not None
+    parts = parts_of(sample.subgroups, disjoint=chosen and bool(proxies))
+    _check_labelled(parts)
     options: dict[str, Any] = {
         "confidence_level": metric_set.confidence_level,
         "random_state": metric_set.seed,
@@ -134,92 +127,18 @@ def estimate_partly_labelled(
     return joint
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Columns of all rows, and which of them have a truth."""
-
-    truth: Array
-    """With that of another column where it is missing."""
-    labelled: Array
-    predicted: Mapping[str, Any]
-    scores: Mapping[str, Any]
-    proxies: Mapping[str, Any]
-    probability: Array | None
-    by_prediction: bool
-
-    def sizes(self, rows: RowOptions) -> tuple[int, int]:
-        """Number of rows, and of those with a truth, which must be enough."""
-        n_rows, n_labelled = len(self.labelled), int(self.labelled.sum())
-        if rows.counts is not None:
-            counts = as_numbers(rows.counts, "counts")
-            check_length(counts, n_rows, "counts", "y_true")
-            n_rows, n_labelled = int(counts.sum()), int(counts[self.labelled].sum())
-        if n_labelled < FEWEST_LABELS:
-            raise ValueError(
-                f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
-                f"in {n_rows} rows"
-            )
-        return n_rows, n_labelled
-
-    def target(self, rows: RowOptions) -> Target:
-        """Say how many rows have a truth, and what stands for that of the others."""
-        n_rows, n_labelled = self.sizes(rows)
-        names = [*self.proxies]
-        if names:
-            several = len(names) > 1
-            kind = f"{'proxies' if several else 'proxy'} {join_names(names)}"
-            kind = "a proxy" if names == [_PROXY] else kind
-        else:
-            kind = "by prediction" if self.by_prediction else "weighted"
-        return Target(f"{n_rows} rows, truth for {n_labelled}, {kind}")
-
-
-def read_columns(
-    metric_set: MetricSet, columns: Mapping[str, Any], rows: RowOptions, data: Any
-) -> tuple[Columns, RowOptions]:
-    """Read what is given row by row, or the columns of `data` that it names."""
-    columns, given = dict(columns), columns["proxy"]
-    by_prediction = isinstance(given, str) and given == PREDICTION
-    if by_prediction:
-        columns["proxy"] = None
-    if data is not None:
-        frame = Frame(data, columns | rows.columns)
-        read = frame.read({"numbers"}, rows, missing=["y_true"])
-        columns = {name: read.pop(name) for name in columns}
-        rows = rows.with_columns(read)
-    elif isinstance(columns["proxy"], str):
-        raise TypeError(
-            f"proxy must be an array, or {PREDICTION!r} where labelling depends on the "
-            f"prediction alone, got {given!r}; to name columns of a data frame, give "
-            "it as data="
-        )
-    proxies = _named(columns["proxy"], "proxy", _PROXY)
-    predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
-    scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
-    metric_set.must_be_given(predicted or None, scores or None)
-    probability = columns["label_probability"]
-    if by_prediction:
-        if probability is not None:
-            raise ValueError(
-                f"label_probability must not be given with proxy={PREDICTION!r}"
-            )
-        metric_set.must_read_labels()
-    if taken := set(proxies) & {*predicted, *scores}:
-        raise ValueError(
-            f"proxy must have other names than the models, got {join_names([*taken])}"
-        )
-    filling = predicted if by_prediction else proxies
-    truth, labelled = _filled(columns["y_true"], filling, by_prediction)
-    if probability is not None:
-        probability = _checked_probability(probability, len(labelled))
-    found = truth, labelled, predicted, scores, proxies, probability, by_prediction
-    return Columns(*found), rows
+def _check_labelled(parts: Sequence[Part]) -> None:
+    """Check that each subgroup has rows with a truth."""
+    for part in parts:
+        if not part.labelled:
+            where = ", ".join(f"{column} = {name}" for column, name in part.subgroup)
+            raise ValueError(f"y_true must have a label in {where}, got none")
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
-    """Columns of subgroups by name; none if not given."""
+    """Columns of subgroups by name."""
     name = str(getattr(rows.by, "name", None) or "subgroup")
-    return _named(rows.by, "by", name)
+    return named_columns(rows.by, "by", name)
 
 
 def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
@@ -228,59 +147,6 @@ def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
         name: as_array(values, name, "an array")[taken]
         for name, values in columns.items()
     }
-
-
-def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns by name; none if not given."""
-    return {} if values is None else named_columns(values, parameter, name)
-
-
-def _filled(
-    y_true: Any, columns: Mapping[str, Any], by_prediction: bool
-) -> tuple[Array, Array]:
-    """Truth with the first of some columns where it is missing, and which rows have it.
-
-    Without columns it is that of any row that has one.
-    """
-    truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
-    if truth.ndim != 1:
-        raise ValueError(
-            "y_true must have one dimension where some of it is missing, got shape "
-            f"{truth.shape}"
-        )
-    entries = truth.tolist()
-    labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
-    parameter = "y_pred" if by_prediction else "proxy"
-    read = []
-    for name, values in columns.items():
-        named = f"{parameter}[{name!r}]"
-        read.append(as_array(values, named, "an array of labels"))
-        check_length(read[-1], len(entries), named, "y_true")
-        check_present(
-            read[-1].ravel().tolist(), f"{named} must have a value in every row"
-        )
-    if read:
-        others = read[0].tolist()
-    else:
-        others = [entries[int(labelled.argmax())]] * len(entries) if entries else []
-    pairs = zip(entries, labelled, others, strict=True)
-    filled = [entry if known else other for entry, known, other in pairs]
-    return as_array(filled, "y_true", "labels"), labelled
-
-
-def _checked_probability(label_probability: Any, n_rows: int) -> Array:
-    """Check the probabilities with which rows were labelled."""
-    probability = as_numbers(label_probability, "label_probability")
-    check_length(probability, n_rows, "label_probability", "y_true")
-    if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
-        got = probability.shape if probability.ndim != 1 else probability.min()
-        if probability.ndim == 1 and probability.min() > 0:
-            got = probability.max()
-        raise ValueError(
-            "label_probability must hold a number above 0 and up to 1 for each row, "
-            f"got {got}"
-        )
-    return probability
 
 
 def _weighted(

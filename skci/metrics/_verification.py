@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
+from skci.data.partial_truth import PREDICTION
 from skci.data.sample import Sample
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.measures.functional import Component
 from skci.measures.partly_verified import PartlyVerified
 from skci.metrics._labelled_parts import AUTOMATIC, Part, bindings, method_for
 from skci.metrics._metric_set import MetricSet
-
-PREDICTION = "prediction"
-"""Proxy of a truth that rows have, or have not, by their prediction alone."""
 
 
 def bind_verified(

@@ -509,7 +509,7 @@ class Report(IndexedReport[MetricEstimate]):
         *,
         title: str | None = None,
         call: str | None = None,
-        requirements: Sequence[RequirementReport] = (),
+        sections: Mapping[str, Any] | None = None,
     ) -> str | None:
         """Return the report as a page of HTML, or write it to a file.
 
@@ -526,8 +526,10 @@ class Report(IndexedReport[MetricEstimate]):
         call : str, optional
             What the report was made by, such as a command or lines of code, to be
             shown as it is.
-        requirements : sequence of RequirementReport, default=()
-            What :meth:`requirements` returned, to be shown first.
+        sections : mapping of str to report, optional
+            Reports by heading, besides those of the page or, with the same heading, in
+            place of them: ``{"Differences": report.differences(margin=0.01)}``, or
+            ``{"Requirements": report.requirements("f1 >= 0.8")}``, which come first.
 
         Returns
         -------
@@ -543,7 +545,10 @@ class Report(IndexedReport[MetricEstimate]):
         >>> "On accuracy, A ranks first." in report.to_html()
         True
         """
-        html = page(self._joint, title, self._topic, self._parts(), call, requirements)
+        given = {name: each._part() for name, each in (sections or {}).items()}
+        judged = {name: part for name, part in given.items() if not part.display}
+        parts = judged | self._parts(without=given) | given
+        html = page(self._joint, title, self._topic, parts, call)
         if path is None:
             return html
         with replacing(path) as part:
@@ -556,9 +561,13 @@ class Report(IndexedReport[MetricEstimate]):
         header, names = next(iter(self._labels.items()))
         return f"{join_names(self.metrics)} of {few(names, header)}"
 
-    def _parts(self) -> dict[str, Part]:
-        """What a page shows, by heading."""
-        return {"Estimates": Part(self, self._display(), self._joint)}
+    def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
+        """What a page shows, by heading, without some that others take the place of."""
+        return {"Estimates": self._part()}
+
+    def _part(self) -> Part:
+        """What a page shows of the report itself."""
+        return Part(self, self._display(), self._joint)
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or curves and their bands.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 
@@ -95,13 +95,9 @@ class CalibrationReport(Report):
 
     __repr__ = __str__
 
-    def _parts(self) -> dict[str, Part]:
-        bins = Part(self, self._display(), self._joint, self.findings())
-        summary = self.summary
-        return {
-            "Bins": bins,
-            "Summary": Part(summary, summary._display(), summary._joint),
-        }
+    def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
+        bins = self._part()._replace(findings=self.findings())
+        return {"Bins": bins, "Summary": self.summary._part()}
 
     def _repr_html_(self) -> str:
         return notebook_html(self._html() + self.summary._html())

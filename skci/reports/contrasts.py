@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import comb
 from typing import Any
 
@@ -482,9 +482,11 @@ class ContrastReport(ReportWithContrasts):
         between = few(names, "model" if "model" not in self._labels else "subgroup")
         return f"{self._kind} of {join_names(self.metrics)} between {between}"
 
-    def _parts(self) -> dict[str, Part]:
-        part = Part(self, self._display(), self._joint, self.findings())
-        return {self._kind.capitalize(): part}
+    def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
+        return {self._kind.capitalize(): self._part()}
+
+    def _part(self) -> Part:
+        return super()._part()._replace(findings=self.findings())
 
     def _separated(self) -> Separated:
         """Models or subgroups whose difference or ratio excludes the null.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 from typing import Any, ClassVar, Self, overload
@@ -507,8 +507,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str, optional
-            By default all metrics, with the confidence level for all of them at once
-            (by Bonferroni's inequality); of :meth:`individual` intervals for each.
+            By default all metrics that there are several estimates of, with the
+            confidence level for all of them at once (by Bonferroni's inequality); of
+            :meth:`individual` intervals for each.
 
         Returns
         -------
@@ -539,12 +540,19 @@ class JointReport(ReportWithContrasts):
         >>> best.estimate
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
-        metrics = self.metrics if metric is None else [metric]
+        metrics = self._metrics_of_several if metric is None else [metric]
         number = len(metrics) if self._joint.simultaneous else 1
         best = BestReports(
             (m, self._best(self._compared_positions(m), number)) for m in metrics
         )
         return best if metric is None else best[metric]
+
+    @property
+    def _metrics_of_several(self) -> list[str]:
+        """Metrics of which there are several estimates, or all if there are none."""
+        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        several = (self._joint.parameters[k[0]].key.metric for k in panels)
+        return list(dict.fromkeys(several)) or self.metrics
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
@@ -598,7 +606,7 @@ class JointReport(ReportWithContrasts):
         ----------
         metric : str or list of str, optional
             Metrics to rank on, with the confidence level for all of them at once; all
-            if not given.
+            that there are several estimates of if not given.
 
         Returns
         -------
@@ -654,7 +662,8 @@ class JointReport(ReportWithContrasts):
         >>> ranks.top(2)
         ['C', 'B']
         """
-        panels = self._panels(check_names(metric, self.metrics, "metric"))
+        chosen = self._metrics_of_several if metric is None else metric
+        panels = self._panels(check_names(chosen, self.metrics, "metric"))
         if max(map(len, panels.values())) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
         warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
@@ -747,23 +756,23 @@ class JointReport(ReportWithContrasts):
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
 
-    def _parts(self) -> dict[str, Part]:
-        estimates = Part(self, self._display(), self._joint)
-        if comparisons := self._compared_parts() if self._compares_models else {}:
+    def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
+        compared = self._compared_parts(without) if self._compares_models else {}
+        if compared or "Differences" in without:
             sort = not self._joint.parameters[0].key.subgroup
-            return {"Estimates": estimates._replace(sort=sort), **comparisons}
-        return {"Estimates": estimates._replace(findings=self.findings())}
+            return {"Estimates": self._part()._replace(sort=sort), **compared}
+        return {"Estimates": self._part()._replace(findings=self.findings())}
 
-    def _compared_parts(self) -> dict[str, Part]:
+    def _compared_parts(self, without: Collection[str]) -> dict[str, Part]:
         """Ranks and differences of the models, where there are several."""
         panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
         several = [self._joint.parameters[k[0]] for k in panels]
         ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
         parts = {}
-        if ranked and not self._joint.horizon:
-            ranks = self.ranks([*ranked])
-            parts["Ranks"] = Part(ranks, ranks._display(), findings=ranks.findings())
-        if 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS:
+        if ranked and not self._joint.horizon and "Ranks" not in without:
+            parts["Ranks"] = self.ranks([*ranked])._part()
+        few = 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS
+        if few and "Differences" not in without:
             parts |= self.differences()._parts()
         return parts
 

@@ -19,7 +19,6 @@ from skci.reports.estimate import (
 from skci.reports.panels import PanelDisplay
 from skci.reports.pictures import picture
 from skci.reports.rendering import IndexedReport, format_level, packaged
-from skci.reports.requirements import RequirementReport
 
 _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
@@ -38,7 +37,7 @@ class Part(NamedTuple):
     """What a page shows in one section."""
 
     report: IndexedReport[Any]
-    display: PanelDisplay
+    display: PanelDisplay | None = None
     joint: JointEstimate | None = None
     """What there may be warnings of."""
     findings: Sequence[str] = ()
@@ -52,7 +51,6 @@ def page(
     topic: str,
     parts: Mapping[str, Part],
     call: str | None,
-    gates: Sequence[RequirementReport] = (),
 ) -> str:
     """Write a page.
 
@@ -66,10 +64,9 @@ def page(
         By heading.
     call : str or None
         What the report was made by.
-    gates : sequence of RequirementReport
-        Verdicts on requirements, which come first.
     """
-    others = [heading.lower() for heading in [*parts][1:]]
+    pictured = [heading for heading, part in parts.items() if part.display]
+    others = [heading.lower() for heading in pictured[1:]]
     level = format_level(joint.confidence_level, joint.simultaneous)
     size = describe_sample_size(joint)
     asked = f"What was asked: {join_names([topic, *others])}. "
@@ -87,14 +84,7 @@ def page(
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
     }
-    judged = "".join(
-        _paragraphs([f"{gate._title()}: {gate.verdict}."]) for gate in gates
-    )
-    unmet = _list([sentence for gate in gates for sentence in gate.unmet])
     sections = {
-        **(
-            {"Requirements": "\n".join(gate._html() for gate in gates)} if gates else {}
-        ),
         **{name: _part(name, part) for name, part in parts.items()},
         "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
@@ -104,7 +94,7 @@ def page(
         title=_text(title or f"Report: {topic}"),
         generator=f"skci {version_of('skci')}",
         style=packaged("style.css"),
-        lead=_paragraphs([asked]) + judged + unmet + _list(short, "findings"),
+        lead=_paragraphs([asked]) + _list(short, "findings"),
         sections="\n".join(
             f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
             f"</h2>\n{body}\n</section>"
@@ -165,7 +155,8 @@ def _folded(summary: str, body: str) -> str:
 
 def _part(heading: str, part: Part) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
-    body, n_rows = picture(part.display, sort=part.sort), len(part.report)
+    body = picture(part.display, sort=part.sort) if part.display else ""
+    n_rows = len(part.report)
     if len(part.findings) > _MOST_FINDINGS:
         body += _folded(f"{len(part.findings)} findings", _list(part.findings))
     if n_rows > _MOST_FOLDED:

@@ -12,6 +12,7 @@ from skci._arrays import Array, ReadOnlyArrays
 from skci._validation import check_integer, check_known, join_names, printable
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
@@ -352,6 +353,10 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             ax.locator_params(axis="x", nbins="auto", integer=True)
             ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
         return display
+
+    def _part(self) -> Part:
+        """What a page shows of the ranks."""
+        return Part(self, self._display(), findings=self.findings())
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(

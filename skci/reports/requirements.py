@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from skci._validation import check_known, printable
 from skci.inference.parameter import Key
 from skci.reports.estimate import MetricEstimate, Verdict
+from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
@@ -134,6 +135,11 @@ class RequirementReport(IndexedReport[Verdict]):
         greatest of those with this verdict.
         """
         return max(self.verdicts, key=lambda each: (_VERDICTS.index(each), each.pvalue))
+
+    def _part(self) -> Part:
+        """What a page shows of the verdicts."""
+        verdict = f"{self._title()}: {self.verdict}."
+        return Part(self, findings=[verdict, *self.unmet])
 
     @property
     def unmet(self) -> Findings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from skci._validation import join_names
 from skci.reports.joint import JointReport
+from skci.reports.page import few
 
 
 class VotesReport(JointReport):
@@ -26,3 +28,9 @@ class VotesReport(JointReport):
     A      strength  0.55      [0.32, 0.78]    [0.32, 0.78]
     B      strength  -0.55     [-0.78, -0.32]  [-0.78, -0.32]
     """
+
+    @property
+    def _topic(self) -> str:
+        keys = [parameter.key for parameter in self._joint.parameters]
+        models = [key.name for key in keys if key.metric == "strength"]
+        return f"{join_names(self.metrics)} of {few(models, 'model')}"

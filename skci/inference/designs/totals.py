@@ -182,11 +182,9 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         else:
             numbers = repeats[0]
             if component.totals.shape[1] > 1:
+                size = np.abs(values)
                 counted = _column(component, 1) > 0
-                if blocks is not None and len(np.unique(blocks[counted])) > 1:
-                    size = np.abs(values)
-                    counted = counted | (size > _ROUNDING * size.max())
-                numbers = numbers * counted
+                numbers = numbers * (counted | (size > _ROUNDING * size.max()))
             if classes and isinstance(component.totals, Influences):
                 blocks = _divided(blocks, numbers, classes)
             found = _sums_of_powers(values, repeats, numbers, blocks)
@@ -383,7 +381,8 @@ def tail_shape(
             or component.degrees_of_freedom is not None
         ):
             continue
-        values, counted = _centred(component), _column(component, 1) > 0
+        values = _centred(component)
+        counted = (_column(component, 1) > 0) | (values != 0)
         if component.blocks is not None:
             counted = counted & (
                 component.blocks == component.blocks[np.abs(values).argmax()]
