@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from skci._hints import option_hint
+from skci._validation import join_names
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
 from skci.data.partial_truth import PREDICTION
+from skci.logs import reading, rows
 from skci.reports.rendering import INTERVAL_STYLES
 
 _DESCRIPTION = """\
@@ -334,8 +336,8 @@ _COMPARISON = {
 }
 _LOGS = {
     "logs": _option(
-        "log of inspect_ai, lm-evaluation-harness, promptfoo, DeepEval or SWE-bench, "
-        "JSON lines or CSV, or a folder with logs; NAME=LOGS names a model",
+        f"log of one of the formats {join_names([*reading.FORMATS])}, or a folder with "
+        "logs; NAME=LOGS names a model",
         "LOGS",
         nargs="+",
         action=_Logs,
@@ -353,7 +355,7 @@ _GRADES = {
         scorers,
     ),
     "--samples": _choice(
-        ["independent", "runs", "paired-runs"],
+        rows.SAMPLES,
         "what the runs or epochs of an item are: independent answers, which are "
         "averaged, or runs that all items share, such as training seeds, and models "
         "too if paired",

@@ -9,7 +9,7 @@ from skci.logs.files import LogFile
 from skci.logs.rows import Row
 
 _OUTER = "testRunData"
-_COPY = ".latest_run_full.json"  # of the latest run, beside it
+_COPY = ".latest_run_full.json"  # a duplicate of the latest run
 _CASES = "testCases", "conversationalTestCases"
 
 
@@ -32,8 +32,8 @@ def rows(file: LogFile) -> Iterator[Row]:
         if name not in _CASES:
             continue
         item = str(file.field(case, "name", line))
-        known = case.get("metadata"), case.get("additionalMetadata")
-        row = Row(line, model, task, item, known=known)
+        metadata = case.get("metadata"), case.get("additionalMetadata")
+        row = Row(line, model, task, item, metadata=metadata)
         metrics = case.get("metricsData") or []
         if not metrics:
             yield row
@@ -43,7 +43,7 @@ def rows(file: LogFile) -> Iterator[Row]:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Read members of a run, which may be within another object."""
+    """Read members of a run, which may be nested."""
     cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
     for name, value, line in file.members(_OUTER, *cases):
         yield name.removeprefix(f"{_OUTER}."), value, line

@@ -1,4 +1,4 @@
-"""Files of JSON and tables, read piece by piece, with errors that name the line."""
+"""Streaming readers of JSON and tables, whose errors name the line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from skci._arrays import cached_property
 
-_HEAD = 1 << 16  # characters that tell the format
+_HEAD = 1 << 16  # characters from which the format is recognised
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
@@ -46,7 +46,7 @@ class LogFile:
 
     @cached_property
     def head(self) -> str:
-        """The first characters; none of a file that is not text."""
+        """The first characters; empty for a file that is not text."""
         if self.ending not in _TEXT:
             return ""
         with self._open() as file:
@@ -57,7 +57,7 @@ class LogFile:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Names at the top of the head: of the first object, or of the columns."""
+        """Keys of the first object in the head, or names of the columns."""
         if self.ending in _DELIMITERS:
             return tuple(next(csv.reader([self.head.partition("\n")[0]], **self._csv)))
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
@@ -66,12 +66,12 @@ class LogFile:
             level += (token in "{[") - (token in "}]")
             if token.endswith(":") and level == 1:
                 keys.append(json.loads(token[:-1]))
-            if not level or token == '"':  # of a string that goes on
+            if not level or token == '"':  # of an unterminated string
                 break
         return tuple(keys)
 
     def error(self, line: int, message: str) -> ValueError:
-        """Make the error of a line, from 1 on; 0 for the file."""
+        """Make the error of a line, counted from 1; 0 for the file."""
         return ValueError(f"{self.place(line)}: {message}")
 
     def place(self, line: int) -> str:
@@ -87,7 +87,7 @@ class LogFile:
         return record[name]
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Read rows as mappings, each with its line: of lines, an array or a table."""
+        """Read the rows of JSON lines, an array or a table, each with its line."""
         if self.ending in _DELIMITERS:
             yield from self._table()
             return
@@ -147,7 +147,7 @@ class LogFile:
 
 
 class _Document:
-    """A JSON document of which no more than a value is held at once."""
+    """A JSON document, parsed by holding one value at a time."""
 
     def __init__(self, file: LogFile, text: IO[str]) -> None:
         self._file, self._text = file, text
@@ -156,7 +156,7 @@ class _Document:
 
     @property
     def line(self) -> int:
-        """Line of the next character, from 1 on."""
+        """Line of the next character, counted from 1."""
         self._line += self._buffer.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
@@ -187,7 +187,7 @@ class _Document:
                 return
 
     def peek(self) -> str:
-        """Return the next character that is no space; none at the end."""
+        """Return the next character other than space; empty at the end."""
         while True:
             space = _SPACE.match(self._buffer, self._at)
             self._at = space.end() if space else self._at
@@ -199,7 +199,7 @@ class _Document:
     def _take(self, wanted: str) -> str:
         found = self.peek()
         if not found:
-            raise self.error("must go on: the file is truncated")
+            raise self.error("must be complete: the file is truncated")
         if found not in wanted:
             must = " or ".join(map(repr, wanted))
             raise self.error(f"must be JSON with {must} here, got {found!r}")
@@ -219,12 +219,12 @@ class _Document:
                 problem = "the file is truncated" if at_end else error.msg
                 raise self.error(f"must be JSON: {problem}") from error
             if end == len(self._buffer) and self._more():
-                continue  # a number may go on
+                continue  # the number may continue
             self._at = end
             return value
 
     def _more(self) -> bool:
-        """Read on, by as much as is held at least."""
+        """Read more, at least as much as is buffered."""
         held = len(self._buffer) - self._at
         try:
             piece = self._text.read(max(_PIECE, held))

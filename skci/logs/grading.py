@@ -1,4 +1,4 @@
-"""Grades and groups, from the values that logs have for them."""
+"""Conversion of logged values to grades and groups."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:
     return number
 
 
-def as_group(known: Iterable[Any], name: str, file: LogFile, line: int) -> Any:
-    """Look up the group of an item in the mappings of what is known of it."""
+def as_group(metadata: Iterable[Any], name: str, file: LogFile, line: int) -> Any:
+    """Look up the group of an item in its metadata."""
     found: list[str] = []
-    for place in known:
-        if isinstance(place, Mapping):
-            if place.get(name) is not None:
-                return place[name]
-            found += place
-    got = found[:20] or "none"
+    for mapping in metadata:
+        if isinstance(mapping, Mapping):
+            if mapping.get(name) is not None:
+                return mapping[name]
+            found += mapping
+    fields = f"one of {found[:20]}" if found else "which has none"
     raise file.error(
-        line, f"groups must name what is known of each item, {got}, got {name!r}"
+        line, f"groups must name a field of the metadata, {fields}, got {name!r}"
     )

@@ -38,8 +38,8 @@ def rows(file: LogFile) -> Iterator[Row]:
             )
         of = file.field(header, "eval", line)
         item, epoch = str(file.field(value, "id", line)), str(value.get("epoch", 1))
-        known = (value.get("metadata"),)
-        row = Row(line, of["model"], of["task"], item, epoch, known=known)
+        metadata = (value.get("metadata"),)
+        row = Row(line, of["model"], of["task"], item, epoch, metadata=metadata)
         scores = value.get("scores")
         if not scores:
             yield row
@@ -72,7 +72,7 @@ def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
 
 
 def _support_zstandard(file: LogFile) -> None:
-    """Teach zipfile what it knows from Python 3.14 on."""
+    """Register Zstandard in zipfile, which has it from Python 3.14 on."""
     if sys.version_info >= (3, 14):
         return
     try:

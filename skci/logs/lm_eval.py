@@ -29,12 +29,12 @@ def rows(file: LogFile) -> Iterator[Row]:
     model = _model(file, named["time"] if named else None)
     for record, line in file.records():
         item, doc = (file.field(record, name, line) for name in ("doc_id", "doc"))
-        row = Row(line, model, task, str(item), known=(doc,))
+        row = Row(line, model, task, str(item), metadata=(doc,))
         names = record.get("metrics") or [k for k in record if k not in _FIELDS]
         found = record.get("filter") or _NO_FILTER
         suffix = "" if found == _NO_FILTER else f"/{found}"
         values = {f"{name}{suffix}": file.field(record, name, line) for name in names}
-        # What is aggregated otherwise than by a mean is a list.
+        # Metrics that are not aggregated by a mean have lists.
         grades = {k: x for k, x in values.items() if not isinstance(x, list | dict)}
         if not grades:
             must = f"must have a metric that is a mean over documents, got {names}"

@@ -11,7 +11,7 @@ from skci.logs.files import LogFile
 from skci.logs.rows import Row
 
 _RESULTS = "results.results"
-_ERROR = 2  # the reason of a failure that is no grade
+_ERROR = 2  # the failure reason of an error, which is not a grade
 
 
 def recognises(file: LogFile) -> bool:
@@ -33,8 +33,8 @@ def rows(file: LogFile) -> Iterator[Row]:
             model = f"{model}, {value['prompt']['label']}"
         item = _name(test)
         repeats[model, item] += 1
-        known = test.get("metadata"), test.get("vars")
-        row = Row(line, model, task, item, str(repeats[model, item]), known=known)
+        metadata = test.get("metadata"), test.get("vars")
+        row = Row(line, model, task, item, str(repeats[model, item]), metadata=metadata)
         if value.get("failureReason") == _ERROR:
             yield row
             continue
@@ -64,7 +64,7 @@ def _results(file: LogFile) -> Iterator[tuple[dict[str, Any], int]]:
 
 
 def _name(test: dict[str, Any]) -> str:
-    """Name of a test, which has none but what is known of it."""
+    """Identify a test by its description and variables, or its assertions."""
     known = [test.get("description"), test.get("vars") or test.get("assert")]
     return " ".join(
         part if isinstance(part, str) else json.dumps(part, sort_keys=True)

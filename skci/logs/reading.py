@@ -1,4 +1,4 @@
-"""From paths to the rows of all logs that lie there."""
+"""Finding logs and reading their rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skci.logs.rows import Collector, LogRows, Row
 
 
 class LogFormat(Protocol):
-    """What a module of a format has."""
+    """Interface of the module of a format."""
 
     def recognises(self, file: LogFile) -> bool:
         """Whether a file is of the format, by its name and its head."""
@@ -29,7 +29,7 @@ FORMATS: dict[str, LogFormat] = {
     "promptfoo": promptfoo,
     "DeepEval": deepeval,
     "SWE-bench": swebench,
-    "table": tables,
+    "tables in CSV or JSON": tables,
 }
 """Formats by name; the first that recognises a file reads it."""
 
@@ -45,9 +45,9 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
         Files, and folders that are searched for logs at all depths. A mapping names the
         models, whatever their names in the logs are.
     groups : str, optional
-        Name of what is known of each item, such as a field of its metadata or document,
-        that is the cluster of items which are not independent; "repo" of SWE-bench. Not
-        given, there are no groups but those of a column "group" or "cluster" of tables.
+        Field of the metadata or document of each item that is its cluster, such as a
+        passage; "repo" of SWE-bench. If not given, only tables have groups, from a
+        column "group" or "cluster".
 
     Returns
     -------
@@ -69,7 +69,7 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
 
     Notes
     -----
-    Read are
+    Supported formats:
 
     - inspect_ai: logs in JSON and ``.eval`` files, of completed evaluations. Scorers
       by name, the values of a dictionary as ``scorer/key``; C, P, I and N are 1, 0.5, 0
@@ -88,11 +88,11 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
       perhaps of the others, such as ``id`` and ``score``; the name of the file is that
       of the model if no column is.
 
-    Files in folders that are none of these are passed over. What an evaluation could
-    not grade, such as after an error of a provider, has the grade NaN.
+    Other files in folders are ignored. Samples without a grade, such as after an error
+    of a provider, have the grade NaN. Infinite grades are an error.
 
-    Rows are held in columns, and logs are read piece by piece: memory grows with the
-    number of grades alone.
+    Logs are streamed and rows are stored in columns: memory grows with the number of
+    grades alone.
 
     Examples
     --------

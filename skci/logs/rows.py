@@ -1,4 +1,4 @@
-"""Rows of grades in columns, with the place in a log that each of them has."""
+"""Rows of grades in columns, with checks that name the file and the line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_names, join_names
 from skci.data.items import UNNAMED
-from skci.grades import SAMPLES, grades_report
+from skci.grades import SAMPLES as SAMPLES
+from skci.grades import grades_report
 from skci.logs.files import LogFile
 from skci.logs.grading import as_grade, as_group
 
@@ -24,8 +25,8 @@ _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 class Row(NamedTuple):
     """A grade in a log, as parsed; without a scorer, an item without a grade.
 
-    `group` is the default one, and `known` holds mappings of what is known of the item,
-    where a group that the caller names is looked up.
+    `group` is the default one. `metadata` are mappings, in which the field that the
+    caller names as groups is looked up.
     """
 
     line: int
@@ -36,7 +37,7 @@ class Row(NamedTuple):
     scorer: str = ""
     grade: Any = np.nan
     group: Any = ""
-    known: Sequence[Any] = ()
+    metadata: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,8 +187,8 @@ class LogRows(Mapping[str, Array]):
         Parameters
         ----------
         samples : {"independent", "runs", "paired-runs"}, default="independent"
-            What the runs of an item are: "independent" answers, such as the epochs of a
-            harness, which are averaged; or "runs" that all items share, such as
+            Sampling of the runs of an item: "independent" answers, such as the epochs
+            of a harness, which are averaged; or "runs" that all items share, such as
             training seeds, and models too if they are "paired-runs".
         **options
             Other options of :func:`skci.grades_report`, such as `by`, `average` and
@@ -317,7 +318,7 @@ class Collector:
     def _group(self, row: Row, file: LogFile) -> str:
         group = row.group
         if self._groups is not None:
-            group = as_group(row.known, self._groups, file, row.line)
+            group = as_group(row.metadata, self._groups, file, row.line)
         if group is None:
             raise file.error(row.line, "the group of an item must be a name, got None")
         return str(group)

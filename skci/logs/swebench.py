@@ -27,20 +27,20 @@ def rows(file: LogFile) -> Iterator[Row]:
         return
     *_, run, model, _ = file.path.absolute().parent.parts
     for item, value, line in file.members():
-        grade, known = file.field(value, _SCORER, line), _known(item)
-        yield Row(line, model, _TASK, item, run, _SCORER, grade, known=known)
+        grade, metadata = file.field(value, _SCORER, line), _metadata(item)
+        yield Row(line, model, _TASK, item, run, _SCORER, grade, metadata=metadata)
 
 
 def _summary(file: LogFile) -> Iterator[Row]:
     model, _, run = file.path.stem.rpartition(".")
     for name, items, line in file.members():
         for item in items if name in _IDS or name == "incomplete_ids" else []:
-            row = Row(line, model, _TASK, item, run, known=_known(item))
+            row = Row(line, model, _TASK, item, run, metadata=_metadata(item))
             if name in _IDS:
                 row = row._replace(scorer=_SCORER, grade=_IDS[name])
             yield row
 
 
-def _known(item: str) -> tuple[dict[str, str]]:
+def _metadata(item: str) -> tuple[dict[str, str]]:
     """Repository of an instance such as "django__django-11039"."""
     return ({"repo": item.rpartition("-")[0].replace("__", "/")},)

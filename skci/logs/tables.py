@@ -17,11 +17,11 @@ _ALIASES = {
     "grade": "grade score correct is_correct reward passed",
     "group": "group cluster",
 }
-"""Names that a column may have, the first that is there counts."""
+"""Accepted names of columns, in order of precedence."""
 
 
 def _columns(keys: Sequence[str]) -> dict[str, str]:
-    """Columns of a table by what they are."""
+    """Map fields of a row to the columns of a table."""
     lower = {key.lower(): key for key in reversed(keys)}
     found = {
         name: next((lower[x] for x in aliases.split() if x in lower), None)
@@ -46,4 +46,6 @@ def rows(file: LogFile) -> Iterator[Row]:
         texts = {name: str(file.field(record, columns[name], line)) for name in named}
         grade = file.field(record, columns["grade"], line)
         group = record.get(columns["group"]) if "group" in columns else ""
-        yield Row(line, grade=grade, group=group, known=(record,), **defaults | texts)
+        yield Row(
+            line, grade=grade, group=group, metadata=(record,), **defaults | texts
+        )
