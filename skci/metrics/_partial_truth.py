@@ -10,15 +10,10 @@ a contrast of three parameters of the same rows. Its variance is least for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
 \operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
 estimates. It is shrunk by what chance explains, so that a proxy which tells nothing has
-<<<<<<< HEAD
-next to no weight. Where labels were asked for with known probabilities, labelled rows
+next to no weight. Where labels were requested with known probabilities, labelled rows
 weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
 then known of all rows; what labelled rows lack of it, as few of large weight may be
 labelled, is added to both covariances, as if the proxy was right there.
-=======
-next to no weight. Where labels were requested with known probabilities, labelled rows
-weigh one over theirs.
->>>>>>> main
 
 References
 ----------
@@ -49,17 +44,8 @@ from skci.data.sample import Sample
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
-<<<<<<< HEAD
-from skci.inference.parameter import (
-    DEFAULT_MODEL,
-    Key,
-    Parameter,
-    TableParameter,
-)
-from skci.inference.rows import Rows
-=======
 from skci.inference.parameter import Key, Parameter, TableParameter
->>>>>>> main
+from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
@@ -113,40 +99,28 @@ def estimate_partly_labelled(
         read.proxies,
         read.scores,
     )
-<<<<<<< HEAD
-    target = read.target(rows)
-    chosen, expected = read.probability is not None, None
-=======
     target = Target(read.description(rows.counts))
-    chosen = read.probability is not None
->>>>>>> main
+    chosen, expected = read.probability is not None, None
     if read.probability is not None:
         rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
         truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
         models, proxies, scores = (
             _taken(each, taken) for each in (models, proxies, scores)
         )
-<<<<<<< HEAD
         probability = np.where(labelled, 1, read.probability[taken])
-    by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
 
     def sample_of(rows: RowOptions) -> Sample:
-        reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+        reader = metric_set.reader(truth, rows, abstain=abstain)
+        checked = reader.rows
+        subgroups = parted(checked.subgroups, labelled[checked.kept])
+        checked = replace(checked, subgroups=subgroups, are_plain=False)
+        reader = replace(reader, rows=checked)
         return reader.sample({**models, **proxies} or None, scores or None)
 
     sample = sample_of(rows)
-    parts = parts_of(sample, disjoint=chosen and bool(proxies))
-=======
-    reader = metric_set.reader(truth, rows, abstain=abstain)
-    checked = reader.rows
-    subgroups = parted(checked.subgroups, labelled[checked.kept])
-    checked = replace(checked, subgroups=subgroups, are_plain=False)
-    reader = replace(reader, rows=checked)
-    sample = reader.sample({**models, **proxies} or None, scores or None)
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint=chosen and bool(proxies))
     _check_labelled(parts)
->>>>>>> main
     options: dict[str, Any] = {
         "confidence_level": metric_set.confidence_level,
         "random_state": metric_set.seed,
