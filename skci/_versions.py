@@ -7,7 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 DEPENDENCIES = ("skci", "scikit-learn", "numpy", "scipy", "joblib")
 _PACKAGES = {
     "Dependencies": DEPENDENCIES,
-    "Optional": ("dask", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
+    "Optional": (
+        *("dask", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
+        "zipfile-zstd",
+    ),
 }
 
 
