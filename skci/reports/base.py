@@ -49,6 +49,8 @@ from skci.reports.requirements import (
 )
 from skci.reports.wide import WideTable, wide_table
 
+_ROUNDING = 1e-9  # design effect that is zero
+
 
 class Report(IndexedReport[MetricEstimate]):
     """Labelled estimates with joint intervals; all numbers are of a joint estimate."""
@@ -642,7 +644,7 @@ class Report(IndexedReport[MetricEstimate]):
             sizes = self._joint.sampling.table_sizes
             pairs = zip(sizes, self._joint.sampling.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
-            effective = sorted(n / effect for n, effect in pairs if effect > 0)
+            effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
             ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
             parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
         if self._joint.simultaneous:
