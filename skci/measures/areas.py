@@ -82,8 +82,34 @@ class Scores:
         return order, running_count(rises)
 
 
+class ShareOfPairs(Functional):
+    """A share of pairs of rows of two classes that are in order."""
+
+    @property
+    @abstractmethod
+    def rarer_class(self) -> int:
+        """Number of rows that the variance is mainly estimated from."""
+
+    @property
+    @abstractmethod
+    def _classes(self) -> tuple[Array, ...]:
+        """Cells of the rows on either side of the pairs."""
+
+    @property
+    def _gradient(self) -> Array:
+        """Infinite where the variance within a class has one row to be estimated."""
+        return np.array([1.0 if self.rarer_class > 1 else np.inf])
+
+    def support(self, counts: Array) -> Support:
+        return Support(self._classes, self.rarer_class)
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
+        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+
+
 @dataclass(frozen=True, eq=False)
-class _Area(Functional):
+class _Area(ShareOfPairs):
     """A functional of the order of scores within two classes.
 
     Its cells are the scores that occur in each class, ascending; of one that occurs in
@@ -100,9 +126,8 @@ class _Area(Functional):
     """Number of all rows, those of other labels included."""
 
     @property
-    @abstractmethod
-    def rarer_class(self) -> int:
-        """Number of rows that the variance of the area is mainly estimated from."""
+    def _classes(self) -> tuple[Array, ...]:
+        return self.positive, ~self.positive
 
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
@@ -110,18 +135,6 @@ class _Area(Functional):
 
         `mixed` is whether the rows of a level may have different scores, (levels,).
         """
-
-    @property
-    def _gradient(self) -> Array:
-        """Infinite where the variance within a class has one row to be estimated."""
-        return np.array([1.0 if self.rarer_class > 1 else np.inf])
-
-    def support(self, counts: Array) -> Support:
-        return Support((self.positive, ~self.positive), self.rarer_class)
-
-    def boundary(self, counts: Array) -> list[Boundary]:
-        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
-        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
 
     @cached_property
     def _tied(self) -> tuple[Array, Array]:

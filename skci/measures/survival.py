@@ -24,15 +24,14 @@ survival data. Statistics in Medicine 30, 1105-1117.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci.measures.functional import Boundary, Evaluation, Functional, Support
-from skci.measures.functions import EDGE
+from skci.measures.areas import ShareOfPairs
+from skci.measures.functional import Evaluation, Functional, Support
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,31 +130,10 @@ def _after(masses: Array) -> Array:
     return np.append(total, 0.0)
 
 
-class _Discrimination(Functional):
+class _Discrimination(ShareOfPairs):
     """A share of pairs of rows in the order of their risks; ties count half."""
 
     risk: Array
-
-    @property
-    @abstractmethod
-    def rarer_class(self) -> int:
-        """Number of rows that the variance is mainly estimated from."""
-
-    @property
-    def _gradient(self) -> Array:
-        return np.array([1.0 if self.rarer_class > 1 else np.inf])
-
-    @property
-    @abstractmethod
-    def _classes(self) -> tuple[Array, ...]:
-        """Rows on either side of the pairs."""
-
-    def support(self, counts: Array) -> Support:
-        return Support(self._classes, self.rarer_class)
-
-    def boundary(self, counts: Array) -> list[Boundary]:
-        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
-        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
 
 
 @dataclass(frozen=True, eq=False)
