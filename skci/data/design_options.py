@@ -37,8 +37,7 @@ class Strata:
     """
 
     columns = ("strata",)
-    counts_suffice = True
-    """Whether rows that are alike may be counted, as the order does not matter."""
+    counts_suffice = True  # rows that are alike may be counted: order does not matter
 
     def __init__(self, strata: Any, average: str = "micro") -> None:
         self.strata = strata

@@ -25,6 +25,7 @@ _MATTERS = 2.0  # factor of a design effect from which on it must be known bette
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
 _FEW_WITH_ERRORS = 30
+_OUTCOMES = 2  # of a row that is right or wrong
 _OUTSIDE = 2.0  # standard errors at the end of an interval
 
 
@@ -177,12 +178,15 @@ class ExchangeableErrors:
     def _extreme_influence(self) -> tuple[Array, Array]:
         """Least and greatest influence values that the rows of each cell could have.
 
-        Those of cells with the same true label, if labels are known, and of all cells
-        for rows with influence otherwise.
+        Those of cells with the same true label, if labels are known, and both of rows
+        with two outcomes. Of losses with more, which no cluster has the greatest of in
+        all rows, each row has that observed.
         """
         influence, cell_map = self._influence, self.parameter.cell_map
         if cell_map is None:
             inside = self.parameter.has_influence
+            if len(np.unique(influence[:-1][inside])) > _OUTCOMES:
+                return influence[:-1], influence[:-1]
             return inside * influence.min(), inside * influence.max()
         cells = cell_map.cells.reshape(len(cell_map.cells), -1)
         least, greatest = influence.copy(), influence.copy()
