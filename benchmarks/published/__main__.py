@@ -1,6 +1,6 @@
 """Which ranks of published leaderboards are shown?
 
-    python -m benchmarks.published --data FOLDER [--quick]
+    python -m benchmarks.published [--data FOLDER] [--quick]
 
 The folder holds checkouts of two repositories of GitHub: ``alpaca_eval`` of tatsu-lab,
 with grades of models on the same instructions, and ``EloBench``, with battles of models
@@ -109,8 +109,11 @@ def _largest(rows: Sequence[Row], first: str, second: str) -> float:
 
 def main() -> None:
     command = parser("published", __doc__)
-    command.add_argument("--data", type=Path, required=True, help="folder of checkouts")
+    command.add_argument("--data", type=Path, help="folder of checkouts")
     options = command.parse_args()
+    if options.data is None:
+        print("Nothing is computed: --data must name a folder of the two checkouts.")
+        return
     output = page_folder(options)
     alpaca, arena = options.data / "alpaca_eval", options.data / "EloBench"
     few = options.quick
