@@ -100,7 +100,7 @@ def _finish(
 ) -> int:
     """Save the table, judge the requirements, and write the reports."""
     judged = judge(arguments, next(iter(reports.values())))
-    if isinstance(rows, JointAccumulator) and arguments.save:
+    if rows is not None and arguments.save:
         rows.save(arguments.save)
     shown = {
         name: each.styled(arguments.style) if isinstance(each, Report) else each
@@ -110,7 +110,7 @@ def _finish(
     if arguments.html:
         outputs.append(("html", arguments.html))
     for name, path in outputs:
-        write({**shown, **judged}, name, path, arguments.call)
+        write(shown, judged, name, path, arguments.call)
     for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return exit_status(judged)

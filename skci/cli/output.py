@@ -18,7 +18,7 @@ _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
     *("verdict", "unmet"),
 )
-"""What there is of all rows of some reports together."""
+"""Attributes of a report as a whole, of which each kind has some."""
 
 _HEADINGS = {
     "tasks": "Estimates by task",
@@ -34,8 +34,12 @@ Reports = Mapping[str, TabularReport]
 """Reports that are shown together, by what they are of."""
 
 
-def _text(reports: Reports) -> str:
-    parts = [str(report) for report in reports.values()]
+Gates = Mapping[str, RequirementReport]
+"""Verdicts on requirements, by the option that they were given by."""
+
+
+def _text(reports: Reports, gates: Gates) -> str:
+    parts = [str(report) for report in (*reports.values(), *gates.values())]
     return "\n\n".join([*parts, *map("\n".join, _findings(reports))])
 
 
@@ -45,42 +49,35 @@ def _findings(reports: Reports) -> list[list[str]]:
     return [report.findings() for report in compared]
 
 
-def _markdown(reports: Reports) -> str:
-    gates, others = _told_apart(reports)
+def _markdown(reports: Reports, gates: Gates) -> str:
     parts = []
-    for gate in gates:
+    for gate in gates.values():
         verdict = f"**Requirements: {gate.verdict}**"
         caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
         parts.append(gate.to_markdown(caption=caption))
     for found in _findings(reports):
         parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
-    return "\n\n".join([*parts, *(report.to_markdown() for report in others)])
+    return "\n\n".join([*parts, *(report.to_markdown() for report in reports.values())])
 
 
-def _latex(reports: Reports) -> str:
-    return "\n\n".join(report.to_latex() for report in reports.values())
+def _latex(reports: Reports, gates: Gates) -> str:
+    tables = (*reports.values(), *gates.values())
+    return "\n\n".join(table.to_latex() for table in tables)
 
 
-def _html(reports: Reports, call: str = "") -> str:
-    """Page of the first report, with sections of the others."""
-    (_, first), *others = reports.items()
+def _html(reports: Reports, gates: Gates, call: str) -> str:
+    """Page of the first report, with sections of the others and of the gates."""
+    shown: dict[str, TabularReport] = {**reports, **gates}
+    (_, first), *others = shown.items()
     if not isinstance(first, Report):
         raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
     sections = {_HEADINGS[name]: report for name, report in others}
     return first.to_html(call=call, sections=sections) or ""
 
 
-def _told_apart(
-    reports: Reports,
-) -> tuple[list[RequirementReport], list[TabularReport]]:
-    """Verdicts on requirements, and the other reports."""
-    gates = [x for x in reports.values() if isinstance(x, RequirementReport)]
-    return gates, [x for x in reports.values() if not isinstance(x, RequirementReport)]
-
-
-def _json(reports: Reports) -> str:
+def _json(reports: Reports, gates: Gates) -> str:
     content = {}
-    for name, report in reports.items():
+    for name, report in (*reports.items(), *gates.items()):
         header, *rows = _table(report)
         known = [key for key in _SUMMARY if hasattr(report, key)]
         content[name] = {
@@ -91,15 +88,14 @@ def _json(reports: Reports) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _csv(reports: Reports) -> str:
-    _, tables = _told_apart(reports)
-    if len(tables) > 1:
+def _csv(reports: Reports, gates: Gates) -> str:
+    if len(reports) > 1:
         raise ValueError(
             "--format csv has one table, json all; of differences alone see skci "
             "compare"
         )
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_table(*tables))
+    csv.writer(text, lineterminator="\n").writerows(_table(*reports.values()))
     return text.getvalue().removesuffix("\n")
 
 
@@ -122,8 +118,10 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(reports: Reports, name: str | None, path: Path | None, call: str) -> None:
-    """Write reports in a format to a file, whole or not at all, or to stdout.
+def write(
+    reports: Reports, gates: Gates, name: str | None, path: Path | None, call: str
+) -> None:
+    """Write reports and verdicts in a format to a file, whole or not at all, or stdout.
 
     A page also has the command that was called.
     """
@@ -135,7 +133,7 @@ def write(reports: Reports, name: str | None, path: Path | None, call: str) -> N
             f"{str(path)!r}"
         )
     options = {"call": call} if name == "html" else {}
-    text = FORMATS[name](reports, **options) + "\n"
+    text = FORMATS[name](reports, gates, **options) + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

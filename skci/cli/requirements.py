@@ -11,7 +11,7 @@ from skci.reports.requirements import SIGNS, RequirementReport, split_comparison
 _STATUS = {"shown": 0, "open": 3, "refuted": 1}
 """Exit status by verdict."""
 _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
-"""Verdicts that fail by what is judged."""
+"""Failing verdicts by option."""
 
 
 def required(text: str) -> str:
