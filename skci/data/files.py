@@ -26,7 +26,8 @@ _ARROW_FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
     ".arrows": "stream",
 }
-_MISSING = frozenset({"", "na", "n/a", "nan", "<na>", "null"})  # in lower case
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+MISSING = frozenset({"", "na", "n/a", "nan", "<na>", "null"})  # in lower case
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -68,13 +69,13 @@ def read_batches(
         If the file needs pyarrow, which is not installed.
     """
     ending = Path(path).suffix.lower()
-    missing = {""} if only_empty_is_missing else _MISSING
+    missing = {""} if only_empty_is_missing else MISSING
     try:
         if delimiter is None and ending in _ARROW_FORMATS:
             yield from _arrow_batches(path, columns, _ARROW_FORMATS[ending])
         else:
-            tab = "\t" if ending in (".tsv", ".tab") else ","
-            for cells in _csv_batches(path, columns, delimiter or tab):
+            delimiter = delimiter or DELIMITERS.get(ending, ",")
+            for cells in _csv_batches(path, columns, delimiter):
                 yield {
                     column: _parse(cells[column], column in text_columns, missing)
                     for column in columns

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from skci._arrays import cached_property
+from skci.data.files import DELIMITERS
 
 _HEAD = 1 << 16  # characters from which the format is recognised
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _DECODER = JSONDecoder()
-_TEXT = (".json", *_LINES, *_DELIMITERS)
+_TEXT = (".json", *_LINES, *DELIMITERS)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class LogFile:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Keys of the first object in the head, or names of the columns."""
-        if self.ending in _DELIMITERS:
+        if self.ending in DELIMITERS:
             return tuple(next(csv.reader([self.head.partition("\n")[0]], **self._csv)))
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
         for match in _TOKEN.finditer(text):
@@ -88,7 +88,7 @@ class LogFile:
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Read the rows of JSON lines, an array or a table, each with its line."""
-        if self.ending in _DELIMITERS:
+        if self.ending in DELIMITERS:
             yield from self._table()
             return
         for value, line in self._lines() if self.is_lines else self._array():
@@ -113,7 +113,7 @@ class LogFile:
 
     @property
     def _csv(self) -> dict[str, Any]:
-        delimiter = _DELIMITERS[self.ending]
+        delimiter = DELIMITERS[self.ending]
         return {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
 
     def _array(self) -> Iterator[tuple[Any, int]]:

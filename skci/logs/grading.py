@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from skci.data.files import MISSING
 from skci.logs.files import LogFile
 
 _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
-    **dict.fromkeys(("", "nan", "na", "n/a", "<na>", "null", "none"), math.nan),
+    **dict.fromkeys((*MISSING, "none"), math.nan),
 }
 """Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
 
