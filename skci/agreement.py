@@ -94,7 +94,7 @@ def agreement_report(
     See Also
     --------
     grades_report : Means of grades, of several scorers.
-    CohenKappaCI : Agreement of two raters with marginals of their own.
+    CohenKappaCI : Agreement of two raters with rater-specific marginals.
 
     Notes
     -----

@@ -370,7 +370,7 @@ def joint_report(
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several by name. `y_true` may then be missing (None, NaN or NA) in rows that
         were not labelled, which must be a random part of all rows. Estimates are those
-        of the labelled rows, corrected by what the proxy tells of all: a proxy that is
+        of the labelled rows, corrected by the proxy of all rows: a proxy that is
         often right makes intervals narrower, and one that is not changes little.
         "prediction" where whether a row was labelled depends on `y_pred` alone, for
         metrics of labels: labelled rows of a prediction, or of a combination of those

@@ -98,8 +98,8 @@ def grades_report(
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
         Grades of all items by a judge, in the form of `grades`, which may then be NaN
         where people graded none: a random part of the items, perhaps another for each
-        model. Means are those of the items that people graded, corrected by what the
-        judge tells of all; see the page "I have a judge and 200 labels".
+        model. Means are those of the items that people graded, corrected by the
+        grades of the judge of all; see the page "I have a judge and 200 labels".
     data : data frame or mapping of str to array-like, optional
         Columns with a row for each sample, which the other parameters name. A frame may
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must

@@ -199,8 +199,8 @@ prevalences of .05 and .3.
 
 _BY_JUDGE = """
 A judge may err where A errs (twice as often), or on positives (twice as often), be
-random, or copy A, about whose errors it then tells nothing, while it may tell of
-those of B.
+random, or copy A: it then holds no information on the errors of A, but may on those
+of B.
 """
 
 _BY_METRIC = """

@@ -9,7 +9,7 @@ the proxy in its place, the estimate is
 a contrast of three parameters of the same rows. Its variance is least for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
 \operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
-estimates. It is shrunk by what chance explains, so that a proxy which tells nothing has
+estimates. It is shrunk by what chance explains, so that an uninformative proxy has
 next to no weight. Where labels were requested with known probabilities, labelled rows
 weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
 then known of all rows; what labelled rows lack of it, as few of large weight may be
@@ -267,7 +267,7 @@ def _moved(
 def corrected(
     joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
 ) -> JointEstimate:
-    """Add to each estimate what the proxies tell of all rows.
+    """Add to each estimate its correction by the proxies of all rows.
 
     `expected` are rows of the same units whose squared weights, where they have no
     truth, are those expected of labelled rows. The bounds of an estimate are those of
