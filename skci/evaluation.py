@@ -22,7 +22,6 @@ from skci.data.labels import (
     check_confusion_matrix,
     check_no_pos_label,
     check_not_swapped,
-    is_multilabel,
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
@@ -30,7 +29,7 @@ from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import Target
 from skci.inference.runs import RunEstimates
-from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
+from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
 from skci.metrics._summaries import Summary
 from skci.metrics._truths import metrics_of_truths
@@ -258,17 +257,7 @@ class JointEvaluator:
         rows = rows.with_columns(columns)
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
-        scored: tuple[Any, ...] = ()
-        of_survival = reader.wanted.truth == "survival"
-        if metric_set.reads & {"labels", "scores"} and not of_survival:
-            # The vocabulary checks the labels before anything is predicted.
-            known = set() if is_multilabel(y) else known_labels(estimators)
-            several = metric_set.several or len(known) <= 2
-            if known and several and known >= reader.true_labels:
-                reader = reader.with_labels(known)
-            scored = metric_set.scored_labels(reader.vocabulary)
-            if len(scored) == 1:
-                reader = reader.with_labels((), scored[0])
+        reader, scored = metric_set.with_labels_of(estimators, reader)
         predicted, scores = respond(
             estimators,
             X,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Evaluation, Functional
-from skci.metrics._metric_set import MetricSet, known_labels
+from skci.metrics._metric_set import MetricSet
 from skci.reports.importance import ImportanceReport
 
 _DEFAULT_SEED = 0
@@ -140,14 +141,7 @@ def importance_report(
         for s in range(n_repeats)
     }
     reader.alignment.check("X", X)
-    scored: tuple[Any, ...] = ()
-    if "numbers" not in metric_set.reads:
-        known = known_labels(named)
-        if known and known >= reader.true_labels:
-            reader = reader.with_labels(known)
-        scored = metric_set.scored_labels(reader.vocabulary)
-        if len(scored) == 1:
-            reader = reader.with_labels((), scored[0])
+    reader, scored = metric_set.with_labels_of(named, reader)
     tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
     permuted_features = (
         X if f is None else _permuted(X, chosen[f], permutations[f, s])
@@ -180,32 +174,14 @@ def importance_report(
     sample = reader.sample(predicted or None, scores or None, by_rows=True)
     joint = metric_set.estimate(sample)
     sampling: Any = joint.sampling
-    of_base = {p.key: p for p in sampling.parameters}
-    with_donors = []
-    for parameter in sampling.parameters:
-        title = parameter.key.model
-        if title in receivers:
-            name, receiver = receivers[title]
-            base = of_base[replace(parameter.key, model=name)]
-            parameter = _with_donors(parameter, base, receiver, sample.rows)
-        with_donors.append(parameter)
+    with_donors = _with_donors(sampling.parameters, receivers, sample.rows)
     joint = replace(joint, sampling=sampling.with_parameters(with_donors))
     in_words = f"over {n_repeats} permutations"
     means = mean_over_runs(
         joint, columns, False, DF_METHODS[0], in_words, at_least_rows=False
     )
-    position = {p.key: k for k, p in enumerate(means.parameters)}
-    contrasts: list[Contrast] = []
-    for name, _ in named:
-        subgroup = (("model", name),) if len(named) > 1 else ()
-        for metric in metric_set.metrics:
-            base = position[Key(metric, name)]
-            better = means.parameters[base].trait.greater_is_better
-            sign = 1.0 if better else -1.0
-            for feature in chosen:
-                changed = position[Key(metric, _permuted_name(name, feature))]
-                key = Key(metric, feature, subgroup, factor="feature")
-                contrasts.append((key, {base: sign, changed: -sign}))
+    names = [name for name, _ in named]
+    contrasts = _contrasts(means.parameters, names, [*metric_set.metrics], [*chosen])
     # The skewness of the rows is not that of the permutations, which come on top.
     of_contrasts = "delta" if method is None else None
     importances = contrast_estimate(means, contrasts, method=of_contrasts)
@@ -213,6 +189,26 @@ def importance_report(
     parameters = tuple(map(_as_importance, given.parameters))
     sampling = replace(given, parameters=parameters)
     return ImportanceReport(replace(importances, sampling=sampling))
+
+
+def _contrasts(
+    parameters: Sequence[Parameter],
+    models: Sequence[str],
+    metrics: Sequence[str],
+    features: Sequence[str],
+) -> list[Contrast]:
+    """Loss in each metric of each model by the permutation of each feature."""
+    position = {p.key: k for k, p in enumerate(parameters)}
+    contrasts: list[Contrast] = []
+    for model, metric in product(models, metrics):
+        subgroup = (("model", model),) if len(models) > 1 else ()
+        base = position[Key(metric, model)]
+        sign = 1.0 if parameters[base].trait.greater_is_better else -1.0
+        for feature in features:
+            changed = position[Key(metric, _permuted_name(model, feature))]
+            key = Key(metric, feature, subgroup, factor="feature")
+            contrasts.append((key, {base: sign, changed: -sign}))
+    return contrasts
 
 
 def _as_importance(parameter: Parameter) -> Parameter:
@@ -264,6 +260,27 @@ class _WithDonors(Functional):
 
 
 def _with_donors(
+    parameters: Sequence[TableParameter],
+    receivers: Mapping[str, tuple[str, Array]],
+    rows: Rows,
+) -> list[TableParameter]:
+    """Add the influence of rows as donors of permuted features.
+
+    `receivers` are, by the names of permuted models, that of the model and the row that
+    each row gives its value to.
+    """
+    by_key = {parameter.key: parameter for parameter in parameters}
+    found = []
+    for parameter in parameters:
+        if parameter.key.model in receivers:
+            model, receiver = receivers[parameter.key.model]
+            unpermuted = by_key[replace(parameter.key, model=model)]
+            parameter = _of_donors(parameter, unpermuted, receiver, rows)
+        found.append(parameter)
+    return found
+
+
+def _of_donors(
     parameter: TableParameter, unpermuted: TableParameter, receivers: Array, rows: Rows
 ) -> TableParameter:
     """Add the influence of rows as donors of a permuted feature."""

@@ -20,7 +20,7 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.labels import check_label
+from skci.data.labels import check_label, is_multilabel
 from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
@@ -300,6 +300,25 @@ class MetricSet:
         reader = self.reader(y_true, rows.with_columns(columns), **labels)
         return reader.sample(y_pred, y_score, self.by_rows)
 
+    def with_labels_of(
+        self, estimators: Sequence[tuple[str, Any]], reader: Reader
+    ) -> tuple[Reader, tuple[Any, ...]]:
+        """Add labels that estimators know, and find those that scores are of.
+
+        Labels are checked before anything is predicted.
+        """
+        of_survival = reader.wanted.truth == "survival"
+        if of_survival or not self.reads & {"labels", "scores"}:
+            return reader, ()
+        known = set() if is_multilabel(reader.y) else _known_labels(estimators)
+        several = self.several or len(known) <= 2
+        if known and several and known >= reader.true_labels:
+            reader = reader.with_labels(known)
+        scored = self.scored_labels(reader.vocabulary)
+        if len(scored) == 1:
+            reader = reader.with_labels((), scored[0])
+        return reader, scored
+
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
         """Labels that scores are of: all, or the positive one of two; or targets.
 
@@ -405,7 +424,7 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
     return {name: given.get(name, given.get("*")) for name in metrics}
 
 
-def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
+def _known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
     """Collect the labels that estimators know."""
     known = (getattr(estimator, "classes_", ()) for _, estimator in estimators)
     return {label for labels in known for label in np.ravel(labels).tolist()}
