@@ -14,49 +14,31 @@ from skci._arrays import Array, cached_property, dot
 from skci.inference.designs.design import Component, Design
 from skci.inference.designs.totals import (
     Moments,
-    UnitWeights,
     moments,
     shape_of_ratios,
     shape_of_tail,
     tail_shape,
 )
-from skci.inference.exchangeable import ExchangeableErrors
 from skci.inference.influences import Influences
-from skci.inference.other_labels import greatest_change
+from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.stratified import (
-    StratifiedTable,
-    has_sparse_stratum,
-    stratified_table,
-)
-from skci.inference.units import (
-    all_units_are_rows,
-    is_simple_among,
-    rows_are_units,
-    units_with,
-)
-from skci.measures.functional import Mean, unsigned
+from skci.inference.units import rows_are_units, units_with
+from skci.measures.functional import Functional, Mean, unsigned
 from skci.measures.registry import IDENTITY
 
-_NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
-_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+NO_VARIANCE = 1e-10
+"""Relative deviation that is zero up to rounding."""
+
 _ROUNDING = 1e-12  # relative, of degrees of freedom
-_SAME = 1e-9  # relative difference of design effects that is rounding
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x. And
 # of survival, whose estimates are of few events far from normal.
 _ENOUGH_FOR_NORMAL = 19
-_FAR = 1.5  # standard errors that the label of a row may move an estimate by
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
 _HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
-_SPARSE = (
-    "few rows of a stratum with a large weight, and too many cells of all strata for "
-    "an interval that allows for what they do not show, so that it may be too narrow; "
-    "unite strata"
-)
 
 
 class SmallSampleReason(NamedTuple):
@@ -69,16 +51,6 @@ class SmallSampleReason(NamedTuple):
 HEAVY_TAIL = SmallSampleReason(
     "heavy tails: a few rows have so much influence that the variance may not exist "
     "and the interval may be too narrow, however many rows there are"
-)
-
-_UNSEEN = SmallSampleReason(
-    "few groups: one more with errors in all rows would move the estimate out of the "
-    "interval, which is too narrow if there are such groups and the sample lacks them"
-)
-
-_ONE_LABEL = SmallSampleReason(
-    "few labels of large weight: another true label of a single row would move the "
-    f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
 )
 
 
@@ -95,21 +67,48 @@ def few_degrees_of_freedom(
 
 @dataclass(frozen=True, eq=False)
 class ParameterSampling:
-    """A parameter of rows that were drawn by a design."""
+    """A parameter of a simple random sample: independent rows of equal weight.
+
+    What other designs change is in `DesignSampling`.
+    """
 
     parameter: TableParameter
     rows: Rows
     design: Design
     components: Sequence[ParameterSampling]
     """Those of the components of a contrast."""
-    rows_are_simple: bool
-    """Whether all rows are a simple random sample, without strata."""
 
-    # Which rows there are
+    # What a design changes
 
-    def _units_with(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units that have some of the rows, a bool array."""
-        return units_with(rows, self.rows, self.design)
+    @property
+    def design_effect(self) -> float:
+        """Variance over that of a simple random sample of the same size."""
+        return 1.0
+
+    @property
+    def spans_strata(self) -> bool:
+        """Whether the parameter, or a component of it, varies in several strata."""
+        return False
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the quantile is that of a normal distribution, and not of t."""
+        return not self.parameter.interval_method.studentises
+
+    @property
+    def table(self) -> tuple[Functional, Array]:
+        """Functional and counts that the interval is of."""
+        return self.parameter.functional, self.parameter.counts
+
+    def stratum_noise(self, z: float) -> float:
+        """Variance for strata with few rows in a cell."""
+        return 0.0
+
+    def _number_of(self, units: Array) -> float:
+        """Number of the independent units that have some of the rows, a bool array."""
+        return self.rows.n_rows(units)
+
+    # Influence values and variance
 
     @cached_property
     def n_units(self) -> float:
@@ -118,79 +117,13 @@ class ParameterSampling:
             return min(each.n_units for each in self.components)
         if self.parameter.sees_all:
             return self.design.n_units
-        return self._units_with(self.parameter.units).n
+        return self._number_of(self.parameter.units)
 
     @property
     def classes_of_area(self) -> list[Array]:
         """Units of each class of an area; none for other parameters."""
-        return [np.append(each, False)[self.parameter.index] for each in self._classes]
-
-    @property
-    def _classes(self) -> tuple[Array, ...]:
-        return self.parameter.support.classes
-
-    @property
-    def _informative(self) -> list[Array]:
-        """Units of each class of an area; the one that is known less well limits it.
-
-        For other parameters, those with influence on the estimate.
-        """
-        return self.classes_of_area or [self._exchangeable.with_influence]
-
-    @cached_property
-    def _strata(self) -> Any:
-        return getattr(self.design, "strata", None)
-
-    @cached_property
-    def _drawn(self) -> Array:
-        """Units in the table that are of strata in which the parameter varies."""
-        units = self.parameter.units
-        if self._strata is not None:
-            units = units & np.isin(
-                self._strata, np.unique(self._strata[self._varying])
-            )
-        return units
-
-    @cached_property
-    def _varying(self) -> Array:
-        """Units of strata within which possible rows differ in influence.
-
-        Where these are not enumerated, those with influence on the estimate.
-        """
-        if self.table is None:
-            return self._exchangeable.with_influence
-        varying: Array = np.isin(self._strata, self.table.varying)
-        return varying
-
-    @cached_property
-    def table(self) -> StratifiedTable | None:
-        """Table by stratum; None without strata, or where it is not enumerated."""
-        return stratified_table(self.parameter, self.rows, self.design)
-
-    @cached_property
-    def spans_strata(self) -> bool:
-        """Whether the parameter, or a component of it, varies in several strata."""
-        if self._strata is None:
-            return False
-        if self.components:
-            return any(each.spans_strata for each in self.components)
-        return len(np.unique(self._strata[self._varying])) > 1
-
-    @cached_property
-    def is_simple(self) -> bool:
-        """Whether the rows in the table are a simple random sample, of one stratum."""
-        if self.rows_are_simple:
-            return True
-        return not self.spans_strata and is_simple_among(
-            self._drawn, self.rows, self.design
-        )
-
-    @cached_property
-    def stratified(self) -> StratifiedTable | None:
-        """Table by stratum where the rows are no simple random sample."""
-        return None if self._strata is None or self.is_simple else self.table
-
-    # Influence values and variance
+        classes, index = self.parameter.support.classes, self.parameter.index
+        return [np.append(each, False)[index] for each in classes]
 
     @cached_property
     def influence(self) -> Array:
@@ -226,7 +159,7 @@ class ParameterSampling:
     @cached_property
     def small_sample_factor(self) -> float:
         """Small-sample factor for a parameter estimated from m of n units."""
-        if self.parameter.sees_all or self._strata is not None:
+        if self.parameter.sees_all:
             return 1.0
         m, n = self.n_units, self.design.n_units
         return math.sqrt(m / (m - 1) * (n - 1) / n) if m >= 2 else 1.0
@@ -305,21 +238,10 @@ class ParameterSampling:
             for slope, n in parameter.boundary
         )
 
-    def stratum_noise(self, z: float) -> float:
-        """Variance for strata with few rows in a cell; see `StratifiedTable`.
-
-        That of a contrast is of its own table, where models agree on most rows.
-        """
-        parameter = self.parameter
-        smooths = parameter.interval_method.smooths
-        if smooths or not (self.stratified and parameter.is_linear):
-            return 0.0
-        return self.stratified.noise(z)
-
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        classes = self._classes
+        classes = self.parameter.support.classes
         is_partition = classes and not self._classes_cross
         pooled = self._pooled_units(classes) if is_partition else []
         return moments(self._components(self.influence), pooled)
@@ -351,7 +273,7 @@ class ParameterSampling:
         """Whether the variance of the estimate is not zero up to rounding."""
         if not self.parameter.is_linear:
             return False
-        least = _NO_VARIANCE * self.parameter.steepness
+        least = NO_VARIANCE * self.parameter.steepness
         return math.sqrt(self.estimated_variance * self.rows.n_samples) > least
 
     @cached_property
@@ -393,83 +315,14 @@ class ParameterSampling:
     # How well the variance is known
 
     @cached_property
-    def design_effect(self) -> float:
-        """Variance over that of a simple random sample of the same size.
-
-        From the influence values at the table with pseudo-counts. For methods that
-        smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
-        no variance is observed, it is as if the rows of a cluster were all alike.
-        """
-        parameter, rows = self.parameter, self.rows
-        if self.rows_are_simple:
-            return 1.0
-        n_rows = rows.n_rows(self._drawn)
-        if self._strata is not None and self.is_simple:
-            return rows.counts[self._drawn].sum() / n_rows if n_rows else 1.0
-        influence = parameter.smoothed_influence
-        if self.stratified:
-            multinomial = parameter.smoothed_weights @ influence**2
-            n = parameter.total
-            return self.stratified.variance * n / multinomial if multinomial else 1.0
-        variance = rows.mean_square(influence, parameter.counts)
-        smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
-        least = max(_OBSERVED * smoothed, _NO_VARIANCE**2)
-        if not n_rows or variance <= least or self.n_units < 2:
-            weights = [self._units_with(units) for units in self._informative]
-            effective = min(each.effective_sample_size for each in weights)
-            n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
-            return n / effective if effective else 1.0
-        on_sample = self._influence(influence, smoothed=True)
-        estimated = moments(self._components(on_sample)).variance
-        n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
-        effect = estimated * n / variance
-        method = parameter.interval_method
-        if method.smooths or method.blurs:
-            effect = max(effect, self._exchangeable.design_effect)
-        return effect
-
-    @cached_property
-    def _exchangeable(self) -> ExchangeableErrors:
-        return ExchangeableErrors(self.parameter, self.rows, self.design)
-
-    @cached_property
-    def _knows_design_effect(self) -> bool:
-        """Whether the design effect follows from weights alone and is not estimated."""
-        if self._strata is not None or not all_units_are_rows(self.rows, self.design):
-            return False
-        return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
-
-    @cached_property
-    def is_normal(self) -> bool:
-        """Whether the quantile is that of a normal distribution, and not of t."""
-        method = self.parameter.interval_method
-        if method.smooths and self.stratified:
-            return True
-        return not method.studentises and self.is_simple
-
-    @cached_property
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
-        Where the method smooths, or no variance is observed, those of totals of weights
-        in place of influence values, of a contrast the least of its components. None
-        are needed in a simple random sample, nor where the design effect is known.
+        None are needed where the method smooths, or no variance is observed.
         """
-        smooths = self.parameter.interval_method.smooths
-        if not smooths and self.has_variance:
-            return self._df_of_totals
-        if self.is_simple or (smooths and self._knows_design_effect):
+        if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
-        return self._df_of_weights
-
-    @property
-    def _df_of_weights(self) -> float:
-        """Degrees of freedom of totals of weights, of a contrast the least."""
-        return min(
-            self._units_with(units).degrees_of_freedom
-            for part in self.components or [self]
-            for units in part._informative
-        )
+        return self._df_of_totals
 
     @property
     def _df_of_totals(self) -> float:
@@ -527,70 +380,49 @@ class ParameterSampling:
         influence values over their root sum of squares, so that an estimate changes by
         its standard error.
         """
-        influences = Influences([self.influence], [self.parameter.index], self.rows)
-        spread = getattr(self.design, "spread", None)
-        if spread is not None:
-            totals = next(iter(self.design.components(influences))).totals[:, 0]
-            return spread(totals) / math.sqrt(dot(totals, totals))
-        values, rows = influences.column(0), self.rows
-        if self._strata is not None:
-            weights = np.bincount(self._strata, rows.weights)
-            terms = self.influence[self.parameter.index] * rows.weights
-            means = np.bincount(self._strata, terms) / weights
-            values = values - means[self._strata] * rows.shares
+        return self._direction_of(self._influences.column(0))
+
+    def _direction_of(self, values: Array) -> Array:
+        """Direction of weighted influence values of independent rows."""
+        rows = self.rows
         squares = rows.repeats[1] * values
         means = rows.weights / np.maximum(rows.frequencies, 1)
         return means * squares / math.sqrt(dot(squares, values))
 
+    @property
+    def _influences(self) -> Influences:
+        """Influence values of the units of the sample."""
+        return Influences([self.influence], [self.parameter.index], self.rows)
+
     @cached_property
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
-        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
-        if not (parameter.defined and self.is_estimable):
-            return []  # the interval is the whole range
-        sparse = smooths and self.spans_strata and self.table is None
-        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
-            return [SmallSampleReason(_SPARSE)]
-        if smooths and self.is_normal:
+        if self.parameter.interval_method.smooths and self.is_normal:
             return []  # no estimated variance is behind the interval
-        reasons = []
+        if not (self.parameter.defined and self.is_estimable):
+            return []  # the interval is the whole range
+        reasons = self._reasons_of_design
+        if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
+            reasons.append(HEAVY_TAIL)
+        return reasons
+
+    @property
+    def _reasons_of_design(self) -> list[SmallSampleReason]:
+        """Reasons that are due to the number of units, and to their weights."""
+        return self._reasons_of_few(self.degrees_of_freedom)
+
+    def _reasons_of_few(self, df: float) -> list[SmallSampleReason]:
+        """Reason of too few degrees of freedom, if they are."""
         parts = self.components or [self]
         of_events = any(part.parameter.support.events for part in parts)
         least = _ENOUGH_FOR_T
         if self.is_normal or of_events:
             least = _ENOUGH_FOR_NORMAL
-        df = self.degrees_of_freedom
-        if smooths:
-            df = min(self._df_of_weights, self._exchangeable.degrees_of_freedom)
-        if df < least * (1 - _ROUNDING):
-            helps = self.is_normal and not of_events
-            few = "events" if of_events else "rows or groups"
-            reasons.append(few_degrees_of_freedom(least, helps, few))
-        elif smooths and self._exchangeable.may_lack_clusters(self.design_effect):
-            reasons.append(_UNSEEN)
-        elif self._hangs_on_a_label:
-            reasons.append(_ONE_LABEL)
-        if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
-            reasons.append(HEAVY_TAIL)
-        of_design = getattr(self.design, "small_sample_reason", None)
-        if of_design is not None and self.has_variance:
-            influences = Influences([self.influence], [parameter.index], self.rows)
-            if text := of_design(influences):
-                reasons.append(SmallSampleReason(text))
-        return reasons
-
-    @property
-    def _hangs_on_a_label(self) -> bool:
-        """Whether another true label of a single row would move the estimate far.
-
-        Rows of large weight then err too rarely to show in the estimated variance.
-        Methods that smooth allow for them, and weights by stratum are no accident.
-        """
-        method = self.parameter.interval_method
-        if method.smooths or method.blurs or self._strata is not None:
-            return False
-        change = greatest_change(self.parameter, self.rows)
-        return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
+        if df >= least * (1 - _ROUNDING):
+            return []
+        helps = self.is_normal and not of_events
+        few = "events" if of_events else "rows or groups"
+        return [few_degrees_of_freedom(least, helps, few)]
 
     @property
     def _rows_nest(self) -> bool:
@@ -623,3 +455,34 @@ class ParameterSampling:
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
         return tail_shape(self.design.components(influences), shape)
+
+    def task(self, standard_error: float) -> Task:
+        """Interval to compute, of what the parameter is minus if it is negated."""
+        parameter, hall = self.parameter, (0.0, 0.0)
+        if parameter.interval_method.corrects_skewness:
+            hall = self._hall(standard_error)
+        trait, estimate = parameter.unsigned
+        functional, counts = self.table
+        return Task(
+            trait,
+            estimate,
+            standard_error,
+            parameter.support.rarer_class,
+            unsigned(functional),
+            counts,
+            self._effect_on_interval,
+            hall,
+        )
+
+    @property
+    def _effect_on_interval(self) -> float:
+        """Design effect that the interval allows for beside the standard error."""
+        return self.design_effect
+
+    def _hall(self, standard_error: float) -> tuple[float, float]:
+        """Coefficients for the error and what is added to it, which is symmetric."""
+        estimated = self.estimated_variance
+        a, b = self.hall_coefficients
+        share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
+        sign = -1 if self.parameter.is_negated else 1
+        return sign * a * share, sign * b * share

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
+from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Design
 from skci.inference.designs.independent import IndependentRows
@@ -28,7 +29,6 @@ from skci.inference.parameter_sampling import (
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 from skci.inference.units import all_units_are_rows, is_simple, rows_are_units
-from skci.measures.functional import unsigned
 from skci.measures.registry import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
@@ -387,13 +387,9 @@ class RowSampling(Sampling):
 
     def _of(self, parameter: TableParameter) -> ParameterSampling:
         if parameter not in self._known:
-            self._known[parameter] = ParameterSampling(
-                parameter,
-                self.rows,
-                self._units,
-                [*map(self._of, parameter.components)],
-                self._rows_are_simple,
-            )
+            kind = ParameterSampling if self._rows_are_simple else DesignSampling
+            components = [*map(self._of, parameter.components)]
+            self._known[parameter] = kind(parameter, self.rows, self._units, components)
         return self._known[parameter]
 
     @cached_property
@@ -614,35 +610,7 @@ class RowSampling(Sampling):
         return self.each[k].small_sample_reasons
 
     def task(self, k: int, standard_error: float) -> Task:
-        each, parameter = self.each[k], self.parameters[k]
-        method = parameter.interval_method
-        hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
-        if parameter.is_negated:
-            hall = -hall[0], -hall[1]
-        functional, counts = parameter.functional, parameter.counts
-        effect: float | None = None
-        if method.smooths and each.stratified:
-            stratified = each.stratified
-            functional, counts = stratified.functional, stratified.counts
-            effect = stratified.design_effect
-        elif method.needs == "table" or parameter.support.rarer_class:
-            effect = each.design_effect
-        return Task(
-            *parameter.unsigned,
-            standard_error,
-            rarer_class=parameter.support.rarer_class,
-            functional=unsigned(functional),
-            counts=counts,
-            design_effect=1.0 if effect is None else effect,
-            hall=hall,
-        )
-
-    def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
-        """Coefficients for the error and what is added to it, which is symmetric."""
-        estimated = self.variances[k]
-        a, b = self.each[k].hall_coefficients
-        share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
-        return a * share, b * share
+        return self.each[k].task(standard_error)
 
 
 def with_methods(sampling: Any, parameters: Sequence[Parameter]) -> Any:

@@ -47,12 +47,13 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
 
 def all_units_are_rows(rows: Rows, design: Design) -> bool:
     """Whether each row is an independent unit, or a cluster of its own."""
+    if rows_are_units(design):
+        return True
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
 def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
-    if rows_are_units(design):
-        return True
+    """Whether as many independent units have some of the rows as there are rows."""
     if not getattr(design, "units_are_disjoint", False):
         return False
     n_units = units_with(units, rows, design).n
@@ -61,9 +62,9 @@ def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
 
 def is_simple(rows: Rows, design: Design) -> bool:
     """Whether all rows are a simple random sample: equal weights, each a unit."""
-    return is_simple_among(np.ones(len(rows), dtype=bool), rows, design) and (
-        getattr(design, "share_covariance", None) is None
-    )
+    if not (rows.are_equal and all_units_are_rows(rows, design)):
+        return False
+    return getattr(design, "share_covariance", None) is None
 
 
 def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
@@ -71,5 +72,6 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
 
     They have equal weights, and as many independent units as there are rows.
     """
-    equal = rows.are_equal or rows.are_equal_among(units)
-    return equal and _are_rows(units, rows, design)
+    if not (rows.are_equal or rows.are_equal_among(units)):
+        return False
+    return rows_are_units(design) or _are_rows(units, rows, design)

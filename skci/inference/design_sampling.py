@@ -1,0 +1,276 @@
+"""Sampling variance of a parameter whose rows are no simple random sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array, cached_property, dot
+from skci.inference.designs.totals import UnitWeights, moments
+from skci.inference.exchangeable import ExchangeableErrors
+from skci.inference.other_labels import greatest_change
+from skci.inference.parameter_sampling import (
+    NO_VARIANCE,
+    ParameterSampling,
+    SmallSampleReason,
+)
+from skci.inference.stratified import (
+    StratifiedTable,
+    has_sparse_stratum,
+    stratified_table,
+)
+from skci.inference.units import all_units_are_rows, is_simple_among, units_with
+from skci.measures.functional import Functional
+
+_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+_SAME = 1e-9  # relative difference of design effects that is rounding
+_FAR = 1.5  # standard errors that the label of a row may move an estimate by
+
+_SPARSE = SmallSampleReason(
+    "few rows of a stratum with a large weight, and too many cells of all strata for "
+    "an interval that allows for what they do not show, so that it may be too narrow; "
+    "unite strata"
+)
+
+_UNSEEN = SmallSampleReason(
+    "few groups: one more with errors in all rows would move the estimate out of the "
+    "interval, which is too narrow if there are such groups and the sample lacks them"
+)
+
+_ONE_LABEL = SmallSampleReason(
+    "few labels of large weight: another true label of a single row would move the "
+    f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
+)
+
+
+class DesignSampling(ParameterSampling):
+    """A parameter of rows with weights, in clusters or strata, or of another design."""
+
+    components: Sequence[DesignSampling]
+
+    # Which rows there are
+
+    def _units_with(self, rows: Array) -> UnitWeights:
+        """Weights of the independent units that have some of the rows, a bool array."""
+        return units_with(rows, self.rows, self.design)
+
+    def _number_of(self, units: Array) -> float:
+        return self._units_with(units).n
+
+    @property
+    def _informative(self) -> list[Array]:
+        """Units of each class of an area; the one that is known less well limits it.
+
+        For other parameters, those with influence on the estimate.
+        """
+        return self.classes_of_area or [self._exchangeable.with_influence]
+
+    @cached_property
+    def _strata(self) -> Any:
+        return getattr(self.design, "strata", None)
+
+    @cached_property
+    def _drawn(self) -> Array:
+        """Units in the table that are of strata in which the parameter varies."""
+        units = self.parameter.units
+        if self._strata is not None:
+            units = units & np.isin(
+                self._strata, np.unique(self._strata[self._varying])
+            )
+        return units
+
+    @cached_property
+    def _varying(self) -> Array:
+        """Units of strata within which possible rows differ in influence.
+
+        Where these are not enumerated, those with influence on the estimate.
+        """
+        if self.of_strata is None:
+            return self._exchangeable.with_influence
+        varying: Array = np.isin(self._strata, self.of_strata.varying)
+        return varying
+
+    @cached_property
+    def of_strata(self) -> StratifiedTable | None:
+        """Table by stratum; None without strata, or where it is not enumerated."""
+        return stratified_table(self.parameter, self.rows, self.design)
+
+    @cached_property
+    def spans_strata(self) -> bool:
+        if self._strata is None:
+            return False
+        if self.components:
+            return any(each.spans_strata for each in self.components)
+        return len(np.unique(self._strata[self._varying])) > 1
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether the rows in the table are a simple random sample, of one stratum."""
+        return not self.spans_strata and is_simple_among(
+            self._drawn, self.rows, self.design
+        )
+
+    @cached_property
+    def stratified(self) -> StratifiedTable | None:
+        """Table by stratum where the rows are no simple random sample."""
+        return None if self._strata is None or self.is_simple else self.of_strata
+
+    @property
+    def table(self) -> tuple[Functional, Array]:
+        if self.parameter.interval_method.smooths and self.stratified:
+            return self.stratified.functional, self.stratified.counts
+        return super().table
+
+    # Variance and design effect
+
+    @cached_property
+    def small_sample_factor(self) -> float:
+        return 1.0 if self._strata is not None else super().small_sample_factor
+
+    def stratum_noise(self, z: float) -> float:
+        """Variance for strata with few rows in a cell; see `StratifiedTable`.
+
+        That of a contrast is of its own table, where models agree on most rows.
+        """
+        parameter = self.parameter
+        smooths = parameter.interval_method.smooths
+        if smooths or not (self.stratified and parameter.is_linear):
+            return 0.0
+        return self.stratified.noise(z)
+
+    @cached_property
+    def design_effect(self) -> float:
+        """Variance over that of a simple random sample of the same size.
+
+        From the influence values at the table with pseudo-counts. For methods that
+        smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
+        no variance is observed, it is as if the rows of a cluster were all alike.
+        """
+        parameter, rows = self.parameter, self.rows
+        n_rows = rows.n_rows(self._drawn)
+        if self._strata is not None and self.is_simple:
+            return rows.counts[self._drawn].sum() / n_rows if n_rows else 1.0
+        influence = parameter.smoothed_influence
+        if self.stratified:
+            multinomial = parameter.smoothed_weights @ influence**2
+            n = parameter.total
+            return self.stratified.variance * n / multinomial if multinomial else 1.0
+        variance = rows.mean_square(influence, parameter.counts)
+        smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
+        least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
+        if not n_rows or variance <= least or self.n_units < 2:
+            weights = [self._units_with(units) for units in self._informative]
+            effective = min(each.effective_sample_size for each in weights)
+            n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
+            return n / effective if effective else 1.0
+        on_sample = self._influence(influence, smoothed=True)
+        estimated = moments(self._components(on_sample)).variance
+        n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
+        effect = estimated * n / variance
+        method = parameter.interval_method
+        if method.smooths or method.blurs:
+            effect = max(effect, self._exchangeable.design_effect)
+        return effect
+
+    @property
+    def _effect_on_interval(self) -> float:
+        parameter, method = self.parameter, self.parameter.interval_method
+        if method.smooths and self.stratified:
+            return self.stratified.design_effect
+        if method.needs == "table" or parameter.support.rarer_class:
+            return self.design_effect
+        return 1.0
+
+    @cached_property
+    def _exchangeable(self) -> ExchangeableErrors:
+        return ExchangeableErrors(self.parameter, self.rows, self.design)
+
+    @cached_property
+    def _knows_design_effect(self) -> bool:
+        """Whether the design effect follows from weights alone and is not estimated."""
+        if self._strata is not None or not all_units_are_rows(self.rows, self.design):
+            return False
+        return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
+
+    @cached_property
+    def is_normal(self) -> bool:
+        method = self.parameter.interval_method
+        if method.smooths and self.stratified:
+            return True
+        return not method.studentises and self.is_simple
+
+    @cached_property
+    def degrees_of_freedom(self) -> float:
+        """Satterthwaite's degrees of freedom of the variance of the estimate.
+
+        Where the method smooths, or no variance is observed, those of totals of weights
+        in place of influence values, of a contrast the least of its components. None
+        are needed in a simple random sample, nor where the design effect is known.
+        """
+        smooths = self.parameter.interval_method.smooths
+        if not smooths and self.has_variance:
+            return self._df_of_totals
+        if self.is_simple or (smooths and self._knows_design_effect):
+            return math.inf
+        return self._df_of_weights
+
+    @property
+    def _df_of_weights(self) -> float:
+        """Degrees of freedom of totals of weights, of a contrast the least."""
+        return min(
+            self._units_with(units).degrees_of_freedom
+            for part in self.components or [self]
+            for units in part._informative
+        )
+
+    @property
+    def _direction(self) -> Array:
+        spread = getattr(self.design, "spread", None)
+        if spread is not None:
+            (component, *_) = self.design.components(self._influences)
+            totals = component.totals[:, 0]
+            return spread(totals) / math.sqrt(dot(totals, totals))
+        values, rows = self._influences.column(0), self.rows
+        if self._strata is not None:
+            weights = np.bincount(self._strata, rows.weights)
+            terms = self.influence[self.parameter.index] * rows.weights
+            means = np.bincount(self._strata, terms) / weights
+            values = values - means[self._strata] * rows.shares
+        return self._direction_of(values)
+
+    @property
+    def _reasons_of_design(self) -> list[SmallSampleReason]:
+        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
+        sparse = smooths and self.spans_strata and self.of_strata is None
+        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
+            return [_SPARSE]
+        df = self.degrees_of_freedom
+        if smooths:
+            df = min(self._df_of_weights, self._exchangeable.degrees_of_freedom)
+        reasons = self._reasons_of_few(df)
+        if not reasons:
+            if smooths and self._exchangeable.may_lack_clusters(self.design_effect):
+                reasons.append(_UNSEEN)
+            elif self._hangs_on_a_label:
+                reasons.append(_ONE_LABEL)
+        of_design = getattr(self.design, "small_sample_reason", None)
+        if of_design is not None and self.has_variance:
+            if text := of_design(self._influences):
+                reasons.append(SmallSampleReason(text))
+        return reasons
+
+    @property
+    def _hangs_on_a_label(self) -> bool:
+        """Whether another true label of a single row would move the estimate far.
+
+        Rows of large weight then err too rarely to show in the estimated variance.
+        Methods that smooth allow for them, and weights by stratum are no accident.
+        """
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs or self._strata is not None:
+            return False
+        change = greatest_change(self.parameter, self.rows)
+        return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
