@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -195,11 +196,13 @@ class Sample:
 
     def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        key = model, code, target
-        if key not in self._maps:
-            is_label = self.occurring == code
-            self._maps[key] = self._map(model, is_label, 2, _ONE_VS_REST, 4, target)
-        return self._maps[key]
+        return _one_vs_rest(
+            self.columns(model, target),
+            code,
+            self.occurring.tobytes(),
+            len(self.vocabulary.labels),
+            self.vocabulary.abstains,
+        )
 
     def correctness(self, model: str) -> CellMap:
         """Map to the cells tp (correct) and fp (wrong)."""
@@ -212,7 +215,7 @@ class Sample:
 
     def _pairs(self, model: str, cells: Array, size: int) -> CellMap:
         """Map each pair of labels to a cell, and to none where there is no answer."""
-        key = model, "pairs", size
+        key = model, size
         if key not in self._maps:
             n = len(cells)
             cells = np.column_stack([cells, np.full(n, size)])
@@ -225,23 +228,13 @@ class Sample:
         return self._map(model, no_symbol, 1, np.array([[1, 0]]), 4)
 
     def _map(
-        self,
-        model: str,
-        of_labels: Array,
-        of_no_answer: int,
-        cells: Array,
-        size: int,
-        target: int = 0,
+        self, model: str, of_labels: Array, of_no_answer: int, cells: Array, size: int
     ) -> CellMap:
         """Map of the truth and of a model, by symbols of the labels that occur."""
-        n = len(self.vocabulary.labels)
-        n_codes = n + self.vocabulary.abstains
-        symbols = np.empty(n_codes, dtype=np.min_scalar_type(-n_codes))
-        symbols.fill(-1)
-        symbols[self.occurring] = of_labels
-        symbols[n:] = of_no_answer
+        n, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
+        symbols = _symbols(self.occurring, of_labels, of_no_answer, n, abstains)
         cells = cells.astype(np.min_scalar_type(size), copy=False)
-        return CellMap(self.columns(model, target), (symbols[:n], symbols), cells, size)
+        return CellMap(self.columns(model), symbols, cells, size)
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, once for all measures of the same map."""
@@ -507,6 +500,27 @@ def _joined(first: Queries | None, second: Queries | None) -> Queries | None:
 
 def _as_index(codes: Array) -> Array:
     return codes.view(np.uint8) if codes.dtype == bool else codes
+
+
+def _symbols(
+    occurring: Array, of_labels: Array, of_no_answer: int, n_labels: int, abstains: bool
+) -> tuple[Array, Array]:
+    """Symbol of each true label and of each answer, -1 for labels that do not occur."""
+    n_codes = n_labels + abstains
+    symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
+    symbols[occurring] = of_labels
+    symbols[n_labels:] = of_no_answer
+    return symbols[:n_labels], symbols
+
+
+@lru_cache(1 << 12)
+def _one_vs_rest(
+    columns: tuple[int, int], code: int, occurring: bytes, n_labels: int, abstains: bool
+) -> CellMap:
+    """Map to the cells of a label against the rest, the same for all samples."""
+    codes = np.frombuffer(occurring, dtype=np.intp)
+    symbols = _symbols(codes, codes == code, 2, n_labels, abstains)
+    return CellMap(columns, symbols, _ONE_VS_REST, 4)
 
 
 _ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]], dtype=np.uint8)

@@ -372,8 +372,7 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        bounds = [parameter.trait.bounds for parameter in self.parameters]
-        limits = np.array(bounds, dtype=float)
+        limits = np.array([p.trait.bounds for p in self.parameters], dtype=float)
         usable = self.usable.nonzero()[0]
         if len(usable):
             q = float(self.normal_quantile)
@@ -389,9 +388,9 @@ class JointEstimate:
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
-        return self.limits_at(
-            positions, self.to_t_quantile(quantiles.T, positions).T, z
-        )
+        if not self._are_normal:
+            quantiles = self.to_t_quantile(quantiles.T, positions).T
+        return self.limits_at(positions, quantiles, z)
 
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
         """Limits of parameters that have a usable variance, (n, 2).
@@ -399,21 +398,19 @@ class JointEstimate:
         For critical values of lower and upper limits, (n, 2); z is the normal quantile
         of the level.
         """
-        limits, crit = np.empty((len(positions), 2)), crit.copy()
-        for row, k in enumerate(positions.tolist()):
-            if self.parameters[k].is_negated:
-                crit[row] = crit[row, ::-1].tolist()
+        parameters = [self.parameters[k] for k in positions.tolist()]
+        negated = [parameter.is_negated for parameter in parameters]
+        crit = np.where(np.array(negated)[:, np.newaxis], crit[:, ::-1], crit)
+        limits = np.empty((len(positions), 2))
         for method, rows, tasks in self._batches(positions):
-            found = method.limits(tasks, crit[rows], z)
-            for row, (low, high) in zip(rows, found, strict=True):
-                parameter = self.parameters[positions[row]]
-                if parameter.is_negated:
-                    low, high = -high, -low
+            limits[rows] = method.limits(tasks, crit[rows], z)
+        for row, parameter in enumerate(parameters):
+            if negated[row]:
+                limits[row] = -limits[row, ::-1]
+            if any(parameter.extension):
                 below, above = parameter.extension
-                if below or above:
-                    least, greatest = parameter.trait.bounds
-                    low, high = max(low - below, least), min(high + above, greatest)
-                limits[row] = low, high
+                limits[row] += -below, above
+                np.clip(limits[row], *parameter.trait.bounds, out=limits[row])
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:

@@ -102,7 +102,7 @@ class Rows:
     @cached_property
     def are_equal(self) -> bool:
         """Whether all rows have the same weight."""
-        return self.are_equal_among(slice(None))
+        return self.powers is None or self.are_equal_among(slice(None))
 
     def are_equal_among(self, units: Any) -> bool:
         """Whether the rows of some units have the same weight."""

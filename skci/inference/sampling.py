@@ -410,17 +410,13 @@ class RowSampling(Sampling):
     @cached_property
     def _rows_are_simple(self) -> bool:
         """Whether all rows are a simple random sample, without strata."""
-        return self._strata is None and is_simple(self.rows, self.design)
-
-    @property
-    def _strata(self) -> Any:
-        """Stratum of each unit; None without strata."""
-        return getattr(self.design, "strata", None)
+        of_strata = getattr(self.design, "strata", None) is not None
+        return not of_strata and is_simple(self.rows, self.design)
 
     @property
     def is_simple(self) -> bool:
-        if self._strata is None:
-            return self._rows_are_simple
+        if self._rows_are_simple:
+            return True
         return is_simple(self.rows, self.design) and not self.spans_strata.any()
 
     @property
@@ -554,16 +550,13 @@ class RowSampling(Sampling):
             return np.diag(self.noise_variances(z))
         loadings = self._noise_loadings(z)
         noise: Array = (loadings @ loadings.T).toarray()
-        if self._strata is not None:
-            noise += np.diag(self._stratum_noise(z))
-        return noise
+        return noise + np.diag(self._stratum_noise(z))
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
-            of_each = np.array([each.noise(z) for each in self.each])
-        else:
-            of_each = np.asarray(self._noise_loadings(z).power(2).sum(axis=1)).ravel()
-        return of_each if self._strata is None else of_each + self._stratum_noise(z)
+            return np.array([x.noise(z) + x.stratum_noise(z) for x in self.each])
+        of_bases = self._noise_loadings(z).power(2).sum(axis=1)
+        return np.asarray(of_bases).ravel() + self._stratum_noise(z)
 
     @property
     def _has_contrasts(self) -> bool:

@@ -224,6 +224,8 @@ def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: Design
 ) -> TableParameter:
     """Weight the pseudo-counts of a parameter as the rows of the strata are."""
+    if getattr(design, "strata", None) is None:
+        return parameter
     simple = rows.are_equal and getattr(design, "share_covariance", None) is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:

@@ -47,13 +47,13 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
 
 def all_units_are_rows(rows: Rows, design: Design) -> bool:
     """Whether each row is an independent unit, or a cluster of its own."""
-    if rows_are_units(design):
-        return True
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
 def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
     """Whether as many independent units have some of the rows as there are rows."""
+    if rows_are_units(design):
+        return True
     if not getattr(design, "units_are_disjoint", False):
         return False
     n_units = units_with(units, rows, design).n
@@ -62,9 +62,9 @@ def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
 
 def is_simple(rows: Rows, design: Design) -> bool:
     """Whether all rows are a simple random sample: equal weights, each a unit."""
-    if not (rows.are_equal and all_units_are_rows(rows, design)):
+    if not rows.are_equal or getattr(design, "share_covariance", None) is not None:
         return False
-    return getattr(design, "share_covariance", None) is None
+    return rows_are_units(design) or all_units_are_rows(rows, design)
 
 
 def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
@@ -72,6 +72,5 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
 
     They have equal weights, and as many independent units as there are rows.
     """
-    if not (rows.are_equal or rows.are_equal_among(units)):
-        return False
-    return rows_are_units(design) or _are_rows(units, rows, design)
+    equal = rows.are_equal or rows.are_equal_among(units)
+    return equal and _are_rows(units, rows, design)

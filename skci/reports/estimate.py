@@ -469,12 +469,14 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
-    _warn(joint, _causes_of_undefined(joint, new))
+    if causes := _causes_of_undefined(joint, new):
+        _warn(joint, causes)
 
 
 def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
     """Warn of intervals without a usable variance or from a small sample."""
-    _warn(joint, _causes_of_intervals(joint, positions))
+    if causes := _causes_of_intervals(joint, positions):
+        _warn(joint, causes)
 
 
 def describe_warnings(joint: JointEstimate, most: int) -> list[str]:
@@ -530,10 +532,12 @@ def _causes_of_intervals(
             causes.append((_zero_variance(joint, k, consequence), k))
         for text, helps in joint.sampling.small_sample_reasons(k):
             causes.append((_Cause(text, SmallSampleWarning, helps), k))
-        error = joint.parameters[k].binning_error
+        parameter = joint.parameters[k]
+        error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))
-        if _is_of_other_label(joint, k):
+        chance = parameter.trait.chance
+        if chance is not None and _is_below_half(joint, k, chance):
             causes.append((_OTHER_LABEL, k))
     return causes
 
@@ -562,14 +566,12 @@ _OTHER_LABEL = _Cause(
 )
 
 
-def _is_of_other_label(joint: JointEstimate, position: int) -> bool:
+def _is_below_half(joint: JointEstimate, position: int, chance: float) -> bool:
     """Whether an estimate and its interval are far below that of random scores."""
-    parameter = joint.parameters[position]
-    trait, estimate = parameter.unsigned
-    if trait.chance is None or not estimate < trait.chance / 2:
+    if not abs(joint.parameters[position].estimate) < chance / 2:
         return False
     limits = map(abs, joint.individual.intervals[position].tolist())
-    return max(limits) < trait.chance / 2
+    return max(limits) < chance / 2
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
