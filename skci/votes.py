@@ -23,9 +23,10 @@ from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
 from skci.data.rows import Alignment, as_column, check_length
 from skci.data.sample import Vocabulary
+from skci.inference.given_sampling import EstimatesOfRows
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import EstimatesOfRows, RowSampling
+from skci.inference.sampling import RowSampling
 from skci.measures.functional import AtObservedWeights
 from skci.measures.registry import Trait
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes

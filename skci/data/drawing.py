@@ -84,27 +84,24 @@ class RowOptions:
             "query": self.query,
             "by": self.by,
         }
-        of_design = self._of_design.items()
-        return columns | {key: getattr(self.design, name) for key, name in of_design}
+        for key, name in self._of_design.items():
+            columns[key] = getattr(self.design, name)
+        return columns
 
     @property
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
         names = getattr(self.design, "columns", ())
-        return {f"design.{name}": name for name in names}
+        return dict(zip(map("design.{}".format, names), names, strict=True))
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed = dict(columns)
-        of_design = {
-            name: changed.pop(key)
-            for key, name in self._of_design.items()
-            if key in changed
-        }
-        if of_design:
+        changed, of_design = dict(columns), self._of_design
+        if not of_design.keys().isdisjoint(changed):
             changed["design"] = copy(self.design)
-            for name, values in of_design.items():
-                setattr(changed["design"], name, values)
+        for key, name in of_design.items():
+            if key in changed:
+                setattr(changed["design"], name, changed.pop(key))
         return replace(self, **changed)
 
     @property

@@ -258,8 +258,8 @@ class DesignSampling(ParameterSampling):
                 reasons.append(_ONE_LABEL)
         of_design = getattr(self.design, "small_sample_reason", None)
         if of_design is not None and self.has_variance:
-            if text := of_design(self._influences):
-                reasons.append(SmallSampleReason(text))
+            texts = filter(None, [of_design(self._influences)])
+            reasons += map(SmallSampleReason, texts)
         return reasons
 
     @property

@@ -19,16 +19,15 @@ from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import Design
+from skci.inference.given_sampling import (
+    GivenCovariance,
+    ResampledEstimates,
+    excess_shares,
+)
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.rows import Rows
-from skci.inference.sampling import (
-    GivenCovariance,
-    ResampledEstimates,
-    RowSampling,
-    Sampling,
-    excess_shares,
-)
+from skci.inference.sampling import RowSampling, Sampling
 
 _LITTLE_SHRINKAGE = 0.01  # share below which shrinkage changes no critical value
 
@@ -398,19 +397,20 @@ class JointEstimate:
         For critical values of lower and upper limits, (n, 2); z is the normal quantile
         of the level.
         """
-        parameters = [self.parameters[k] for k in positions.tolist()]
-        negated = [parameter.is_negated for parameter in parameters]
-        crit = np.where(np.array(negated)[:, np.newaxis], crit[:, ::-1], crit)
-        limits = np.empty((len(positions), 2))
+        limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, rows, tasks in self._batches(positions):
-            limits[rows] = method.limits(tasks, crit[rows], z)
-        for row, parameter in enumerate(parameters):
-            if negated[row]:
-                limits[row] = -limits[row, ::-1]
-            if any(parameter.extension):
+            pairs = zip(rows, tasks, strict=True)
+            of_tasks = [crits[row][:: task.sign] for row, task in pairs]
+            found = method.limits(tasks, of_tasks, z)
+            for row, task, (low, high) in zip(rows, tasks, found, strict=True):
+                parameter = self.parameters[positions[row]]
+                if task.sign < 0:
+                    low, high = -high, -low
                 below, above = parameter.extension
-                limits[row] += -below, above
-                np.clip(limits[row], *parameter.trait.bounds, out=limits[row])
+                if below or above:
+                    least, greatest = parameter.trait.bounds
+                    low, high = max(low - below, least), min(high + above, greatest)
+                limits[row] = low, high
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:

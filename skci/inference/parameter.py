@@ -242,10 +242,12 @@ class Parameter:
         return self.trait.negative_of is not None
 
     @property
-    def unsigned(self) -> tuple[Trait, float]:
-        """Trait and estimate; of a measure times -1 those of the measure itself."""
-        trait = self.trait.negative_of
-        return (self.trait, self.estimate) if trait is None else (trait, -self.estimate)
+    def unsigned(self) -> tuple[Trait, float, int]:
+        """Trait and estimate of the measure, and -1 if it is taken times that."""
+        measure = self.trait.negative_of
+        if measure is None:
+            return self.trait, self.estimate, 1
+        return measure, -self.estimate, -1
 
     @property
     def is_on_boundary(self) -> bool:

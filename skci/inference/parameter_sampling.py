@@ -459,9 +459,10 @@ class ParameterSampling:
     def task(self, standard_error: float) -> Task:
         """Interval to compute, of what the parameter is minus if it is negated."""
         parameter, hall = self.parameter, (0.0, 0.0)
+        trait, estimate, sign = parameter.unsigned
         if parameter.interval_method.corrects_skewness:
-            hall = self._hall(standard_error)
-        trait, estimate = parameter.unsigned
+            a, b = self._hall(standard_error)
+            hall = sign * a, sign * b
         functional, counts = self.table
         return Task(
             trait,
@@ -472,6 +473,7 @@ class ParameterSampling:
             counts,
             self._effect_on_interval,
             hall,
+            sign,
         )
 
     @property
@@ -484,5 +486,4 @@ class ParameterSampling:
         estimated = self.estimated_variance
         a, b = self.hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
-        sign = -1 if self.parameter.is_negated else 1
-        return sign * a * share, sign * b * share
+        return a * share, b * share

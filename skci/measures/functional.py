@@ -83,6 +83,9 @@ class Support:
         return replace(self, classes=classes, events=events)
 
 
+_ANY_ROWS = Support()
+
+
 class Functional(ABC):
     """A measure bound to its table: estimate and influence values at any weights."""
 
@@ -104,7 +107,7 @@ class Functional(ABC):
 
     def support(self, counts: Array) -> Support:
         """Which rows its variance is estimated from."""
-        return Support()
+        return _ANY_ROWS
 
 
 class EqualByParts(ABC):
@@ -176,7 +179,7 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= (influence * p).sum(-1, keepdims=True)
+            influence -= np.einsum("...i,...i", influence, p)[..., np.newaxis]
         return Evaluation(value.real[..., 0], influence, gradient)
 
 

@@ -10,7 +10,10 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, factorise
 from skci.inference.designs.design import Component
+from skci.inference.designs.independent import IndependentRows
 from skci.inference.influences import Influences
+from skci.inference.rows import Rows
+from skci.inference.units import all_units_are_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,12 @@ class Clusters:
             terms = values[index[self.unit]] * weights[order]
             totals[:, k] = np.add.reduceat(terms, self.starts)
         yield Component(totals, ddof=self.ddof)
+
+    def simplified(self, rows: Rows) -> Clusters | IndependentRows:
+        """Independent rows, if each of several clusters is of a single one."""
+        if self.n_units < 2 or not all_units_are_rows(rows, self):
+            return self
+        return IndependentRows(rows.n_samples, self.ddof)
 
     def spread(self, totals: Array) -> Array:
         """Sum values of the clusters over the rows of each unit, by weight."""

@@ -57,6 +57,8 @@ class Task(NamedTuple):
     design_effect: float = 1.0
     hall: tuple[float, float] = (0.0, 0.0)
     """Coefficients of Hall's transformation, zero for methods that use none."""
+    sign: int = 1
+    """-1 where the parameter is minus what the interval is of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +92,16 @@ class IntervalMethod:
         suffices = _INCREASING.index(known) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
 
-    def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
-        """Limits for critical values of lower and upper ones, (J, 2).
+    def limits(
+        self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
+    ) -> list[Limits]:
+        """Limits for a critical value of the lower and one of the upper limit each.
 
         The normal quantile z of the level is for methods that add pseudo-counts.
         """
-        each = zip(tasks, *crits.T.tolist(), strict=True)
         return [
             _clip(task, *self._limits(task, below, above, z))
-            for task, below, above in each
+            for task, (below, above) in zip(tasks, crits, strict=True)
         ]
 
     def roots(
@@ -300,10 +303,12 @@ class Score(IntervalMethod):
     A design effect divides the statistic (Rao and Scott, 1981).
     """
 
-    def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
+    def limits(
+        self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
+    ) -> list[Limits]:
         functionals, counts, bounds, effects = _tables(tasks)
-        crits = crits * np.sqrt(effects)[:, np.newaxis]
-        low, high = score_limits(functionals, counts, crits, bounds)
+        scaled = np.array(crits) * np.sqrt(effects)[:, np.newaxis]
+        low, high = score_limits(functionals, counts, scaled, bounds)
         return [*map(_clip, tasks, low.tolist(), high.tolist())]
 
     def roots(
