@@ -8,83 +8,101 @@ one report whose intervals all cover at once. What fewer users need is in the mo
 :mod:`skci.inference` and :mod:`skci.textbook`.
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from skci import (
-    designs,
-    exceptions,
-    inference,
-    logs,
-    metrics,
-    planning,
-    reports,
-    resampling,
-    textbook,
-)
-from skci._versions import show_versions
-from skci.accumulation import JointAccumulator
-from skci.agreement import agreement_report
-from skci.calibration import calibration_report
-from skci.classification import classification_report_ci
-from skci.cross_validation import cross_validate_report
-from skci.curves import (
-    decision_curve_report,
-    det_report,
-    precision_recall_report,
-    roc_report,
-    threshold_report,
-)
-from skci.data.survival import event_by
-from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
-from skci.grades import grades_report, pass_at_k
-from skci.importance import importance_report
-from skci.independent import combine_independent
-from skci.intervals import joint_intervals
-from skci.learning_curves import learning_curve_report
 from skci.metrics import *  # noqa: F403
-from skci.planning import sample_size
-from skci.scorers import interval_scorers
-from skci.searching import search_report
-from skci.suites import suite_report
-from skci.votes import votes_report
+from skci.metrics import __all__ as _metrics
 
 __version__ = version("skci")
 
-__all__ = [
-    "JointAccumulator",
-    "JointEvaluator",
-    "agreement_report",
-    "calibration_report",
-    "classification_report_ci",
-    "combine_independent",
-    "confusion_matrix_report",
-    "cross_validate_report",
-    "decision_curve_report",
-    "designs",
-    "det_report",
-    "event_by",
-    "exceptions",
-    "grades_report",
-    "importance_report",
-    "inference",
-    "interval_scorers",
-    "joint_intervals",
-    "joint_report",
-    "learning_curve_report",
-    "logs",
-    "metrics",
-    "pass_at_k",
-    "planning",
-    "precision_recall_report",
-    "reports",
-    "resampling",
-    "roc_report",
-    "sample_size",
-    "search_report",
-    "show_versions",
-    "suite_report",
-    "textbook",
-    "threshold_report",
-    "votes_report",
-]
-__all__ += metrics.__all__
+if TYPE_CHECKING:  # imported below when it is first used
+    from skci import designs as designs
+    from skci import exceptions as exceptions
+    from skci import inference as inference
+    from skci import logs as logs
+    from skci import metrics as metrics
+    from skci import planning as planning
+    from skci import reports as reports
+    from skci import resampling as resampling
+    from skci import textbook as textbook
+    from skci._versions import show_versions as show_versions
+    from skci.accumulation import JointAccumulator as JointAccumulator
+    from skci.agreement import agreement_report as agreement_report
+    from skci.calibration import calibration_report as calibration_report
+    from skci.classification import classification_report_ci as classification_report_ci
+    from skci.cross_validation import cross_validate_report as cross_validate_report
+    from skci.curves import decision_curve_report as decision_curve_report
+    from skci.curves import det_report as det_report
+    from skci.curves import precision_recall_report as precision_recall_report
+    from skci.curves import roc_report as roc_report
+    from skci.curves import threshold_report as threshold_report
+    from skci.data.survival import event_by as event_by
+    from skci.evaluation import JointEvaluator as JointEvaluator
+    from skci.evaluation import confusion_matrix_report as confusion_matrix_report
+    from skci.evaluation import joint_report as joint_report
+    from skci.grades import grades_report as grades_report
+    from skci.grades import pass_at_k as pass_at_k
+    from skci.importance import importance_report as importance_report
+    from skci.independent import combine_independent as combine_independent
+    from skci.intervals import joint_intervals as joint_intervals
+    from skci.learning_curves import learning_curve_report as learning_curve_report
+    from skci.planning import sample_size as sample_size
+    from skci.scorers import interval_scorers as interval_scorers
+    from skci.searching import search_report as search_report
+    from skci.suites import suite_report as suite_report
+    from skci.votes import votes_report as votes_report
+else:
+    _MODULES = {
+        "JointAccumulator": "accumulation",
+        "JointEvaluator": "evaluation",
+        "agreement_report": "agreement",
+        "calibration_report": "calibration",
+        "classification_report_ci": "classification",
+        "combine_independent": "independent",
+        "confusion_matrix_report": "evaluation",
+        "cross_validate_report": "cross_validation",
+        "decision_curve_report": "curves",
+        "designs": "",
+        "det_report": "curves",
+        "event_by": "data.survival",
+        "exceptions": "",
+        "grades_report": "grades",
+        "importance_report": "importance",
+        "inference": "",
+        "interval_scorers": "scorers",
+        "joint_intervals": "intervals",
+        "joint_report": "evaluation",
+        "learning_curve_report": "learning_curves",
+        "logs": "",
+        "metrics": "",
+        "pass_at_k": "grades",
+        "planning": "",
+        "precision_recall_report": "curves",
+        "reports": "",
+        "resampling": "",
+        "roc_report": "curves",
+        "sample_size": "planning",
+        "search_report": "searching",
+        "show_versions": "_versions",
+        "suite_report": "suites",
+        "textbook": "",
+        "threshold_report": "curves",
+        "votes_report": "votes",
+    }
+    """Module of each name that is not a metric; "" if it is a module itself."""
+
+    __all__ = [*_MODULES, *_metrics]
+
+    def __getattr__(name):
+        """Import an entry point or a module when it is first used."""
+        if name not in _MODULES:
+            raise AttributeError(f"module 'skci' has no attribute {name!r}")
+        if not (module := _MODULES[name]):
+            return import_module(f"skci.{name}")
+        globals()[name] = getattr(import_module(f"skci.{module}"), name)
+        return globals()[name]
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
-from sklearn.tree import DecisionTreeRegressor
 
 from skci._arrays import Array
 from skci._hints import with_hints
@@ -394,6 +393,8 @@ def _expected(
     is large. They are means over the leaf of a row, with one more that has the largest
     square that is possible for it.
     """
+    from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
+
     tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
     tree.fit(features[labelled], squares, sample_weight=weights)
     leaf = tree.apply(features)

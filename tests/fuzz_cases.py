@@ -818,7 +818,10 @@ def parameters_of(function):
         return ()
 
 
-PUBLIC_MODULES = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
+PUBLIC_MODULES = [
+    skci,
+    *filter(inspect.ismodule, (getattr(skci, name) for name in skci.__all__)),
+]
 PARAMETERS = {
     name
     for module in PUBLIC_MODULES

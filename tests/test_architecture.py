@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -147,3 +148,30 @@ def test_no_modules_import_each_other():
         for module in MODULES
     }
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_names_are_imported_from_where_type_checkers_find_them():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    declared = {
+        alias.asname: node.module.removeprefix("skci").removeprefix(".")
+        for node in block.body
+        for alias in node.names
+    }
+    assert declared == skci._MODULES
+    assert {*skci.__all__} == {*declared, *skci.metrics.__all__}
+    assert {*skci.__all__} <= {*dir(skci)}
+    with pytest.raises(AttributeError, match="has no attribute 'f1_report'"):
+        _ = skci.f1_report
+
+
+def test_metrics_are_imported_without_what_only_entry_points_need():
+    code = (
+        "import sys; from skci import F1CI; F1CI()([0, 1] * 30, [0, 1] * 30).low; "
+        "print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    imported = {".".join(name.split(".")[:2]) for name in run.stdout.decode().split()}
+    unwanted = {"skci.evaluation", "skci.resampling", "sklearn.linear_model"}
+    assert "skci.metrics" in imported
+    assert not unwanted & imported

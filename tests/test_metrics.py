@@ -66,7 +66,10 @@ def test_every_measure_and_class_is_in_the_battery():
 
 
 def test_public_names_exist():
-    modules = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
+    modules = [
+        skci,
+        *filter(inspect.ismodule, (getattr(skci, name) for name in skci.__all__)),
+    ]
     for module in modules:
         assert len(module.__all__) == len(set(module.__all__))
         assert all(hasattr(module, name) for name in module.__all__)
@@ -74,7 +77,7 @@ def test_public_names_exist():
 
 def test_a_public_name_has_one_place():
     """Save the metrics and the size of a sample, which are at the top as well."""
-    modules = filter(inspect.ismodule, map(vars(skci).get, skci.__all__))
+    modules = filter(inspect.ismodule, (getattr(skci, name) for name in skci.__all__))
     places = Counter(name for module in (skci, *modules) for name in module.__all__)
     twice = {name for name, count in places.items() if count > 1}
     assert twice == {*metrics.__all__, "sample_size"}

@@ -12,7 +12,10 @@ import skci
 from skci import exceptions, metrics
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api.rst"
-MODULES = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
+MODULES = [
+    skci,
+    *filter(inspect.ismodule, (getattr(skci, name) for name in skci.__all__)),
+]
 PUBLIC = {
     name: value
     for module in MODULES

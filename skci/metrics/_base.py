@@ -157,7 +157,7 @@ class MetricCI(BaseEstimator):
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
         """Declare a measure, by what its properties change if not in the registry."""
-        super().__init_subclass__()
+        # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
         if cls.__doc__:
             cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
         cls._properties = cls._properties | properties
