@@ -404,9 +404,12 @@ def samples(family, setting):
     return rows[where], rng.multinomial(n, counts / n, size=25_000).astype(float)
 
 
-@every_case
 @pytest.mark.parametrize(
-    "setting", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))]
+    ("family", "name", "setting"),
+    slow_except(
+        lambda case: is_representative(case) and case[0] != "rankings" and case[2] == 0,
+        [(*case, setting) for case in EVERY_CASE for setting in range(3)],
+    ),
 )
 def test_standard_errors_are_those_of_a_simulation(family, name, setting):
     """Within 2 %: the Monte Carlo error of a deviation of 25,000 values is 0.45 %."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score
+from slow import each_once
 
 from skci import AveragePrecisionCI, JointAccumulator, RocAucCI, joint_report
 
@@ -46,9 +47,9 @@ def by_recalls(y, scores):
     return np.mean([values.max(initial=0) for values in beyond])
 
 
-@pytest.mark.parametrize("missed", [0, 0.25])
 @pytest.mark.parametrize(
-    ("metric", "value"), [(STEPS, by_steps), (COCO, by_recalls)], ids=["steps", "101"]
+    ("metric", "value", "missed"),
+    each_once([(STEPS, by_steps), (COCO, by_recalls)], [0, 0.25]),
 )
 def test_value_and_standard_error_by_image(metric, value, missed):
     y, scores, images = some_detections(missed=missed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from simulated import some_models
+from slow import each_once
 
 from skci import joint_report
 from skci.reports import (
@@ -248,8 +249,9 @@ def display_of(number, kind):
     )
 
 
-@pytest.mark.parametrize("number", [2, 11, 12, 60])
-@pytest.mark.parametrize("kind", ["intervals", "verdicts"])
+@pytest.mark.parametrize(
+    ("number", "kind"), each_once([2, 11, 12, 60], ["intervals", "verdicts"])
+)
 def test_labels_are_apart_at_column_width(number, kind):
     """Labels of rows and of columns do not touch in a figure 3.4 inches wide."""
     display = display_of(number, kind)

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from fuzz_cases import PARAMETERS, PUBLIC_MODULES, Case, Draw
 from sklearn.exceptions import UndefinedMetricWarning
+from slow import slow_except
 
 import skci
 from skci import exceptions
@@ -281,7 +282,7 @@ def assert_kept(seed, numbers):
     assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} broke the promise"])
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", slow_except(range(2), range(4)))
 def test_the_promise_is_kept(part):
     assert_kept(0, range(100 * part, 100 * (part + 1)))
 

@@ -177,6 +177,7 @@ def test_a_pair_without_an_item_of_both_is_an_error():
         report.differences()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_coverage_of_pairs_on_the_items_of_both():
     """Differences and ranks, all at once, of a third of the grades missing."""

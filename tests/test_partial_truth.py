@@ -345,6 +345,7 @@ def test_labels_alone_weigh_one_over_their_probability(rows):
     np.testing.assert_allclose(limits(report), limits(expected))
 
 
+@pytest.mark.slow
 def test_the_error_of_chosen_labels_is_that_of_repeated_choices():
     rng = np.random.default_rng(8)
     estimates, errors = [], []

@@ -577,6 +577,7 @@ def test_plan_is_the_cheapest():
         report.plan(0.1, cost_per_run=0)
 
 
+@pytest.mark.slow
 def test_networks_of_one_architecture_are_rarely_found_to_differ():
     """Five of forty against five others; taken for samples of each item, often."""
     rng = np.random.default_rng(0)
