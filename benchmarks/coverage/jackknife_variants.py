@@ -14,8 +14,8 @@ from scipy.special import logit
 from benchmarks.common import Array
 from benchmarks.coverage.cross_validation_settings import Setting
 from benchmarks.coverage.simulation import JOINT_LEVEL
-from skci.inference.resampling_variance import group_jackknife
 from skci.inference.given_sampling import _MOST_EXCESS
+from skci.inference.resampling_variance import group_jackknife
 
 _POINTS = 8_000  # of the simulated critical value
 _ON_LOGIT_SCALE = "roc_auc"
