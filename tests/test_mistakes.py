@@ -139,7 +139,7 @@ def test_a_missing_fold_has_no_such_remedy(data):
         ("logloss", "log_loss"),
         ("accurracy", "accuracy"),
         ("F1 makro", None),
-        ("METEOR", None),
+        ("SARI", None),
     ],
 )
 def test_an_unknown_metric_names_what_is_meant_and_the_ways_on(name, meant):

@@ -222,6 +222,57 @@ def test_improper_measures_of_reclassification_are_refused(name):
         joint_report(*LABELS, metrics=name)
 
 
+SYNONYMS = {
+    "MAP": "map",
+    "RR@10": "mrr@10",
+    "P@5": "precision@5",
+    "R@100": "recall@100",
+    "nDCG_cut_10": "ndcg@10",
+    "recall at 20": "recall@20",
+    "hit ratio@3": "hit_rate@3",
+    "C-index": "concordance",
+    "concordance_index_ipcw": "concordance_ipcw",
+    "AUC@12": "cumulative_dynamic_auc@12",
+    "brier_score@0.5": "survival_brier@0.5",
+    "PR AUC": "average_precision",
+    "AUC": "roc_auc",
+    "r_squared": "r2",
+    "cross-entropy": "log_loss",
+    "phi": "matthews_corrcoef",
+    "CITL": "calibration_intercept",
+    "ranking_loss": "label_ranking_loss",
+}
+"""Names of other packages and fields."""
+
+
+@pytest.mark.parametrize("name", SYNONYMS)
+def test_names_of_other_fields_are_those_of_metrics(name):
+    found, expected = resolve_metric(name), resolve_metric(SYNONYMS[name])
+    assert type(found) is type(expected)
+    assert (found.name, found.get_params()) == (expected.name, expected.get_params())
+
+
+WITHOUT_ONE = {
+    "WER": "use make_metric_ci(g, features=f, reads='items')",
+    "ROUGE-L": "use grades_report of these",
+    "mAP@.5:.95": "use AveragePrecisionCI(interpolation='101')",
+    "EER": "use skci.det_report",
+    "C-statistic": "use 'roc_auc' or 'concordance'",
+    "QWK": "use CohenKappaCI(weights='quadratic')",
+    "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
+    "IBS": "needs times; use IntegratedBrierCI(times)",
+    "success": "did you mean 'hit_rate@10'?",
+    "recall_100": "did you mean 'recall@10'?",
+    "map@0": "unknown metric",
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ONE)
+def test_other_names_say_what_there_is_in_their_place(name):
+    with pytest.raises(ValueError, match=re.escape(WITHOUT_ONE[name])):
+        resolve_metric(name)
+
+
 @pytest.mark.parametrize("name", ["net_benefit", "interventions_avoided"])
 def test_net_benefit_needs_a_threshold(name):
     with pytest.raises(ValueError, match=f"'{name}' needs a threshold.*'{name}@0.1'"):

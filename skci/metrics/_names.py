@@ -52,10 +52,11 @@ _OF_FIRST = {
     if isinstance(metric, _rankings.RankingToK)
 }
 """Metrics of the first documents, by their names but for the number of these."""
-_AT_K = re.compile(r"(.+)@([1-9]\d*)")
-_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
-_AT_THRESHOLD = re.compile(rf"({'|'.join(_clinical.AT_THRESHOLDS)})@(\d*\.\d+)")
-_AT_TIME = re.compile(rf"({'|'.join(_survival.AT_TIMES)})@(\d+\.?\d*|\.\d+)")
+_AT_A_NUMBER = {**_clinical.AT_THRESHOLDS, **_survival.AT_TIMES}
+"""Metrics at a threshold or a time, by their names without it."""
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_F_BETA = re.compile(f"f{_NUMBER}")
+_AT = re.compile(f"(.+)(?:@|_at_|_cut_){_NUMBER}")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
@@ -179,16 +180,14 @@ def _named(name: str) -> MetricCI | None:
             return _BY_NAME[known]._replace({})
         if f_beta := _F_BETA.fullmatch(known):
             return _binary.FBetaCI(float(f_beta.group(1)))
-    if at_k := _AT_K.fullmatch(name):
-        base = ALIASES.get(at_k.group(1), at_k.group(1))
-        if base in _OF_FIRST:
-            return _OF_FIRST[base]._replace({"k": int(at_k.group(2))})
-    if at_threshold := _AT_THRESHOLD.fullmatch(name):
-        return _clinical.AT_THRESHOLDS[at_threshold.group(1)](
-            float(at_threshold.group(2))
-        )
-    if at_time := _AT_TIME.fullmatch(name):
-        return _survival.AT_TIMES[at_time.group(1)](float(at_time.group(2)))
+    if at := _AT.fullmatch(name):
+        base, number = at.groups()
+        for known in (f"{base}@k", f"{base}@t", base):
+            known = ALIASES.get(known, known).removesuffix("@k")
+            if known in _OF_FIRST and number.isdigit() and int(number):
+                return _OF_FIRST[known]._replace({"k": int(number)})
+            if known in _AT_A_NUMBER:
+                return _AT_A_NUMBER[known](float(number))
     return None
 
 
@@ -232,6 +231,7 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
+    positive = ALIASES.get(positive, positive)
     if positive in _clinical.AT_THRESHOLDS:
         return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
     if positive in _survival.AT_TIMES:

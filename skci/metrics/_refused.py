@@ -34,14 +34,52 @@ _OF_ITEMS = (
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu"
 )
+_GRADES = (
+    "is the mean of a number that a package computes of each item; use grades_report "
+    "of these, or make_metric_ci(g, features=f, reads='items') beside other metrics"
+)
+_OF_BOXES = (
+    "is of boxes that are matched with objects; use "
+    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
+    "detection, and groups= of the images"
+)
+_OF_RANKS = (
+    "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
+    "that of scipy.stats, or 'pearson_correlation'"
+)
 
 REFUSED = {
     **dict.fromkeys(
         [
-            *("wer", "word_error_rate", "cer", "character_error_rate"),
-            *("bleu", "chrf", "chrf++", "ter"),
+            *("wer", "word_error_rate", "cer", "character_error_rate", "mer", "wil"),
+            *("bleu", "sacrebleu", "chrf", "chrf++", "ter", "perplexity"),
+            *("entity_f1", "span_f1", "seqeval", "miou", "mean_iou"),
         ],
         _OF_ITEMS,
+    ),
+    **dict.fromkeys(
+        [
+            *("rouge", "rouge_1", "rouge_2", "rouge_l", "rouge1", "rouge2", "rougel"),
+            *("meteor", "comet", "bertscore", "bert_score", "bleurt"),
+        ],
+        _GRADES,
+    ),
+    **dict.fromkeys(
+        [
+            *("ap50", "ap75", "ap@0.5", "map50", "map75", "map_50", "map_75"),
+            *("map@0.5", "map@.5", "map@0.75", "map@0.5:0.95", "map@.5:.95"),
+            *("map50_95", "coco_map", "mean_average_recall"),
+        ],
+        _OF_BOXES,
+    ),
+    **dict.fromkeys(["spearman", "spearmanr", "kendall", "kendalltau"], _OF_RANKS),
+    **dict.fromkeys(
+        ["c_statistic", "c_stat"],
+        "is of labels or of times; use 'roc_auc' or 'concordance'",
+    ),
+    **dict.fromkeys(
+        ["qwk", "quadratic_weighted_kappa", "weighted_kappa"],
+        "has weights; use CohenKappaCI(weights='quadratic') or 'linear'",
     ),
     "max_error": (
         "is an extreme of the errors, which has no normal distribution in large "
@@ -84,6 +122,11 @@ REFUSED = {
     ),
     **dict.fromkeys(["roc_curve", "roccurvedisplay"], _see("roc_report")),
     **dict.fromkeys(["det_curve", "detcurvedisplay"], _see("det_report")),
+    **dict.fromkeys(
+        ["eer", "equal_error_rate"],
+        "is read off a curve; use skci.det_report, which has both error rates at all "
+        "thresholds with a joint band",
+    ),
     **dict.fromkeys(
         ["precision_recall_curve", "precisionrecalldisplay"],
         _see("precision_recall_report"),
