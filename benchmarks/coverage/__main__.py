@@ -12,7 +12,8 @@ clusters where errors are few ("unequal"), means, differences and ranks of many 
 rows need ("labels_saved"), several training
 seeds and readers ("runs"), two-way tables, time and suites of tasks ("designs"), word
 error rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
-("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), verdicts
+("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), their
+standard errors beside published ones and the bootstrap ("standard_errors"), verdicts
 of pipelines ("gate"), the tables of the page on theory, which are printed ("theory"),
 and models that are cross-validated ("cross_validation_default", and by all methods
 "cross_validation", which takes hours); of the last three fewer samples by --draws.
@@ -44,6 +45,7 @@ from benchmarks.coverage import (
     rankings,
     runs,
     small_samples,
+    standard_errors,
     survival,
     theory,
     unequal,
@@ -65,6 +67,7 @@ PAGES = {
     "new_metrics_items": new_metrics_items.run,
     "rankings": rankings.run,
     "survival": survival.run,
+    "standard_errors": standard_errors.run,
     "runs": runs.run,
     "designs": designs.run,
     "gate": gate.run,

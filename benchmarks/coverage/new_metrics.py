@@ -9,7 +9,6 @@ from pathlib import Path
 from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage.clinical_oracles import error_rows, published_rows
 from benchmarks.coverage.clinical_simulation import MODELS, Band, Individual
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
@@ -22,7 +21,7 @@ _MODULES = ("clinical_simulation", "simulation")
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(400, 20), resamples=(40_000, 500))
+    size = sizes(options.quick, draws=(2000, 20))
     band_draws = _BAND_DRAWS if not options.quick else (2, 2, 2)
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
@@ -52,14 +51,6 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
             "Decision curves",
             _CURVES,
             [[*map(band_row, bands)]],
-        ),
-    ]
-    sections += [
-        Section("Published figures", _PUBLISHED, [published_rows()]),
-        Section(
-            "Standard errors",
-            _ERRORS.format(resamples=f"{size.resamples:,}"),
-            [error_rows(size.resamples)],
         ),
     ]
     show(*sections)
@@ -111,18 +102,6 @@ def summary(records: Records) -> list[Row]:
 
 _INTRODUCTION = """\
 Coverage of 95% intervals by the default methods, in samples from known populations.
-"""
-
-_PUBLISHED = """\
-Figures of the tests of the R package dcurves 0.5, of its cohort ``df_binary`` and of
-``df_case_control`` at a prevalence of .15.
-"""
-
-_ERRORS = """\
-Of the same cohort, with .3 plus .8 times the logits of the predictions, which were
-fitted to it, beside the regressions of statsmodels with the sandwich "HC0", of
-which the variance is multiplied by n / (n - 1), and beside the standard deviation over
-{resamples} bootstrap resamples of the patients, whose own error is .35%.
 """
 
 _SUMMARY = "Least and greatest coverage over all settings of a metric."

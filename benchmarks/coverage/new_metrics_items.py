@@ -408,8 +408,8 @@ coverage of .95 is {error:.3f}. Widths are medians.
 
 There are no published standard errors that could be computed here: those of
 sacrebleu's paired bootstrap need the translations of newstest2017, which are not part
-of a package. ``tests/test_items.py`` holds values to jiwer and sacrebleu, and standard
-errors to a jackknife and to 10,000 bootstrap samples.
+of a package. ``tests/test_items.py`` holds values to jiwer and sacrebleu, and
+:doc:`standard_errors` has those of a jackknife and of 10,000 bootstrap samples.
 """
 _COVERAGE = """\
 By the default, "hall", which corrects for skewness. How often an interval lies below
