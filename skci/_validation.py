@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Integral, Real
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -512,5 +513,6 @@ def errors_of_function(must: str, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raised = f"on them it raised {type(error).__name__}: {error}"
+        said = shorten(str(error), 200)
+        raised = f"on them it raised {type(error).__name__}: {said}"
         raise TypeError(f"{must}; {raised}{remedy}") from error

@@ -54,6 +54,8 @@ def black_box(function, reads="labels"):
 
 def reads_of(family):
     reads = FAMILIES[family].reads
+    if family in ("rankings", "risks", "survival"):
+        return "items"
     return "scores" if reads.endswith("scores") else _KINDS.get(reads, "labels")
 
 
@@ -126,6 +128,40 @@ def test_derivatives_in_weights_are_influence_values(family, name):
         return
     assert influence.std() == pytest.approx(expected.std(), rel=1e-6)
     assert_allclose(influence, expected, atol=1e-5 * expected.std())
+
+
+OTHERS = [
+    (family, name)
+    for family in ("labels", "scores", "rankings", "risks", "survival", "numbers")
+    for name, case in FAMILIES[family].cases.items()
+    # They have bins whose ends are quantiles, and precisions that jump.
+    if not case.scikit
+    and name not in ("squared_calibration_error", "average_precision_101")
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    slow_except(
+        lambda case: (
+            case[0] == "labels"
+            or case[1] in ("net_benefit", "map", "concordance", "integrated_brier")
+        ),
+        OTHERS,
+    ),
+)
+def test_metrics_without_a_peer_are_black_boxes_as_well(family, name):
+    """The values of the metric itself, in weights of the rows."""
+    metric, rows = FAMILIES[family].cases[name].metric, rows_of(family)
+
+    def value(y, p, sample_weight):
+        return metric.influence(y, p, sample_weight)[0]
+
+    box = black_box(Counted(value, weighted=True).call, reads_of(family))
+    estimate, expected = metric.influence(rows.y, rows.p)
+    found, influence = box.influence(rows.y, rows.p)
+    assert found == pytest.approx(estimate, rel=1e-13)
+    assert_allclose(influence, expected, atol=1e-6 * expected.std())
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,7 @@ def test_improper_measures_of_reclassification_are_refused(name):
 
 SYNONYMS = {
     "MAP": "map",
+    "RR": "mrr",
     "RR@10": "mrr@10",
     "P@5": "precision@5",
     "R@100": "recall@100",
@@ -256,6 +257,8 @@ WITHOUT_ONE = {
     "WER": "use make_metric_ci(g, features=f, reads='items')",
     "ROUGE-L": "use grades_report of these",
     "mAP@.5:.95": "use AveragePrecisionCI(interpolation='101')",
+    "mAP": "use 'map' for the mean over queries, or AveragePrecisionCI(",
+    "Hosmer-Lemeshow": "is a test",
     "EER": "use skci.det_report",
     "C-statistic": "use 'roc_auc' or 'concordance'",
     "QWK": "use CohenKappaCI(weights='quadratic')",

@@ -10,18 +10,20 @@ from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
 from benchmarks.coverage.clinical_simulation import MODELS, Band, Individual
+from benchmarks.coverage.rankings import AGAIN
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
 _SIZES = (50, 200, 1000)
 _BAND_DRAWS = (150, 300, 300)
 _BAND_OF = "overfitted"
+_AGAIN = "calibrated", 200
 _TOLERANCE = 0.02
 _MODULES = ("clinical_simulation", "simulation")
 
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(2000, 20))
+    size = sizes(options.quick, draws=(400, 20), more=(2000, 20))
     band_draws = _BAND_DRAWS if not options.quick else (2, 2, 2)
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
@@ -53,6 +55,11 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
             [[*map(band_row, bands)]],
         ),
     ]
+    again = runner.run([Individual(*_AGAIN, size.more)], "again")
+    caption = AGAIN.format(unit="patients", n=_AGAIN[1], draws=size.more)
+    sections.append(
+        Section("More samples of one setting", caption, [[*map(row, again)]])
+    )
     show(*sections)
     if output:
         file = output / "new_metrics.rst"

@@ -21,6 +21,7 @@ from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
 from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
+from skci.metrics._names import resolve_metric
 
 _ITEMS = (50, 200, 1000)
 _MODULES = ("new_metrics_items", "simulation")
@@ -36,7 +37,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         options.quick,
         draws=(1000, 10),
         items=(_ITEMS, _ITEMS[:1]),
-        rows=(1000, 60),
+        rows=(1000, 200),
         reports=(300, 5),
         queries=((50, 200), (50,)),
     )
@@ -319,70 +320,88 @@ def joint_row(record: Record) -> Row:
 # --------------------------------------------------------------------------------------
 
 
-def _functions() -> list[tuple[str, Any, Callable[..., Any], str]]:
-    """Name, metric that has a formula, function of scikit-learn, and what it reads."""
-    macro = partial(sk.f1_score, average="macro")
-    return [
-        ("accuracy", skci.AccuracyCI(), sk.accuracy_score, "labels"),
-        ("F1", skci.F1CI(), sk.f1_score, "labels"),
-        ("macro F1", skci.F1CI(average="macro"), macro, "labels"),
-        ("correlation", skci.MatthewsCorrCoefCI(), sk.matthews_corrcoef, "labels"),
-        ("kappa", skci.CohenKappaCI(), sk.cohen_kappa_score, "labels"),
-        ("AUC", skci.RocAucCI(), sk.roc_auc_score, "scores"),
-        (
-            "average precision",
-            skci.AveragePrecisionCI(),
-            sk.average_precision_score,
-            "scores",
-        ),
-        ("Brier score", skci.BrierScoreCI(), sk.brier_score_loss, "scores"),
-        ("log loss", skci.LogLossCI(), sk.log_loss, "scores"),
-        ("squared error", skci.MeanSquaredErrorCI(), sk.mean_squared_error, "numbers"),
-        ("R2", skci.R2CI(), sk.r2_score, "numbers"),
-        (
-            "Gamma deviance",
-            skci.MeanGammaDevianceCI(),
-            sk.mean_gamma_deviance,
-            "numbers",
-        ),
-    ]
+_AT_NUMBERS = (
+    *("net_benefit@0.2", "standardized_net_benefit@0.2", "interventions_avoided@0.2"),
+    *("cumulative_dynamic_auc@0.5", "survival_brier@0.5"),
+)
+_WITHOUT = (
+    *("median_absolute_error", "squared_calibration_error", "rejection_rate"),
+    *("top_k_accuracy", "roc_auc_ovo"),
+)
+"""Metrics that are no smooth functions of two labels, or of them another one."""
+
+
+def _functions() -> list[tuple[str, Any, Callable[..., Any] | None]]:
+    """Name of each metric, the metric, and the function of scikit-learn if any."""
+    known = {
+        "f1_macro": partial(sk.f1_score, average="macro"),
+        **{
+            metric.name: function
+            for function in (
+                *(sk.accuracy_score, sk.f1_score, sk.matthews_corrcoef),
+                *(sk.cohen_kappa_score, sk.roc_auc_score, sk.average_precision_score),
+                *(sk.brier_score_loss, sk.log_loss, sk.hinge_loss, sk.r2_score),
+                *(sk.mean_squared_error, sk.mean_gamma_deviance),
+            )
+            for metric in [resolve_metric(function)]
+        },
+    }
+    names = [*known, *skci.available_metrics(), *_AT_NUMBERS]
+    chosen = [name for name in dict.fromkeys(names) if name not in _WITHOUT]
+    return [(name, resolve_metric(name), known.get(name)) for name in chosen]
+
+
+def _rows(metric: Any, n: int) -> tuple[Array, Array, str]:
+    """Truth and predictions that a metric reads, and what a black box reads of them."""
+    rng = np.random.default_rng(3)
+    if metric._truth == "relevance":
+        relevance = rng.binomial(1, 0.3, (n, 6))
+        return relevance, relevance + rng.normal(size=relevance.shape), "items"
+    if metric._truth == "survival":
+        time = rng.exponential(size=n)
+        risk, alive = rng.normal(size=n) - time, rng.random(n)
+        y = np.column_stack([rng.random(n) < 0.6, time])
+        return y, risk if metric.reads == "scores" else alive, "items"
+    if metric.reads == "numbers":
+        y = rng.gamma(3.0, size=n)
+        return y, y * rng.gamma(8.0, 1 / 8, n), "numbers"
+    y = (rng.random(n) < 0.3).astype(int)
+    p = 1 / (1 + np.exp(1 - 1.5 * y - rng.normal(size=n)))
+    if metric.reads == "labels":
+        p = (p > 0.4).astype(int)
+    return y, p, metric.reads
 
 
 def black_box_row(
-    name: str, metric: Any, function: Callable[..., Any], reads: str, n: int
+    name: str, metric: Any, function: Callable[..., Any] | None, n: int
 ) -> Row:
-    """Compare a metric with its function, with weights and without."""
-    rng = np.random.default_rng(3)
-    y = (rng.random(n) < 0.3).astype(int)
-    p = 1 / (1 + np.exp(1 - 1.5 * y - rng.normal(size=n)))
-    if reads == "labels":
-        p = (p > 0.4).astype(int)
-    elif reads == "numbers":
-        y = rng.gamma(3.0, size=n)
-        p = y * rng.gamma(8.0, 1 / 8, n)
+    """Compare a metric with its value as a black box, with weights and without."""
+    y, p, reads = _rows(metric, n)
     value, influence = metric.influence(y, p)
-    if name == "AUC":  # without its correction for small classes
+    if name == "roc_auc":  # without its correction for small classes
         influence = influence * np.sqrt((1 - 1 / np.bincount(y)[y]) / (1 - 1 / n))
     calls = 0
 
     def with_weights(y_true: Array, y_pred: Array, sample_weight: Any = None) -> float:
         nonlocal calls
         calls += 1
+        if function is None:
+            return float(metric.influence(y_true, y_pred, sample_weight)[0])
         return float(function(y_true, y_pred, sample_weight=sample_weight))
 
     def without_weights(y_true: Array, y_pred: Array) -> float:
-        nonlocal calls
-        calls += 1
-        return float(function(y_true, y_pred))
+        return with_weights(y_true, y_pred)
 
-    cells = {"metric": name}
+    cells = {"metric": name, "value of": "skci" if function is None else "scikit-learn"}
     forms = {"weights": with_weights, "left out": without_weights}
     for form, box in forms.items():
         custom = skci.make_metric_ci(
             box, of="rows", reads=reads, name=name, bounds=(-np.inf, np.inf)
         )
         calls, start = 0, time.process_time()
-        estimate, found = custom.influence(y, p)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimate, found = custom.influence(y, p)
         seconds = time.process_time() - start
         error = abs(found.std() / influence.std() - 1)
         cells[f"value, {form}"] = f"{abs(estimate - value):.0e}"
@@ -426,11 +445,12 @@ of each setting, and the Monte Carlo error of a coverage of .95 is {error:.3f}. 
 the coverage of all five intervals at once stands that of each individual interval.
 """
 _BOXES = """\
-Functions of scikit-learn for {rows} rows, as black boxes, beside the metric that has
-a formula. With *weights* the function is differentiated in the weights of the rows;
-where it takes none, it is called with a row *left out*. The errors of the value are
-absolute, those of the standard error relative. Labels need a call or two for each
-distinct outcome, scores and numbers for each row, and at most 1,000 or 2,000 of either;
-33 to 37 more calls check that the function is smooth. Seconds are those of a processor
-in one run.
+Every metric that has a formula, on {rows} rows or queries, beside its value as a black
+box: that of scikit-learn for some, and else its own. Not here are metrics that are no
+smooth functions of the rows, and those of more labels than two. With *weights* the
+function is differentiated in the weights of the rows; where it takes none, it is called
+with a row *left out*. The errors of the value are absolute, those of the standard error
+relative. Labels need a call or two for each distinct outcome, scores, numbers and items
+for each row, and at most 1,000 or 2,000 of scores and numbers; 33 to 37 more calls
+check that the function is smooth. Seconds are those of a processor in one run.
 """

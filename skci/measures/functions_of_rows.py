@@ -153,7 +153,8 @@ class FunctionOfRows(FunctionalOfRows):
         self.check_weights()
         with errors_of_function(
             f"the function of {self.name!r} must take arrays y_true and y_pred and "
-            "return a number"
+            "return a number",
+            "; of lists it is lambda y, p: f(list(y), list(p))",
         ):
             return float(self.call(weights, frequencies))
 

@@ -325,7 +325,7 @@ _ALIASES = {
     "mean_pinball_loss": "pinball quantile_loss",
     "pearson_correlation": "pearson pearsonr",
     "map": "mean_average_precision",
-    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr@k",
+    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
     "precision@k": "p@k",
     "recall@k": "r@k",
     "hit_rate": "success hits hit hit_ratio",

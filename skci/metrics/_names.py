@@ -21,7 +21,7 @@ from skci.metrics import (
     _survival,
 )
 from skci.metrics._base import MetricCI
-from skci.metrics._refused import refusal
+from skci.metrics._refused import MIXED_CASE, refusal
 
 _MODULES = (
     *(_agreement, _binary, _regression, _deviance, _scores, _probabilities),
@@ -152,6 +152,8 @@ def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
 
 def _of_name(name: str) -> MetricCI:
     """Make the metric of a name, in upper or lower case, as "ROC AUC" and "roc_auc"."""
+    if name in MIXED_CASE:
+        raise ValueError(refusal(name))
     usual = _usual(name)
     positive = usual.removeprefix(NEGATED)
     metric = _named(positive)

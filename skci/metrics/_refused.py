@@ -48,6 +48,12 @@ _OF_RANKS = (
     "that of scipy.stats, or 'pearson_correlation'"
 )
 
+MIXED_CASE = {
+    "mAP": "is of rankings or of boxes; use 'map' for the mean over queries, or "
+    "AveragePrecisionCI(interpolation='101') for detections",
+}
+"""Reasons by names that mean another metric in lower case."""
+
 REFUSED = {
     **dict.fromkeys(
         [
@@ -73,6 +79,10 @@ REFUSED = {
         _OF_BOXES,
     ),
     **dict.fromkeys(["spearman", "spearmanr", "kendall", "kendalltau"], _OF_RANKS),
+    "hosmer_lemeshow": (
+        "is a test, whose verdict depends on the number of bins and of rows; use "
+        "'calibration_intercept' and 'calibration_slope', or calibration_report"
+    ),
     **dict.fromkeys(
         ["c_statistic", "c_stat"],
         "is of labels or of times; use 'roc_auc' or 'concordance'",
@@ -166,6 +176,8 @@ REFUSED = {
 
 def refusal(name: str) -> str | None:
     """Say why a name is of no metric; None if nothing is known of it."""
+    if name in MIXED_CASE:
+        return f"{name!r} {MIXED_CASE[name]}"
     for known in (name, f"{name}_score"):
         if (reason := REFUSED.get(known.lower())) is not None:
             return f"{name!r} {reason}"
