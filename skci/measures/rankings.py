@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from skci._arrays import Array, cached_property
 
@@ -160,6 +159,14 @@ class Hits:
 
     def reciprocal_rank(self, k: int | None) -> Array:
         """Reciprocal of the position of the first relevant document, 0 beyond k."""
+        return self._of_first(k, 1)
+
+    def any(self, k: int) -> Array:
+        """Probability that a relevant document is among the first k."""
+        return self._of_first(k, 0)
+
+    def _of_first(self, k: int | None, power: int) -> Array:
+        """Mean of the inverse position of the first relevant document, to a power."""
         query, size, relevant, before, earlier = self._sets
         best = np.flatnonzero((relevant > 0) & (earlier == 0))
         size, relevant, before = size[best], relevant[best], before[best]
@@ -167,7 +174,7 @@ class Hits:
         values = np.zeros(len(best))
         chance = relevant / size  # that the first relevant one is the next
         for i in range(int(shown.max(initial=0))):
-            values += np.where(i < shown, chance / (before + i + 1), 0)
+            values += np.where(i < shown, chance / (before + i + 1.0) ** power, 0)
             left = size - i - 1
             chance = chance * np.maximum(left - relevant + 1, 0) / np.maximum(left, 1)
         return self._sums(query[best], values) + 0 * self.totals
@@ -176,20 +183,6 @@ class Hits:
         """Number of relevant documents among the first k."""
         query, size, relevant, before, _ = self._sets
         return self._sums(query, relevant * _shown(size, before, k) / size)
-
-    def any(self, k: int) -> Array:
-        """Probability that a relevant document is among the first k."""
-        query, size, relevant, before, _ = self._sets
-        shown = _shown(size, before, k)
-        irrelevant = size - relevant
-        possible = shown <= irrelevant
-        rest = np.where(possible, irrelevant - shown, 0)
-        # Of the orders of tied documents, those in which the first are irrelevant.
-        chance = gammaln(irrelevant + 1) - gammaln(rest + 1)
-        chance -= gammaln(size + 1) - gammaln(size - shown + 1)
-        missed = np.ones(self.rankings.n_queries)
-        np.multiply.at(missed, query, np.where(possible, np.exp(chance), 0))
-        return 1 - missed + 0 * self.totals
 
     def label_ranking_average_precision(self) -> Array:
         """Mean over the relevant ones of the precision at them, with all their ties."""

@@ -133,7 +133,8 @@ def _after(masses: Array) -> Array:
 class _Discrimination(ShareOfPairs):
     """A share of pairs of rows in the order of their risks; ties count half."""
 
-    risk: Array
+    def estimate(self, p: Array) -> Array:
+        return self(p)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +173,6 @@ class Concordance(_Discrimination):
         firsts, _ = self._firsts(p)
         (pairs, _), _ = self._pairs(p, firsts)
         return replace(super().support(counts), events=(firsts * pairs,))
-
-    def estimate(self, p: Array) -> Array:
-        firsts, _ = self._firsts(p)
-        _, pairs = self._pairs(p, firsts)
-        concordant, _ = concordant_masses(
-            self.follow_up.order, self.risk, p * firsts, p
-        )
-        with np.errstate(invalid="ignore"):
-            return np.asarray(dot(p * firsts, concordant) / pairs)
 
     def __call__(self, p: Array) -> Evaluation:
         firsts, censoring = self._firsts(p)
@@ -300,13 +292,6 @@ class CumulativeDynamicAuc(_Discrimination):
         rows = np.argsort(self.risk, kind="stable")
         starts = np.append(True, np.diff(self.risk[rows]) != 0)
         return rows, *_ends(starts)
-
-    def estimate(self, p: Array) -> Array:
-        cases = p * self._cases * self.follow_up.censoring(p).weights()
-        controls = p * self._controls
-        with np.errstate(all="ignore"):
-            pairs = cases.sum() * controls.sum()
-            return np.asarray(dot(cases, self._below(controls)) / pairs)
 
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
