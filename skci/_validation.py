@@ -305,7 +305,9 @@ def _as_floats(array: Array, name: str) -> Array:
     strange = [value for value in values if type(value) not in kinds]
     for value in strange:
         if not is_missing(value):
-            raise TypeError(f"{name} must hold numbers, got {value!r}")
+            is_item = isinstance(value, str | dict) and " " in str(value)
+            hint = "; items, such as texts or lists, need reads='items'" * is_item
+            raise TypeError(f"{name} must hold numbers, got {value!r}{hint}")
     if strange:
         values = [value if type(value) in kinds else math.nan for value in values]
     try:

@@ -149,6 +149,27 @@ FORMS = {
 }
 
 
+def test_texts_that_are_read_as_numbers_are_items():
+    metric = make_metric_ci(
+        ratio, features=edits_and_words, name="wer", bounds=(0, np.inf)
+    )
+    with pytest.raises(TypeError, match=r"got 'turn it off'; .* need reads='items'"):
+        metric(["turn it off", "on"] * 20, ["turn it", "on"] * 20)
+
+
+def test_errors_of_functions_are_short_and_say_that_lists_are_made_of_arrays():
+    def fails(y_true, y_pred):
+        raise ValueError(f"no list: {[*y_true]}")
+
+    metric = make_metric_ci(
+        fails, of="rows", reads="items", name="wer", bounds=(0, np.inf)
+    )
+    with pytest.raises(TypeError, match=r"ValueError: no list:") as caught:
+        metric(["turn it off"] * 200, ["turn it"] * 200)
+    assert str(caught.value).endswith("lambda y, p: f(list(y), list(p))")
+    assert len(str(caught.value)) < 450
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_items_come_in_any_sequence(form):
     make = FORMS[form]
