@@ -151,10 +151,11 @@ class FunctionOfRows(FunctionalOfRows):
 
     def _value(self, weights: Array, frequencies: Array) -> float:
         self.check_weights()
+        hint = "; of lists it is lambda y, p: f(list(y), list(p))"
         with errors_of_function(
             f"the function of {self.name!r} must take arrays y_true and y_pred and "
             "return a number",
-            "; of lists it is lambda y, p: f(list(y), list(p))",
+            hint * (self.truth.dtype.kind in "OU"),
         ):
             return float(self.call(weights, frequencies))
 
