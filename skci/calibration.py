@@ -11,6 +11,7 @@ from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import check_choice, check_integer
 from skci.curves import threshold_report
+from skci.data.drawing import RowOptions
 from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
@@ -28,6 +29,7 @@ def calibration_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     n_bins: int = 10,
     strategy: str = "quantile",
     confidence_level: float = 0.95,
@@ -120,7 +122,8 @@ def calibration_report(
     metrics = {"fraction_of_positives": "precision"}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
     joint = estimate_at_points(metric_set, scored, BIN, bins)
     weights, means, n_rows = scored.rows.counts, [], []

@@ -12,6 +12,7 @@ from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import check_choice
+from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
@@ -44,6 +45,7 @@ def threshold_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     metrics: Any = ("precision", "recall", "f1"),
     thresholds: Any = None,
     confidence_level: float = 0.95,
@@ -65,6 +67,9 @@ def threshold_report(
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Scores that increase with the evidence for the positive label; of several
         models a mapping by name or a data frame.
+    data : data frame or mapping of str to array-like, optional
+        Columns that `y_true`, `y_score`, `sample_weight` and `groups` name, `y_score`
+        one or several in a list.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of labels; precision, recall and F1 if not given.
     thresholds : array-like of float, or mapping of str to array-like, optional
@@ -106,7 +111,8 @@ def threshold_report(
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
     metric_set.must_read_labels()
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     chosen = _chosen_thresholds(thresholds, scored, ROC)
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
@@ -117,6 +123,7 @@ def roc_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     thresholds: Any = None,
     confidence_level: float = 0.95,
     method: str = "score",
@@ -191,7 +198,8 @@ def roc_report(
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
     options = confidence_level, method, pos_label, random_state
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
@@ -201,6 +209,7 @@ def det_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     thresholds: Any = None,
     confidence_level: float = 0.95,
     method: str = "score",
@@ -244,7 +253,8 @@ def det_report(
     false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
     options = confidence_level, method, pos_label, random_state
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(DET, *options), scored, thresholds)
 
 
@@ -254,6 +264,7 @@ def precision_recall_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     thresholds: Any = None,
     confidence_level: float = 0.95,
     method: str = "score",
@@ -303,7 +314,8 @@ def precision_recall_report(
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
     options = confidence_level, method, pos_label, random_state
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
 
 
@@ -313,6 +325,7 @@ def decision_curve_report(
     y_true: Any,
     y_score: Any,
     *,
+    data: Any = None,
     metrics: Any = ("net_benefit", "interventions_avoided"),
     thresholds: Any = None,
     confidence_level: float = 0.95,
@@ -401,7 +414,8 @@ def decision_curve_report(
     known = {name: cls(0.5) for name, cls in classes.items()}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(known, *options)
-    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
     check_both_labels(scored)
     if thresholds is None:
         thresholds = _OF_DECISIONS

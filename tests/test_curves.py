@@ -4,6 +4,8 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +14,9 @@ from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci import (
+    calibration_report,
+    decision_curve_report,
+    det_report,
     joint_report,
     precision_recall_report,
     roc_report,
@@ -52,6 +57,33 @@ def test_thresholds_and_metrics_have_defaults():
     both = threshold_report(Y, {"A": SCORES, "B": -SCORES}, metrics="recall")
     assert {*both.thresholds} == {"A", "B"}
     assert both.thresholds["A"].tolist() == curve.thresholds.tolist()
+
+
+EVERY_CURVE = {
+    **CURVES,
+    "thresholds": threshold_report,
+    "det": det_report,
+    "decisions": decision_curve_report,
+    "calibration": calibration_report,
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "lazy polars", "mapping"])
+@pytest.mark.parametrize("curve", EVERY_CURVE)
+def test_columns_of_data_are_named(curve, library):
+    """Rows that are alike count one by one, as in arrays."""
+    scores = {"A": norm.cdf(ROUNDED), "B": norm.cdf(-SCORES).round(1)}
+    columns = {"y": Y, **scores, "w": WEIGHTS, "site": np.arange(400) % 50}
+    frames = {"pandas": pd.DataFrame, "lazy polars": pl.LazyFrame, "mapping": dict}
+    data, report = frames[library](columns), EVERY_CURVE[curve]
+    rows = {"sample_weight": columns["w"], "groups": columns["site"]}
+    expected = report(Y, scores, **rows)
+    names = {"sample_weight": "w", "groups": "site"}
+    found = report("y", ["A", "B"], data=data, **names)
+    assert [*found] == [*expected]
+    assert_allclose(joint_limits(found), joint_limits(expected), **CLOSE)
+    if curve == "calibration":
+        assert_array_equal(found.n_rows, expected.n_rows)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])

@@ -19,6 +19,7 @@ from skci._validation import (
 from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.design_options import Prevalence
 from skci.data.drawing import CheckedRows, RowOptions
+from skci.data.frames import Frame
 from skci.data.labels import (
     NUMBERS_HINT,
     check_indicators,
@@ -56,12 +57,16 @@ from skci.measures.areas import Scores
 
 
 def read_scores(
-    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
+    y_true: Any, y_score: Any, rows: RowOptions, pos_label: Any, data: Any
 ) -> Sample:
     """Read scores of two labels, of one model without a name or of several."""
     wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
-    options = RowOptions(sample_weight=sample_weight, groups=groups)
-    reader = Reader.open(wanted, y_true, options)
+    if data is not None:
+        frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
+        columns = frame.read({"numbers"}, rows)  # row by row
+        y_true, y_score = columns.pop("y_true"), columns.pop("y_score")
+        rows = rows.with_columns(columns)
+    reader = Reader.open(wanted, y_true, rows)
     return reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
 
 
