@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -314,31 +313,24 @@ def alike(kinds: Array, keys: Array, most: int) -> Array:
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)
+
+    def squares(rows: Array) -> float:
+        return len(rows) * float(keys[rows].var(axis=0).sum())
+
     order = np.argsort(kinds, kind="stable")
     starts = np.searchsorted(kinds[order], np.arange(1, kinds.max() + 1))
-    found = [_part(rows, keys) for rows in np.split(order, starts)]
-    heapify(found)
-    while len(found) < most and found[0].varied < 0:
-        _, _, rows = heappop(found)
-        values = keys[rows]
+    parts = np.split(order, starts)
+    varied = [*map(squares, parts)]
+    while len(parts) < most and max(varied) > EPS:
+        k = varied.index(max(varied))
+        values = keys[parts[k]]
         column = values[:, values.var(axis=0).argmax()]
         above = column > column.mean()
-        for some in (rows[above], rows[~above]):
-            heappush(found, _part(some, keys))
-    parts = np.empty(len(kinds), dtype=int)
-    for k, part in enumerate(found):
-        parts[part.rows] = k
-    return parts
-
-
-class _Part(NamedTuple):
-    """Rows, and minus the sum of squares of what their keys vary by."""
-
-    varied: float
-    first: int
-    rows: Array
-
-
-def _part(rows: Array, keys: Array) -> _Part:
-    varied = len(rows) * float(keys[rows].var(axis=0).sum())
-    return _Part(-varied if varied > EPS else 0.0, int(rows[0]), rows)
+        parts.append(parts[k][~above])
+        parts[k] = parts[k][above]
+        varied.append(squares(parts[-1]))
+        varied[k] = squares(parts[k])
+    numbers = np.empty(len(kinds), dtype=int)
+    for k, rows in enumerate(parts):
+        numbers[rows] = k
+    return numbers
