@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from battery import joint_limits
 from numpy.testing import assert_allclose
 
 from skci import JointAccumulator, JointEvaluator, joint_report, make_metric_ci
@@ -412,6 +413,21 @@ def test_moments_of_items_keep_no_items_and_are_saved(tmp_path):
         JointAccumulator.load(path, {"other": WER}).report()
     with pytest.raises(TypeError, match="moments must be True for metrics of items"):
         batches(moments=False).save(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize("ending", ["npz", "json"])
+def test_saved_items_go_on_in_another_process(tmp_path, ending):
+    first = JointAccumulator(WER, moments=True)
+    first.update(REFERENCES[:100], {m: a[:100] for m, a in ANSWERS.items()})
+    first.save(tmp_path / f"sums.{ending}")
+    both = JointAccumulator.load(tmp_path / f"sums.{ending}", WER)
+    both.update(REFERENCES[100:], {m: a[100:] for m, a in ANSWERS.items()})
+    whole = batches(moments=True).report()
+    for found, expected in (
+        (both.report(), whole),
+        (both.report().differences(), whole.differences()),
+    ):
+        assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
 
 
 def test_moments_of_items_beside_those_of_probabilities():
