@@ -24,6 +24,7 @@ from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
 from skci.metrics._names import resolve_metric
 
 _ITEMS = (50, 200, 1000)
+_ROWS = 1000  # of black boxes
 _MODULES = ("new_metrics_items", "simulation")
 _POPULATION = 2_000_000
 _ORDERS = np.arange(1, 5)
@@ -37,7 +38,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         options.quick,
         draws=(1000, 10),
         items=(_ITEMS, _ITEMS[:1]),
-        rows=(1000, 200),
+        boxes=(None, 5),
         reports=(300, 5),
         queries=((50, 200), (50,)),
     )
@@ -50,7 +51,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     )
     together = runner.run([Together(n, size.reports) for n in size.queries], "together")
     together = Records(sorted(together, key=lambda each: each["n"]))
-    boxes = [black_box_row(*each, size.rows) for each in _functions()]
+    boxes = [black_box_row(*each, _ROWS) for each in _functions()[: size.boxes]]
     sections = [
         Section("Coverage", _COVERAGE, [[*map(row, records)]]),
         Section(
@@ -60,7 +61,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
             ),
             [[*map(joint_row, together)]],
         ),
-        Section("Functions of rows", _BOXES.format(rows=f"{size.rows:,}"), [boxes]),
+        Section("Functions of rows", _BOXES.format(rows=f"{_ROWS:,}"), [boxes]),
     ]
     show(*sections)
     if output:
