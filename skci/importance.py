@@ -250,9 +250,6 @@ class _WithDonors(Functional):
     receivers: Array
     """Row that each row gives its value to."""
 
-    def estimate(self, p: Array) -> Array:
-        return self.permuted(p).estimate
-
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = self.permuted(p)
         change = (influence - self.unpermuted(p).influence) * p

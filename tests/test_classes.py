@@ -68,10 +68,10 @@ from skci.measures.areas import RocAuc
 from skci.measures.classes import (
     Averaged,
     Bits,
+    Correlation,
     Hits,
-    correlation_of_classes,
+    Kappa,
     disagreement,
-    kappa,
 )
 from skci.measures.functional import (
     Among,
@@ -412,8 +412,8 @@ MEASURES_OF_CLASSES = {
     "balanced_accuracy": lambda: Averaged(
         MEASURES["recall"], "macro", Bits.of_pairs(2, (0, 1))
     ),
-    "matthews_corrcoef": lambda: correlation_of_classes(2),
-    "cohen_kappa": lambda: kappa(disagreement(2, [0, 1], None)),
+    "matthews_corrcoef": lambda: Correlation(np.eye(2)),
+    "cohen_kappa": lambda: Kappa(disagreement(2, [0, 1], None)),
 }
 
 
@@ -1051,10 +1051,10 @@ def of_one_hot(right, *shares):
 def test_derivatives_of_agreement_are_those_by_complex_steps(name, several):
     weights = np.eye(5) if name == "correlation" else disagreement(5, range(5), name)
     if name == "correlation":
-        found, expected = correlation_of_classes(5), of_means(of_one_hot, weights)
+        found, expected = Correlation(np.eye(5)), of_means(of_one_hot, weights)
     else:
         function = partial(of_marginals, weights=weights)
-        found, expected = kappa(weights), of_means(function, weights)
+        found, expected = Kappa(weights), of_means(function, weights)
     p = np.random.default_rng(0).dirichlet(np.ones(25), 3)
     p = p if several else p[0]
     for one, other in zip(found(p), expected(p), strict=True):
@@ -1070,7 +1070,7 @@ def test_a_functional_of_some_units_is_that_of_a_table_with_the_others_outside()
     cells = rng.permutation(10)
     outside = np.full(20, 10)
     outside[units] = cells
-    whole, part = Component(area, outside, 10), Among(area, units, cells, 10)
+    whole, part = Component(area, outside, 10), Among(area, cells, 10, units, 20)
     assert_allclose(part.estimate(p), whole.estimate(p), rtol=1e-14)
     for one, other in zip(part(p), whole(p), strict=True):
         assert_allclose(one, other, rtol=1e-13)

@@ -80,9 +80,6 @@ class CalibrationCoefficient(Functional):
     def _offset(self) -> Array | float:
         return 0.0 if self.fits_slope else self.logits
 
-    def estimate(self, p: Array) -> Array:
-        return np.asarray(self._fit(p)[-1])
-
     def __call__(self, p: Array) -> Evaluation:
         coefficients = self._fit(p)
         value = np.asarray(coefficients[-1])
@@ -161,9 +158,6 @@ class SquaredCalibrationError(Functional):
     """Number of the bin of each row, from 0 on, (m,)."""
     repeats: Array
     """How often each row occurs, (m,)."""
-
-    def estimate(self, p: Array) -> Array:
-        return np.asarray(self._parts(p)[0])
 
     def __call__(self, p: Array) -> Evaluation:
         value, weights, means, factors, squares = self._parts(p)

@@ -326,10 +326,6 @@ class _Agreement(Functional):
     def _slopes(self, means: _Marginals) -> _Marginals:
         """Derivatives of the function."""
 
-    def estimate(self, p: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return np.asarray(self._value(self._means(np.asarray(p, dtype=float))))
-
     def __call__(self, p: Array) -> Evaluation:
         means = self._means(p)
         with np.errstate(all="ignore"):
@@ -354,7 +350,7 @@ class _Agreement(Functional):
         )
 
 
-class _Correlation(_Agreement):
+class Correlation(_Agreement):
     """Correlation of one-hot vectors; the weights are 1 for a right answer, else 0."""
 
     def _value(self, means: _Marginals) -> Array:
@@ -377,7 +373,7 @@ class _Correlation(_Agreement):
         return np.asarray(1 - (shares * shares).sum(axis=-1))
 
 
-class _Kappa(_Agreement):
+class Kappa(_Agreement):
     """1 less disagreement, the mean weight, over that of independent labels."""
 
     def _value(self, means: _Marginals) -> Array:
@@ -393,11 +389,6 @@ class _Kappa(_Agreement):
         return _Marginals(-1 / expected, factor * of_truth, factor * of_answer)
 
 
-def correlation_of_classes(labels: int) -> Functional:
-    """Correlation of the true and the predicted label, as of one-hot vectors."""
-    return _Correlation(np.eye(labels))
-
-
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
     """Disagreement of each pair of labels: 1, their distance, or its square.
 
@@ -408,8 +399,3 @@ def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
     power = {None: 0, "linear": 1, "quadratic": 2}[how]
     distance = np.abs(np.subtract.outer(position, position)) ** power
     return np.where(np.eye(labels, dtype=bool), 0.0, distance)
-
-
-def kappa(weights: Array) -> Functional:
-    """Cohen's kappa: 1 less disagreement over that of independent labels."""
-    return _Kappa(weights)

@@ -90,12 +90,12 @@ class Functional(ABC):
     """A measure bound to its table: estimate and influence values at any weights."""
 
     @abstractmethod
-    def estimate(self, p: Array) -> Array:
-        """Value at weights p, in real arithmetic; NaN where it is undefined."""
-
-    @abstractmethod
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
+
+    def estimate(self, p: Array) -> Array:
+        """Value at weights p, in real arithmetic; NaN where it is undefined."""
+        return self(np.asarray(p, dtype=float)).estimate
 
     def boundary(self, counts: Array) -> list[Boundary]:
         """Components whose estimate lies on the boundary of their range.
@@ -320,7 +320,7 @@ class Component(EqualByParts, Functional):
     size: int
 
     @cached_property
-    def _parts(self) -> tuple[Functional, int, bytes]:
+    def _parts(self) -> tuple[Hashable, ...]:
         return self.functional, self.size, self.cells.tobytes()
 
     @cached_property
@@ -355,59 +355,42 @@ class Component(EqualByParts, Functional):
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate, influence, gradient = self.functional(table / share)
             influence, gradient = influence / share, gradient / share
-        outside = np.zeros((*influence.shape[:-1], 1))
-        padded = np.concatenate([influence, outside], axis=-1)
-        return Evaluation(estimate, padded[..., self.cells], gradient)
+        return Evaluation(estimate, self._spread(influence), gradient)
+
+    def _spread(self, values: Array) -> Array:
+        """Values of the cells of the larger table, zero where it has no cell."""
+        outside = np.zeros((*values.shape[:-1], 1), dtype=values.dtype)
+        return np.concatenate([values, outside], axis=-1)[..., self.cells]
 
     def boundary(self, counts: Array) -> list[Boundary]:
         return self.functional.boundary(self.table(counts))
 
     def support(self, counts: Array) -> Support:
-        support = self.functional.support(self.table(counts))
-        return support.mapped(lambda cells: np.append(cells, False)[self.cells])
+        return self.functional.support(self.table(counts)).mapped(self._spread)
 
 
 @dataclass(frozen=True, eq=False)
-class Among(Functional):
-    """A functional of some of the units, in proportion to one another.
+class Among(Component):
+    """A functional of some of n units, each in a cell, in proportion to one another.
 
-    The cell of each of these units in a table of some size. What many such parts take
-    is in proportion to their units, and not to all.
+    What many such parts take is in proportion to their units, and not to all.
     """
 
-    functional: Functional
     units: Array
-    cells: Array
-    size: int
+    n: int
+    is_partial = True
+
+    @cached_property
+    def _parts(self) -> tuple[Hashable, ...]:
+        return (*super()._parts, self.units.tobytes())
 
     def table(self, p: Array) -> Array:
-        """Weights in the table, p being of one dimension."""
         return np.bincount(self.cells, p[self.units], minlength=self.size)
 
-    def estimate(self, p: Array) -> Array:
-        table = self.table(p)
-        with np.errstate(invalid="ignore"):
-            return self.functional.estimate(table / table.sum())
-
-    def __call__(self, p: Array) -> Evaluation:
-        table = self.table(p)
-        share = table.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            estimate, influence, gradient = self.functional(table / share)
-            influence, gradient = influence / share, gradient / share
-        return Evaluation(estimate, self._of_units(influence, len(p)), gradient)
-
-    def _of_units(self, values: Array, n: int) -> Array:
-        spread = np.zeros(n, dtype=values.dtype)
+    def _spread(self, values: Array) -> Array:
+        spread = np.zeros(self.n, dtype=values.dtype)
         spread[self.units] = values[self.cells]
         return spread
-
-    def boundary(self, counts: Array) -> list[Boundary]:
-        return self.functional.boundary(self.table(counts))
-
-    def support(self, counts: Array) -> Support:
-        support = self.functional.support(self.table(counts))
-        return support.mapped(lambda cells: self._of_units(cells, len(counts)))
 
 
 @dataclass(frozen=True, eq=False)

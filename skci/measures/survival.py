@@ -335,9 +335,6 @@ class SurvivalBrier(Functional):
     factors: Array
     """Of the scores at the times, (times,)."""
 
-    def estimate(self, p: Array) -> Array:
-        return np.asarray(self._terms(p, self.follow_up.censoring(p))[0])
-
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
         value, terms, slopes = self._terms(p, censoring)

@@ -8,7 +8,7 @@ import numpy as np
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
-from skci.measures.classes import Hits, correlation_of_classes, disagreement, kappa
+from skci.measures.classes import Correlation, Hits, Kappa, disagreement
 from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -124,7 +124,7 @@ class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         labels = len(binding.sample.occurring)
-        return binding.of_pairs(self._trait_of_classes, correlation_of_classes(labels))
+        return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(labels)))
 
 
 @declare_options
@@ -161,7 +161,7 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
         occurring = binding.sample.occurring
         present = np.searchsorted(occurring, binding.present).tolist()
         weights = disagreement(len(occurring), present, self.weights)
-        return binding.of_pairs(self._trait_of_classes, kappa(weights))
+        return binding.of_pairs(self._trait_of_classes, Kappa(weights))
 
 
 @declare_options

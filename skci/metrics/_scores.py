@@ -388,7 +388,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         )
         between = cast(RocAuc, area.functional)
         functional = replace(between, n_rows=round(frequencies.sum()))
-        return Among(functional, units, area.cells, area.size)
+        return Among(functional, area.cells, area.size, units, len(frequencies))
 
     def _sizes(self, binding: Binding) -> Any:
         if not self._pairs or binding.sample.vocabulary.multilabel:
