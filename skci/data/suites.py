@@ -140,62 +140,50 @@ class Suite:
         return self
 
     @cached_property
+    def _cell(self) -> Array:
+        """Number of the model and task of each score."""
+        return self.model * (self.task.max() + 1) + self.task
+
+    @cached_property
     def rows(self) -> Rows:
         """Runs, of which those of each task have the same total weight."""
-        cells = self.model * (self.task.max() + 1) + self.task
+        cells = self._cell
         sizes = np.bincount(cells)
         weights = None if len(np.unique(sizes)) == 1 else 1 / sizes[cells]
         return Rows.of_units(np.arange(len(cells)), len(cells), weights)
 
-    @cached_property
+    @property
     def design(self) -> Strata:
         """Tasks of each model as strata."""
-        cells = self.model * (self.task.max() + 1) + self.task
-        rows = IndependentRows(len(cells))
-        return _Tasks(cells, rows, n_models=len(self.models))
+        rows = IndependentRows(len(self.scores))
+        return _Tasks(self._cell, rows, n_models=len(self.models))
 
     def _of(self, *models: str) -> Array:
         """Positions of the scores of models, in this order."""
         numbers = [self.models.index(each) for each in models]
         return np.concatenate([np.flatnonzero(self.model == k) for k in numbers])
 
-    def _parameter(
+    def _of_rows(
         self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
     ) -> TableParameter:
         """Parameter of some rows with a value and influence values."""
-        counts = self.rows.counts[rows]
-        return self._of_cells(
-            key,
-            trait,
-            AtObservedWeights((value, influence), counts),
-            rows,
-            np.arange(len(rows)),
-            len(rows),
-        )
+        index = np.full(len(self.scores), len(rows))
+        index[rows] = np.arange(len(rows))
+        functional = AtObservedWeights((value, influence), self.rows.counts[rows])
+        return self._of_cells(key, trait, functional, index, len(rows))
 
     def _of_cells(
-        self,
-        key: Key,
-        trait: Trait,
-        functional: Functional,
-        rows: Array,
-        cells: Array,
-        size: int,
-        **fields: Any,
+        self, key: Key, trait: Trait, functional: Functional, index: Array, size: int
     ) -> TableParameter:
-        """Parameter of the cells that some rows are in."""
-        index = np.full(len(self.scores), size)
-        index[rows] = cells
-        counts = np.bincount(index, self.rows.counts, size + 1)[:size]
+        """Parameter of the cells that rows are in; `size` of those that are in none."""
         return TableParameter(
             key=key,
             trait=trait,
             functional=functional,
             method=automatic(trait),
-            counts=counts,
+            counts=np.bincount(index, self.rows.counts, size + 1)[:size],
             index=index,
             smoothing=2 / size if trait.smooth else 0.0,
-            **fields,
         )
 
     def aggregate(self, model: str, metric: str, target: float) -> TableParameter:
@@ -210,9 +198,8 @@ class Suite:
         else:
             value, influence = mean_below(scores, weights, target)
             value, influence = target - value, -influence
-        return self._parameter(
-            Key(metric, model), _TRAITS[metric], rows, value, influence
-        )
+        key = Key(metric, model)
+        return self._of_rows(key, _TRAITS[metric], rows, value, influence)
 
     def improvements(self, control: str | None) -> list[TableParameter]:
         """Probabilities of improvement of all pairs, or of the others on a control."""
@@ -235,16 +222,13 @@ class Suite:
         value, of_first, of_second = probability_of_improvement(*by_model)
         rows = self._of(first, second)
         # Means over the runs of each model, of all rows of both.
-        counts = self.rows.counts[rows]
-        n, total = len(of_first), counts.sum()
-        influence = np.concatenate(
-            [
-                of_first * (total / counts[:n].sum()),
-                of_second * (total / counts[n:].sum()),
-            ]
-        )
+        first_counts, second_counts = np.split(self.rows.counts[rows], [len(of_first)])
+        total = first_counts.sum() + second_counts.sum()
+        of_first *= total / first_counts.sum()
+        of_second *= total / second_counts.sum()
+        influence = np.concatenate([of_first, of_second])
         key = Key(_IMPROVEMENT, f"{first} > {second}")
-        return self._parameter(key, _OF_PAIRS, rows, value, influence)
+        return self._of_rows(key, _OF_PAIRS, rows, value, influence)
 
     def thresholds(self, given: Any) -> list[float]:
         """Check thresholds of a profile, or take quantiles of all scores."""
@@ -266,9 +250,8 @@ class Suite:
         ]
 
     def _above(self, model: str, threshold: float) -> TableParameter:
-        rows = self._of(model)
-        above = (self.scores[rows] > threshold).astype(int)
+        is_of_model = self.model == self.models.index(model)
+        index = np.where(is_of_model, self.scores > threshold, 2)
         ends = np.array([0.0, 1.0])
         key = Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),))
-        mean = Mean(ends, binade(ends))
-        return self._of_cells(key, _ABOVE, mean, rows, above, 2)
+        return self._of_cells(key, _ABOVE, Mean(ends, binade(ends)), index, 2)
