@@ -154,8 +154,7 @@ def draw_seeds(random_state: RandomState) -> list[int]:
             "random_state must be an int of at least 0, a numpy Generator, a "
             f"RandomState or None, got {random_state!r}"
         ) from error
-    seeds: list[int] = generator.integers(1 << 31, size=SCRAMBLES).tolist()
-    return seeds
+    return generator.integers(1 << 31, size=SCRAMBLES).tolist()
 
 
 def fixed_seed(random_state: RandomState) -> int | None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
 from skci._hints import data_hint
 from skci._validation import (
     WIDE_INTEGERS,
@@ -293,8 +292,7 @@ def _framed(table: Any, names: str | list[str]) -> Any:
         return np.fromiter(series.to_list(), dtype=object, count=len(series))
     if str(series.dtype) in WIDE_INTEGERS:
         return np.asarray(series.to_list())
-    column: Array = series.to_numpy()
-    return column
+    return series.to_numpy()
 
 
 def _collect(frame: Any) -> Any:

@@ -51,8 +51,7 @@ def respond_to_each(
         delayed(respond)(estimators, X, reads, **options, n_jobs=1, verbose=0)
         for X in features
     )
-    responses: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    return responses
+    return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
 
 
 def _respond(

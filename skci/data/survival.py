@@ -98,5 +98,4 @@ def event_by(y_true: Any, time: float) -> Array:
             f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
             f"such as 'cumulative_dynamic_auc@{time:g}', allow for them"
         )
-    labels: Array = ((event == 1) & (until <= time)).astype(int)
-    return labels
+    return ((event == 1) & (until <= time)).astype(int)

@@ -47,8 +47,7 @@ class ExchangeableErrors:
 
     def _units(self, cells: Array) -> Array:
         """Which units of the sample are in some of the cells."""
-        chosen: Array = cells[self.parameter.index]
-        return chosen
+        return cells[self.parameter.index]
 
     @cached_property
     def with_influence(self) -> Array:

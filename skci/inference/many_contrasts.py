@@ -58,8 +58,8 @@ class _Facts(NamedTuple):
     """Roots at no difference, or a ratio of 1; NaN for methods that read no tables."""
 
 
-def _of(path: str) -> Any:
-    """Attribute of what a sampling of contrasts has it from."""
+def taken_from(path: str) -> Any:
+    """Attribute that a sampling has from another object."""
     return property(attrgetter(path))
 
 
@@ -70,18 +70,18 @@ class ContrastSampling(Sampling):
     tables: ContrastTables
     parameters: tuple[Parameter, ...]
 
-    rows = _of("tables.sampling.rows")
-    design = _of("tables.sampling.design")
-    shows_variance = _of("tables.sampling.shows_variance")
-    is_simple = _of("tables.sampling.is_simple")
-    n_groups = _of("tables.sampling.n_groups")
-    design_in_words = _of("tables.sampling.design_in_words")
-    variances = _of("_facts.variances")
-    degrees_of_freedom = _of("_facts.degrees_of_freedom")
-    is_linear = _of("_facts.is_linear")
-    design_effects = _of("_facts.design_effects")
-    spans_strata = _of("_facts.spans_strata")
-    table_sizes = _of("_facts.table_sizes")
+    rows = taken_from("tables.sampling.rows")
+    design = taken_from("tables.sampling.design")
+    shows_variance = taken_from("tables.sampling.shows_variance")
+    is_simple = taken_from("tables.sampling.is_simple")
+    n_groups = taken_from("tables.sampling.n_groups")
+    design_in_words = taken_from("tables.sampling.design_in_words")
+    variances = taken_from("_facts.variances")
+    degrees_of_freedom = taken_from("_facts.degrees_of_freedom")
+    is_linear = taken_from("_facts.is_linear")
+    design_effects = taken_from("_facts.design_effects")
+    spans_strata = taken_from("_facts.spans_strata")
+    table_sizes = taken_from("_facts.table_sizes")
 
     def with_tables(self, positions: Sequence[int]) -> RowSampling:
         """Make the tables of some contrasts."""
@@ -170,8 +170,7 @@ class ContrastSampling(Sampling):
         return int(self._facts.n_rows[k])
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        found: list[SmallSampleReason] = self._facts.reasons[k]
-        return found
+        return self._facts.reasons[k]
 
     def noise_variances(self, z: float) -> Array:
         variances = np.zeros(len(self.parameters))

@@ -349,8 +349,7 @@ def bootstrap_632(
 def _sample_covariance(values: Array) -> Array:
     """Sample covariance of rows, (K, K)."""
     deviations = values - values.mean(axis=0)
-    covariance: Array = deviations.T @ deviations / (len(values) - 1)
-    return covariance
+    return deviations.T @ deviations / (len(values) - 1)
 
 
 def _at_least(covariance: Array, least: Array) -> Array:
@@ -364,5 +363,4 @@ def _at_least(covariance: Array, least: Array) -> Array:
     whitener = directions / deviations / scale[:, np.newaxis]
     ratios, axes = np.linalg.eigh(whitener.T @ covariance @ whitener)
     root = root @ axes * np.sqrt(np.maximum(ratios, 1))
-    raised: Array = root @ root.T
-    return raised
+    return root @ root.T

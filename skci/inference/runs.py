@@ -23,6 +23,7 @@ from skci._arrays import Array, cached_property
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate
+from skci.inference.many_contrasts import taken_from
 from skci.inference.parameter import Key, Parameter, given_parameter
 from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling, with_methods
@@ -58,8 +59,7 @@ class Variances(NamedTuple):
     @property
     def of_rows_alone(self) -> Array:
         """Variances due to rows that are not counted with runs as well, (K,)."""
-        alone: Array = np.maximum(self.rows - self.both.sum(axis=0), 0.0)
-        return alone
+        return np.maximum(self.rows - self.both.sum(axis=0), 0.0)
 
     @property
     def total(self) -> Array:
@@ -114,8 +114,7 @@ class CrossedMeans:
 
         def due_to_rows(members: Any, of: Array) -> Array:
             coefficients = means[np.ix_(members, of)]
-            products: Array = coefficients @ covariance[np.ix_(of, of)] @ coefficients.T
-            return products
+            return coefficients @ covariance[np.ix_(of, of)] @ coefficients.T
 
         found = []
         for runs in sets:
@@ -157,14 +156,12 @@ class CrossedMeans:
         for each in self.sets:
             total[np.ix_(each.members, each.members)] += each.runs - each.both
         values, vectors = np.linalg.eigh((total + total.T) / 2)
-        nonnegative: Array = (vectors * np.maximum(values, 0)) @ vectors.T
-        return nonnegative
+        return (vectors * np.maximum(values, 0)) @ vectors.T
 
 
 def _squares(coefficients: Array, covariance: Array) -> Array:
     """Variances of linear combinations, (K,)."""
-    squares: Array = ((coefficients @ covariance) * coefficients).sum(axis=1)
-    return squares
+    return ((coefficients @ covariance) * coefficients).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -184,9 +181,11 @@ class RunEstimates(Sampling):
     known: ClassVar[Known] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
 
-    @property
-    def rows(self) -> Any:  # type: ignore[override]
-        return self.of_rows.rows
+    rows = taken_from("of_rows.rows")
+    is_simple = taken_from("of_rows.is_simple")
+    design_effects = taken_from("of_rows.design_effects")
+    table_sizes = taken_from("of_rows.table_sizes")
+    n_groups = taken_from("of_rows.n_groups")
 
     @cached_property
     def by_source(self) -> Variances:
@@ -240,33 +239,14 @@ class RunEstimates(Sampling):
     @cached_property
     def is_linear(self) -> Array:
         defined = [parameter.defined for parameter in self.parameters]
-        linear: Array = self.of_rows.is_linear & np.array(defined, dtype=bool)
-        return linear
-
-    @property
-    def is_simple(self) -> bool:
-        return self.of_rows.is_simple
-
-    @property
-    def design_effects(self) -> Array:
-        return self.of_rows.design_effects
-
-    @property
-    def table_sizes(self) -> Array:
-        return self.of_rows.table_sizes
-
-    @property
-    def n_groups(self) -> int | None:
-        return self.of_rows.n_groups
+        return self.of_rows.is_linear & np.array(defined, dtype=bool)
 
     def n_rows(self, k: int) -> int | None:
         return self.of_rows.n_rows(k)
 
     @property
     def design_in_words(self) -> str:
-        return " ".join(
-            filter(None, [self.of_rows.design_in_words, self.runs_in_words])
-        )
+        return f"{self.of_rows.design_in_words} {self.runs_in_words}".strip()
 
     def select(self, positions: Sequence[int]) -> RunEstimates:
         return replace(
@@ -313,8 +293,7 @@ class RunEstimates(Sampling):
         )
         degrees = self._degrees_of_freedom(planned, np.full(len(runs), n_runs - 1.0))
         t = -stdtrit(np.minimum(degrees, _NORMAL), ndtr(-normal_quantile))
-        widths: Array = t * np.sqrt(planned.total)
-        return widths
+        return t * np.sqrt(planned.total)
 
 
 def mean_over_runs(

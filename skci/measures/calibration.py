@@ -35,8 +35,7 @@ def bin_numbers(
     if strategy == "quantile":
         edges = _quantiles(probabilities, repeats, edges)
     number = np.searchsorted(edges[1:-1], probabilities)
-    numbers: Array = np.unique(number, return_inverse=True)[1]
-    return numbers
+    return np.unique(number, return_inverse=True)[1]
 
 
 def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
@@ -49,8 +48,7 @@ def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
         values[order][np.searchsorted(last, each, side="right")]
         for each in (below, above)
     )
-    quantiles: Array = low + (places - below) * (high - low)
-    return quantiles
+    return low + (places - below) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +91,11 @@ class CalibrationCoefficient(Functional):
         return Evaluation(value, influence - dot(p, influence), np.ones(1))
 
     def _means(self, coefficients: Array) -> Array:
-        means: Array = expit(self._offset + self.columns @ coefficients)
-        return means
+        return expit(self._offset + self.columns @ coefficients)
 
     def _information(self, p: Array, mean: Array) -> Array:
         weights = p * mean * (1 - mean)
-        information: Array = self.columns.T @ (weights[:, np.newaxis] * self.columns)
-        return information
+        return self.columns.T @ (weights[:, np.newaxis] * self.columns)
 
     def _fit(self, p: Array) -> Array:
         """Coefficients of greatest likelihood; NaN where there are none."""

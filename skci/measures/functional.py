@@ -39,8 +39,7 @@ class Evaluation(NamedTuple):
         """Which influence values are not zero up to the rounding of derivatives."""
         steepness = np.nan_to_num(np.abs(self.gradient), posinf=0.0).max(initial=0.0)
         influence = np.nan_to_num(self.influence, posinf=0.0, neginf=0.0)
-        found: Array = np.abs(influence) > _NO_INFLUENCE * steepness
-        return found
+        return np.abs(influence) > _NO_INFLUENCE * steepness
 
 
 class Boundary(NamedTuple):
@@ -224,8 +223,7 @@ class FunctionOfMeans(Functional):
     def _slopes(self, means: Array, steps: Array) -> Array:
         """Mean of the slopes on both sides, which differ at a kink."""
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
-        slopes: Array = (ahead - behind) / (2 * _STEP)
-        return slopes
+        return (ahead - behind) / (2 * _STEP)
 
     def _means(self, p: Array) -> Array:
         return p @ self.features / p.sum(axis=-1, keepdims=True)

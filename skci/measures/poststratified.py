@@ -78,8 +78,7 @@ class Poststratified(EqualByParts, Functional):
     @cached_property
     def occurs(self) -> Array:
         """Which cells of the table of the mixture are possible."""
-        occurs: Array = np.any(self._cells_of_table, axis=0)
-        return occurs
+        return np.any(self._cells_of_table, axis=0)
 
     @cached_property
     def of_table(self) -> Component:

@@ -148,8 +148,7 @@ class Votes:
 
         def logs(beta: Array) -> Array:
             each = np.stack([x @ beta for x in regressors], axis=1)
-            found: Array = log_softmax(each, axis=1)
-            return found
+            return log_softmax(each, axis=1)
 
         def loss(beta: Array) -> float:
             penalty = (constant @ beta) ** 2 / 2
@@ -159,8 +158,7 @@ class Votes:
         def gradient(beta: Array) -> Array:
             errors = (observed - np.exp(logs(beta))) * shares[:, np.newaxis]
             total = sum(x.T @ e for x, e in zip(regressors, errors.T, strict=True))
-            slope: Array = constant * (constant @ beta) - total
-            return slope
+            return constant * (constant @ beta) - total
 
         def information(beta: Array) -> Array:
             p = np.exp(logs(beta)).T
@@ -170,8 +168,7 @@ class Votes:
             products = -(mean.T @ mean.multiply(shares[:, np.newaxis]))
             for x, q in zip(regressors, p, strict=True):
                 products = products + x.T @ x.multiply((q * shares)[:, np.newaxis])
-            matrix: Array = products.toarray() + np.outer(constant, constant)
-            return matrix
+            return products.toarray() + np.outer(constant, constant)
 
         found = minimize(
             loss,

@@ -66,8 +66,7 @@ class FollowUp:
     def order(self) -> Array:
         """Dense rank of the time; censoring is after events of the same time."""
         keys = 2 * self.position + ~self.event
-        rank: Array = np.unique(keys, return_inverse=True)[1].ravel()
-        return rank
+        return np.unique(keys, return_inverse=True)[1].ravel()
 
     def censoring(self, p: Array) -> Censoring:
         """Distribution of the times of censoring, at weights of the rows."""
@@ -103,8 +102,7 @@ class Censoring:
         """
         before = self.survival[self.follow_up.position]
         counts = self.follow_up.event & (before > 0)
-        inverse: Array = np.where(counts, before, np.inf) ** -power
-        return inverse
+        return np.where(counts, before, np.inf) ** -power
 
     def influence(self, slopes: Array) -> Array:
         r"""Influence of each row by the probabilities not to be censored.
@@ -120,8 +118,7 @@ class Censoring:
             ending = np.where(at_risk > 0, beyond / at_risk, 0.0)
         position = self.follow_up.position
         until = np.append(0.0, np.cumsum(passing))[position]
-        influence: Array = until - ~self.follow_up.event * ending[position]
-        return influence
+        return until - ~self.follow_up.event * ending[position]
 
 
 def _after(masses: Array) -> Array:
@@ -270,13 +267,11 @@ class CumulativeDynamicAuc(_Discrimination):
 
     @property
     def _cases(self) -> Array:
-        cases: Array = self.follow_up.event & (self.follow_up.time <= self.time)
-        return cases
+        return self.follow_up.event & (self.follow_up.time <= self.time)
 
     @property
     def _controls(self) -> Array:
-        controls: Array = self.follow_up.time > self.time
-        return controls
+        return self.follow_up.time > self.time
 
     @property
     def _classes(self) -> tuple[Array, ...]:

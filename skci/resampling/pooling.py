@@ -140,8 +140,7 @@ class EvaluatedPool:
 def _row_losses(parameter: TableParameter) -> Array:
     counts = parameter.counts
     estimate, influence, _ = parameter.functional(counts / counts.sum())
-    losses: Array = np.append(estimate + influence, 0)[parameter.index]
-    return losses
+    return np.append(estimate + influence, 0)[parameter.index]
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:

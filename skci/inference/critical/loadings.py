@@ -53,8 +53,7 @@ class Loadings:
         """Loadings of some coordinates, (n, r)."""
         if self.combinations is None:
             return self.factor[positions]
-        found: Array = self.combinations[positions] @ self.factor
-        return found
+        return self.combinations[positions] @ self.factor
 
     def taken(self, positions: Array) -> Loadings:
         """Loadings of some coordinates, in their order; in one step if they are few."""

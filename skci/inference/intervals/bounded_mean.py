@@ -255,8 +255,7 @@ def _log(c: Array, missing: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Sums of products along the last axis."""
-    result: Array = np.einsum("km,km->k", a, b)
-    return result
+    return np.einsum("km,km->k", a, b)
 
 
 def _solve(
