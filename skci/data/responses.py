@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -11,84 +11,73 @@ from skci._validation import as_array, printable
 from skci.data.labels import shape_of
 
 
+class Request(NamedTuple):
+    """What is asked of estimators."""
+
+    reads: Collection[str]
+    """Kinds of what metrics read; scores, and labels or numbers, are predicted."""
+    scored: tuple[Any, ...]
+    """Labels that rows are scored for."""
+    methods: Sequence[str]
+    """Methods that score rows, of which the first that an estimator has is called."""
+
+
 def respond(
     estimators: Sequence[tuple[str, Any]],
     X: Any,
-    reads: Collection[str],
-    *,
-    scored: tuple[Any, ...],
-    methods: Sequence[str],
+    request: Request,
     n_jobs: int | None,
-    verbose: int,
+    verbose: int = 0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predict labels or numbers of X and score the labels `scored`, in parallel.
+    """Predict labels or numbers of X, and score it, in parallel.
 
-    Returns both by the name of the estimator; empty where `reads` has no such kind.
-    Scores are by the first of the `methods` that an estimator has.
+    Returns both by the name of the estimator; empty where nothing reads them.
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
     """
-    options = (X, reads, scored, methods, verbose)
-    tasks = (delayed(_respond)(*named, *options) for named in estimators)
+    tasks = (delayed(_respond)(*named, X, request, verbose) for named in estimators)
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    scores = {name: each for name, _, each in responses if "scores" in reads}
-    labels = {name: each for name, each, _ in responses if set(reads) != {"scores"}}
+    labels, scores = (
+        {name: each[kind] for name, each in responses if each[kind] is not None}
+        for kind in range(2)
+    )
     return labels, scores
 
 
 def respond_to_each(
     estimators: Sequence[tuple[str, Any]],
     features: Iterable[Any],
-    reads: Collection[str],
-    *,
-    scored: tuple[Any, ...],
-    methods: Sequence[str],
+    request: Request,
     n_jobs: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Responses to each of some features of the rows; see `respond`."""
-    options: Any = {"scored": scored, "methods": methods}
-    tasks = (
-        delayed(respond)(estimators, X, reads, **options, n_jobs=1, verbose=0)
-        for X in features
-    )
+    tasks = (delayed(respond)(estimators, X, request, n_jobs=1) for X in features)
     return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
 
 
 def _respond(
-    name: str,
-    estimator: Any,
-    X: Any,
-    reads: Collection[str],
-    scored: tuple[Any, ...],
-    methods: Sequence[str],
-    verbose: int,
-) -> tuple[str, Any, Any]:
+    name: str, estimator: Any, X: Any, request: Request, verbose: int
+) -> tuple[str, tuple[Any, Any]]:
     start = time.perf_counter()
     try:
-        labels, scores = response(estimator, X, reads, scored, methods)
+        found = response(estimator, X, request)
     except Exception as error:
         raise named_error(name, error) from error
     if verbose:
         seconds = time.perf_counter() - start
         print(f"[skci] {printable(name)}: predicted in {seconds:.1f} s")
-    return name, labels, scores
+    return name, found
 
 
-def response(
-    estimator: Any,
-    X: Any,
-    reads: Collection[str],
-    scored: tuple[Any, ...],
-    methods: Sequence[str],
-) -> tuple[Any, Any]:
-    """Predict labels or numbers of X, and score some labels; None if not read."""
+def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:
+    """Predict labels or numbers of X, and score it; None if not read."""
     labels = scores = None
-    if set(reads) != {"scores"}:
+    if set(request.reads) != {"scores"}:
         labels = _check_rows(estimator.predict(X), "predict", X)
         # The rows are those of X, whatever their index is now.
         labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-    if "scores" in reads:
-        scores = scores_of(estimator, X, scored, methods)
+    if "scores" in request.reads:
+        scores = scores_of(estimator, X, request.scored, request.methods)
     return labels, scores
 
 

@@ -235,23 +235,20 @@ def _split(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
     """Name the runs of models, of rows that name both; models may be one."""
     names, position = distinct_names(run, "run", "run")
-    if model is None:
-        models, code = np.array(["grades"], dtype=object), np.zeros(len(position), int)
-    else:
+    models, code = np.array(["grades"], dtype=object), np.zeros(len(position), int)
+    if model is not None:
         models, code = distinct_names(model, "model", "model")
-    used = np.unique(np.stack([code, position], axis=1), axis=0)
-    columns: dict[str, tuple[str, int | None]] = {}
-    for k, s in used.tolist():
-        columns[run_name(str(models[k]), str(names[s]))] = str(models[k]), s
-    sizes = {str(models[k]): int((used[:, 0] == k).sum()) for k in range(len(models))}
-    if min(sizes.values()) < 2 or (paired and len(used) < len(models) * len(names)):
-        wanted = f"all of the {len(names)} runs" if paired else "two runs or more"
-        raise ValueError(f"run must name {wanted} of each model, got {sizes}")
-    labels = np.array(
-        [
-            run_name(str(models[k]), str(names[s]))
-            for k, s in zip(code, position, strict=True)
-        ],
-        dtype=object,
+    pairs = np.stack([code, position], axis=1)
+    used, row = np.unique(pairs, axis=0, return_inverse=True)
+    by_model = dict(
+        zip(map(str, models), np.bincount(used[:, 0]).tolist(), strict=True)
     )
+    if min(by_model.values()) < 2 or (paired and len(used) < len(models) * len(names)):
+        wanted = f"all of the {len(names)} runs" if paired else "two runs or more"
+        raise ValueError(f"run must name {wanted} of each model, got {by_model}")
+    titles = [run_name(models[k], names[s]) for k, s in used]
+    check_distinct(titles, "run")
+    runs = [(str(models[k]), s) for k, s in used.tolist()]
+    columns: dict[str, tuple[str, int | None]] = dict(zip(titles, runs, strict=True))
+    labels = np.array(titles, dtype=object)[row.ravel()]
     return labels, RunsOfModels(columns, paired, DF_METHODS[0])

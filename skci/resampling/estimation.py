@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,7 @@ from skci._arrays import Array
 from skci._validation import check_estimators, is_iterable, join_names, printable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped, shape_of
-from skci.data.responses import named_error, response
+from skci.data.responses import Request, named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -68,8 +68,7 @@ class Resampling:
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
     rows: Rows
-    wanted: tuple[Collection[str], tuple[Any, ...], Sequence[str]]
-    """What estimators predict; see `response`."""
+    request: Request
     labels: tuple[Any, ...]
     """Labels that there are, whether some rows have them or not."""
     pos_label: Any
@@ -123,8 +122,8 @@ class Resampling:
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = Rows(X, y, codes, cv, seed, names, weights)
-        wanted = metric_set.reads, scored, metric_set.score_methods
-        return cls(metric_set, named, rows, wanted, labels, pos_label, **options)
+        request = Request(metric_set.reads, scored, metric_set.score_methods)
+        return cls(metric_set, named, rows, request, labels, pos_label, **options)
 
     def fit(
         self,
@@ -138,7 +137,7 @@ class Resampling:
         by split and name what was fitted before, and only predicts.
         """
         splits, data = list(splits), (self.rows.X, self.rows.y)
-        how = self.wanted, self.verbose, self.keep
+        how = self.request, self.verbose, self.keep
         tasks = (
             delayed(_fit)(
                 f"{name}, {kind} = {k}" if kind else name,
@@ -241,7 +240,7 @@ class Resampling:
         weights of the rows, here at random ones and for random predictions.
         """
         rng, n = np.random.default_rng(0), self.rows.n
-        reads, scored, _ = self.wanted
+        reads, scored, _ = self.request
         predicted = rng.permutation(self.rows.y)
         if "numbers" in reads:  # positive ones where true ones are only nonnegative
             predicted = (predicted + predicted.mean(axis=0)) / 2
@@ -415,7 +414,7 @@ def _fit(
     model: Any,
     data: tuple[Any, Array, Array | None],
     split: Split,
-    wanted: tuple[Any, ...],
+    request: Request,
     verbose: int,
     keep: bool,
 ) -> Fitted:
@@ -425,7 +424,7 @@ def _fit(
     try:
         if model is None:
             model = clone(estimator).fit(take_rows(X, train), y[train], **requested)
-        predicted, scores = response(model, take_rows(X, test), *wanted)
+        predicted, scores = response(model, take_rows(X, test), request)
     except Exception as error:
         raise named_error(name, error) from error
     if verbose:
