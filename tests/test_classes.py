@@ -1,5 +1,6 @@
 """Metrics of several classes and targets, beyond what ``test_battery`` says of all."""
 
+import math
 import warnings
 from functools import partial
 
@@ -1044,6 +1045,19 @@ def of_one_hot(right, *shares):
     a, z = np.split(np.stack(shares, axis=-1), 2, axis=-1)
     spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
     return (right - (a * z).sum(axis=-1)) / np.sqrt(spread)
+
+
+def test_the_correlation_of_rare_labels_among_many_rows_is_defined():
+    matrix = [[10**8, 1, 0], [1, 2, 0], [0, 0, 1]]
+    columns = [*zip(*matrix, strict=True)]
+    truth, answer = (list(map(sum, sides)) for sides in (matrix, columns))
+    n, right = sum(truth), sum(matrix[k][k] for k in range(3))
+    spreads = [n * n - sum(k * k for k in side) for side in (truth, answer)]
+    pairs = sum(a * b for a, b in zip(truth, answer, strict=True))
+    expected = (n * right - pairs) / math.sqrt(spreads[0]) / math.sqrt(spreads[1])
+    found = MatthewsCorrCoefCI().from_confusion_matrix(matrix)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert quiet(found.confidence_interval)[0] > 0
 
 
 @pytest.mark.parametrize("name", ["correlation", None, "linear", "quadratic"])

@@ -718,6 +718,16 @@ def test_k_is_less_than_the_number_of_labels(kind):
         skci.TopKAccuracyCI(k=k)(*DATA[kind])
 
 
+def test_top_1_in_a_subgroup_has_the_threshold_of_all_rows():
+    y = np.array([1] * 15 + [0] * 5 + [0, 1] * 10)
+    decision = np.where(np.arange(40) < 20, 0.3, np.where(y, 2.0, -2.0))
+    part = np.where(np.arange(40) < 20, "near", "far")
+    metric = skci.TopKAccuracyCI(k=1)
+    report = quiet(skci.joint_report, y, y_score=decision, metrics=metric, by=part)
+    found = {key[-1]: estimate for key, estimate in report.items()}
+    assert found == {"near": 0.75, "far": 1.0}
+
+
 def test_top_1_of_decision_values_and_top_k_with_ties():
     y, decision = Y, RNG.normal(size=len(Y))
     found = skci.TopKAccuracyCI(k=1)(y, decision)

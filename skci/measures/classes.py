@@ -356,12 +356,12 @@ class Correlation(_Agreement):
     def _value(self, means: _Marginals) -> Array:
         right, z, a = means
         variances = self._variance(a) * self._variance(z)
-        return (right - (a * z).sum(axis=-1)) / np.sqrt(divisor(variances, _ROUNDING))
+        return (right - (a * z).sum(axis=-1)) / np.sqrt(variances)
 
     def _slopes(self, means: _Marginals) -> _Marginals:
         _, z, a = means
         of_truth, of_answer = self._variance(z), self._variance(a)
-        slope = 1 / np.sqrt(divisor(of_truth * of_answer, _ROUNDING))
+        slope = 1 / np.sqrt(of_truth * of_answer)
         value = self._value(means)
         in_truth, in_answer = (
             (value / of_one)[..., np.newaxis] * one - slope[..., np.newaxis] * other
@@ -370,7 +370,7 @@ class Correlation(_Agreement):
         return _Marginals(slope, in_truth, in_answer)
 
     def _variance(self, shares: Array) -> Array:
-        return np.asarray(1 - (shares * shares).sum(axis=-1))
+        return np.asarray(divisor(1 - (shares * shares).sum(axis=-1), _ROUNDING))
 
 
 class Kappa(_Agreement):

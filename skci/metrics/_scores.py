@@ -487,7 +487,9 @@ class TopKAccuracyCI(ScoreMetricCI):
         check_integer(self.k, "k")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        are_shares = scores.values.min() >= 0 and scores.values.max() <= 1
+        # What scores are does not depend on the subgroup.
+        every = binding.sample.scores[binding.model].values
+        are_shares = every.min() >= 0 and every.max() <= 1
         predicted = scores.values > (0.5 if are_shares else 0)
         return self._of_hits(binding, predicted == (binding.truth == code))
 
