@@ -237,7 +237,10 @@ class AveragePrecision(_Area):
             return np.asarray(dot(positive, precision) / positive.sum())
 
     def __call__(self, p: Array) -> Evaluation:
-        positive, precision, share = self._curve(p)
+        return Evaluation(*self._mean(*self._curve(p)), self._gradient)
+
+    def _mean(self, positive: Array, precision: Array, share: Array) -> list[Array]:
+        """Mean precision of the positive mass, and influence values of the cells."""
         with np.errstate(all="ignore"):
             value = np.asarray(dot(positive, precision) / positive.sum())
             # A row counts at its own score and at all below it.
@@ -245,7 +248,7 @@ class AveragePrecision(_Area):
             raises = precision - value + self._to(share)
             influence = np.where(self.positive, raises - lowers, -lowers)
             influence /= positive.sum()
-        return Evaluation(value, influence, self._gradient)
+        return [value, influence]
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
         """Positive mass, the precision, and the mass over all from the score on."""
@@ -330,11 +333,7 @@ class InterpolatedPrecision(AveragePrecision):
             mass = np.bincount(source, positive * (best > 0), len(p))
             flagged = self._from(p)
             share = np.where(flagged > 0, mass / flagged, 0)
-            value = np.asarray(dot(positive, best) / positive.sum())
-            lowers = self._to(share * best)
-            raises = best - value + self._to(share)
-            influence = np.where(self.positive, raises - lowers, -lowers)
-            influence /= positive.sum()
+        _, influence = self._mean(positive, best, share)
         return Evaluation(self.estimate(p), influence, self._gradient)
 
 

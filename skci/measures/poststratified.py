@@ -63,10 +63,6 @@ class Poststratified(EqualByParts, Functional):
         means = self.sums(values * q / w) / self.sums(q / w)
         return (values - means[..., self.samples]) / w
 
-    def mixture(self, q: Array) -> Array:
-        """Weights of the m cells in the mixture, of shape (..., m)."""
-        return self._mixed(q)[0]
-
     @cached_property
     def _cells_of_table(self) -> Array:
         """Which cell of the table of the mixture each of the m cells is, (m, k)."""
@@ -89,7 +85,7 @@ class Poststratified(EqualByParts, Functional):
 
     def table(self, q: Array) -> Array:
         """Weights in the table of the mixture."""
-        return self.mixture(q) @ self._cells_of_table
+        return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
         """Derivatives of the table by weights of shape (K, m), over the weights.
@@ -108,7 +104,7 @@ class Poststratified(EqualByParts, Functional):
         return coupling
 
     def _mixed(self, q: Array) -> tuple[Array, Array, Array]:
-        """Weights in the mixture, those over q, and the shares of the strata."""
+        """Weights of the m cells in the mixture, those over q, and shares of strata."""
         cells = q[..., : len(self.strata)]
         shares = self.shares
         if shares is None:
@@ -119,7 +115,7 @@ class Poststratified(EqualByParts, Functional):
 
     def estimate(self, p: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.functional.estimate(self.mixture(np.asarray(p, dtype=float)))
+            return self.functional.estimate(self._mixed(np.asarray(p, dtype=float))[0])
 
     def __call__(self, p: Array) -> Evaluation:
         with np.errstate(all="ignore"):

@@ -83,20 +83,16 @@ class Votes:
             csr_array((np.ones(m), (np.arange(m), each)), (m, self.n_models))
             for each in (self.first, self.second)
         ]
-        ones = np.ones((m, int(self.has_position)))
-        of_first = csr_array(np.hstack([ones, self.covariates]))
-        nothing = csr_array((m, of_first.shape[1]))
-        first = hstack([models[0], of_first], format="csr")
-        second = hstack([models[1], nothing], format="csr")
+        position = np.ones((m, int(self.has_position)))
+        effects = csr_array(np.hstack([position, self.covariates]))
+        none = csr_array((m, int(self.has_ties)))
+        first = hstack([models[0], effects, none], format="csr")
+        second = hstack([models[1], 0 * effects, none], format="csr")
         if not self.has_ties:
             return [first, second]
-        tie = csr_array(np.ones((m, 1)))
-        none = csr_array((m, 1))
-        return [
-            hstack([first, none], format="csr"),
-            hstack([second, none], format="csr"),
-            hstack([(first + second) / 2, tie], format="csr"),
-        ]
+        halves = [(models[0] + models[1]) / 2, effects / 2]
+        tie = hstack([*halves, csr_array(np.ones((m, 1)))], format="csr")
+        return [first, second, tie]
 
     @cached_property
     def _margins(self) -> Any:

@@ -1,6 +1,7 @@
 """Tail probabilities of a maximum from one sample of directions."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -95,16 +96,13 @@ class ConditionalTail:
             for level in proposal.levels
         ]
         share = np.mean(shares, axis=0)
-        first, second = np.zeros((2, _NODES))
-        moments = np.zeros(3)
-        for points in batches(model.rank, model.size, 0, number, seeds):
-            counts = model.counted(model.project(model.draw(proposal, points)))
-            weights = 1 / (counts @ share / model.size)
-            some = -np.expm1(counts @ none)
-            first += weights @ some
-            second += weights**2 @ some
-            moments += weights.sum(), (weights**2).sum(), len(weights)
-        tail = np.clip(_controlled(first, second, *moments), 1e-300, 1.0)
+
+        def sample() -> Iterator[tuple[Array, Array]]:
+            for points in batches(model.rank, model.size, 0, number, seeds):
+                counts = model.counted(model.project(model.draw(proposal, points)))
+                yield -np.expm1(counts @ none), 1 / (counts @ share / model.size)
+
+        tail = np.clip(_mean(sample()), 1e-300, 1.0)
         self._log_tail = PchipInterpolator(self._nodes, np.log(tail))
 
     def sf(self, x: Array) -> Array:
@@ -157,15 +155,7 @@ def _tail_of_each(
             return radial_sf((1 - v) / v, model.rank, model.df)
 
     table = Table(exceed, 0.0, 1.0, _CELLS)
-    first, second = np.zeros((2, len(statistics)))
-    moments = np.zeros(3)
-    for maxima, weights in sample:
-        maxima /= maxima + statistics
-        tail = table(maxima)
-        first += weights @ tail
-        second += weights**2 @ tail
-        moments += weights.sum(), (weights**2).sum(), len(weights)
-    return _controlled(first, second, *moments)
+    return _mean((table(maxima / (maxima + statistics)), w) for maxima, w in sample)
 
 
 def _directions(
@@ -191,6 +181,18 @@ def _directions(
 def _number(projections: int, size: int) -> int:
     """Points of a scramble, for so many projections in all."""
     return 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
+
+
+def _mean(sample: Iterable[tuple[Array, Array]]) -> Array:
+    """Mean of K values on weighted draws, which come in blocks; see `_controlled`."""
+    first: Any = 0.0
+    second: Any = 0.0
+    moments = np.zeros(3)
+    for values, weights in sample:
+        first += weights @ values
+        second += weights**2 @ values
+        moments += weights.sum(), (weights**2).sum(), len(weights)
+    return _controlled(first, second, *moments)
 
 
 def _controlled(

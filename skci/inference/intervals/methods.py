@@ -4,7 +4,6 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
+from skci._validation import check_choice
 from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
@@ -29,12 +29,14 @@ _INCREASING: tuple[Known, ...] = get_args(Known)
 
 _OTHER_NAMES = {
     "delong": "'logit' and 'delta' take DeLong's variance of roc_auc",
-    **dict.fromkeys(("exact", "beta", "binom-test"), "clopper-pearson"),
-    **dict.fromkeys(("wald", "normal", "asymptotic"), "delta"),
+    **dict.fromkeys(
+        ("exact", "beta", "binom-test", "binom_test"), "did you mean 'clopper-pearson'?"
+    ),
+    **dict.fromkeys(("wald", "normal", "asymptotic"), "did you mean 'delta'?"),
     **dict.fromkeys(("bootstrap", "bca", "percentile"), "'auto' needs no resampling"),
-    **dict.fromkeys(("mcnemar", "tango"), "score"),
+    **dict.fromkeys(("mcnemar", "tango"), "did you mean 'score'?"),
 }
-"""What methods of other libraries are here: a name or a sentence."""
+"""Hints for methods of other libraries."""
 
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
@@ -460,16 +462,4 @@ def method_without_table(
 
 def check_method(method: Any) -> str:
     """Check the name of an interval method, or "auto"."""
-    known = [AUTO, *METHODS]
-    if isinstance(method, str) and method in known:
-        return method
-    hint = _hint(method) if isinstance(method, str) else ""
-    raise ValueError(f"method must be one of {known}, got {method!r}{hint}")
-
-
-def _hint(method: str) -> str:
-    """Say what a method of another library, or spelt otherwise, is here."""
-    usual = method.strip().lower().replace("_", "-").replace(" ", "-")
-    near = difflib.get_close_matches(usual, [AUTO, *METHODS, *_OTHER_NAMES], 1, 0.7)
-    meant = _OTHER_NAMES.get(near[0], near[0]) if near else ""
-    return f"; did you mean {meant!r}?" if meant in METHODS else meant and f"; {meant}"
+    return check_choice(method, [AUTO, *METHODS], "method", _OTHER_NAMES)

@@ -18,6 +18,7 @@ proportions.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -127,11 +128,9 @@ def _batches(
             form = key
         batches.setdefault((form, tables.shape[1]), []).append((found, rows))
     for (form, cells), parts in batches.items():
-        found, positions, which = [], [], []
-        for j, (each, rows) in enumerate(parts):
-            found.append(each)
-            positions += rows
-            which += [j] * len(rows)
+        found, members = zip(*parts, strict=True)
+        positions = list(chain(*members))
+        which = np.repeat(np.arange(len(found)), [*map(len, members)])
         numbers = 2 * len(LEVELS) * (cells + 1) * cells
         if form in ("mean", "ratio"):
             numbers = POINTS * cells
@@ -140,7 +139,7 @@ def _batches(
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
             rows = positions[first : first + size]
-            takes: Any = found, np.array(which[first : first + size])
+            takes: Any = found, which[first : first + size]
             if form in ("mean", "ratio"):
                 takes = np.array(found)[takes[1]]
             yield rows, form, takes, np.array([counts[k] for k in rows], dtype=float)
