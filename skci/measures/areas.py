@@ -239,7 +239,9 @@ class AveragePrecision(_Area):
     def __call__(self, p: Array) -> Evaluation:
         return Evaluation(*self._mean(*self._curve(p)), self._gradient)
 
-    def _mean(self, positive: Array, precision: Array, share: Array) -> list[Array]:
+    def _mean(
+        self, positive: Array, precision: Array, share: Array
+    ) -> tuple[Array, Array]:
         """Mean precision of the positive mass, and influence values of the cells."""
         with np.errstate(all="ignore"):
             value = np.asarray(dot(positive, precision) / positive.sum())
@@ -248,7 +250,7 @@ class AveragePrecision(_Area):
             raises = precision - value + self._to(share)
             influence = np.where(self.positive, raises - lowers, -lowers)
             influence /= positive.sum()
-        return [value, influence]
+        return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
         """Positive mass, the precision, and the mass over all from the score on."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from inspect import signature
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -24,7 +24,6 @@ _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-ra
 _FIRST = 1 << 10  # points of a scramble that are generated together
 _KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
 _FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
-_NEGLIGIBLE = 1e-10  # probabilities that do not count as exceedances
 _COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
 _MANY = 1024  # coordinates given y above which they are counted at places
@@ -52,10 +51,6 @@ class Table:
         self.scale = cells / (high - low)
         self.values = function(np.linspace(low, high, cells + 1))
         self.steps = np.append(np.diff(self.values), 0)
-
-    def exceeds(self, value: float) -> float:
-        """Node below which an increasing function is at most a value."""
-        return self.low + (np.argmax(self.values > value) - 1) / self.scale
 
     def __call__(self, x: Array) -> Array:
         position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
@@ -225,8 +220,6 @@ class Radial(_Factor):
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
-        # Most of many projections are too small to exceed at any length.
-        s = _largest(s, tables[1].exceeds(_NEGLIGIBLE))
         s.sort(axis=1)
         each = tables[1](s)
         pairs = each @ np.arange(each.shape[1])[::-1]
@@ -237,24 +230,6 @@ class Radial(_Factor):
         if proposal.floor:
             terms.append(np.ones_like(pairs))
         return [term / density for term in terms]
-
-
-def _largest(s: Array, threshold: float) -> Array:
-    """Entries of each row above a threshold, and the largest, and others or zeros."""
-    order: Literal["C", "F"] = "C" if s.flags.c_contiguous else "F"
-    least = np.minimum(threshold, s.max(axis=1, keepdims=True))
-    above = np.flatnonzero((s >= least).ravel(order))
-    if len(above) > s.size // 4:
-        return s
-    row, column = np.unravel_index(above, s.shape, order)
-    values = s[row, column]
-    if order == "F":
-        sort = np.argsort(row.astype(np.min_scalar_type(len(s))), kind="stable")
-        row, values = row[sort], values[sort]
-    numbers = np.bincount(row, minlength=len(s))
-    largest = np.zeros((len(s), numbers.max()))
-    largest[row, np.arange(len(row)) - (np.cumsum(numbers) - numbers)[row]] = values
-    return largest
 
 
 class Diagonal(_Factor):
