@@ -470,6 +470,12 @@ def test_columns_that_are_not_named_are_explained():
     ("call", "error", "message"),
     [
         (lambda y, a: Runs([a]), ValueError, "at least two runs, .* got 1"),
+        (lambda y, a: Runs(pd.DataFrame({1: a})), TypeError, "of each run, got DataF"),
+        (
+            lambda y, a: Runs([a, a], paired="no"),
+            ValueError,
+            "^paired must be True or False, got 'no'",
+        ),
         (lambda y, a: Runs("ab"), TypeError, "sequence .* got str"),
         (
             lambda y, a: Runs([a, a], degrees_of_freedom="welch"),
@@ -598,3 +604,17 @@ def test_networks_of_one_architecture_are_rarely_found_to_differ():
     error = 3 * np.sqrt(0.05 * 0.95 / n_draws)
     assert found["runs"] / n_draws < 0.05 + error
     assert found["independent"] / n_draws > 0.3
+
+
+def test_names_of_models_and_runs_that_make_one_name_are_refused():
+    rows = pd.DataFrame(
+        {
+            "model": np.repeat(["a", "a", "a, run 1", "a, run 1"], 10),
+            "run": np.repeat(["1, run 2", "3", "2", "3"], 10),
+            "item": np.tile(np.arange(10), 4),
+            "grade": np.random.default_rng(0).random(40),
+        }
+    )
+    names = {"model": "model", "item": "item", "run": "run", "samples": "runs"}
+    with pytest.raises(ValueError, match=r"twice: .*a, run 1, run 2"):
+        grades_report("grade", data=rows, **names)

@@ -96,9 +96,10 @@ class Runs:
         paired: bool = False,
         degrees_of_freedom: str = "quadrature",
     ) -> None:
-        if isinstance(predictions, str | Mapping) or not hasattr(
-            predictions, "__len__"
-        ):
+        is_sequence = hasattr(predictions, "__len__") and not hasattr(
+            predictions, "columns"
+        )
+        if isinstance(predictions, str | Mapping) or not is_sequence:
             raise TypeError(
                 "Runs must be given a sequence with the predictions of each run, got "
                 f"{type(predictions).__name__}"
@@ -109,6 +110,8 @@ class Runs:
                 "Runs must hold at least two runs, to show a variance between them, "
                 f"got {len(self.predictions)}"
             )
+        if not isinstance(paired, bool | np.bool_):
+            raise ValueError(f"paired must be True or False, got {paired!r}")
         self.paired = bool(paired)
         self.degrees_of_freedom = check_choice(
             degrees_of_freedom, DF_METHODS, "degrees_of_freedom"

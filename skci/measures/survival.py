@@ -127,16 +127,11 @@ def _after(masses: Array) -> Array:
     return np.append(total, 0.0)
 
 
-class _Discrimination(ShareOfPairs):
-    """A share of pairs of rows in the order of their risks; ties count half."""
-
-    def estimate(self, p: Array) -> Array:
-        return self(p)[0]
-
-
 @dataclass(frozen=True, eq=False)
-class Concordance(_Discrimination):
+class Concordance(ShareOfPairs):
     r"""Share of pairs whose row with the earlier event has the greater risk.
+
+    Ties of risks count half.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
@@ -251,7 +246,7 @@ def _ends(starts: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class CumulativeDynamicAuc(_Discrimination):
+class CumulativeDynamicAuc(ShareOfPairs):
     r"""Area under the ROC curve of rows with an event by a time and of those without.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
