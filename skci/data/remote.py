@@ -28,37 +28,37 @@ _HOST = 1  # kDLCPU of DLPack
 _MOST_CODES = 2**31  # largest number of joint outcomes that any integers can number
 
 
-def _by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns that are given; those of parameters that may have several by name."""
-    return {
-        parameter: named_columns(values, parameter, _DEFAULT_NAMES[parameter])
-        if parameter in _DEFAULT_NAMES
-        else values
-        for parameter, values in columns.items()
-        if values is not None
-    }
+_Key = tuple[str, str | None]
+"""A parameter, and the name of one of its columns if it may have several."""
 
 
-def _map_columns(
-    function: Callable[[Any, str], Any], columns: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Apply a function to columns that are `_by_name`, and their names in messages."""
-    return {
-        parameter: {
-            name: function(each, parameter_name(name, parameter))
-            for name, each in values.items()
-        }
-        if isinstance(values, dict)
-        else function(values, parameter)
-        for parameter, values in columns.items()
-    }
-
-
-def _listed(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns that are `_by_name`, by their names in messages."""
-    found: dict[str, Any] = {}
-    _map_columns(lambda values, name: found.setdefault(name, values), columns)
+def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
+    """Columns that are given, by parameter and name."""
+    found: dict[_Key, Any] = {}
+    for parameter, values in columns.items():
+        if values is not None and parameter in _DEFAULT_NAMES:
+            named = named_columns(values, parameter, _DEFAULT_NAMES[parameter])
+            found |= {(parameter, name): each for name, each in named.items()}
+        elif values is not None:
+            found[parameter, None] = values
     return found
+
+
+def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
+    """Columns of each parameter, by name if it may have several."""
+    found: dict[str, Any] = {}
+    for (parameter, name), values in columns.items():
+        if name is None:
+            found[parameter] = values
+        else:
+            found.setdefault(parameter, {})[name] = values
+    return found
+
+
+def _title(key: _Key) -> str:
+    """Name of a column in messages."""
+    parameter, name = key
+    return parameter if name is None else parameter_name(name, parameter)
 
 
 def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
@@ -78,19 +78,17 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
     """
     if not get_config()["array_api_dispatch"]:
         return dict(columns)
-    named = _by_name(columns)
-    arrays = _listed(named)
-    remote = {name: array for name, array in arrays.items() if _is_on_device(array)}
+    arrays = _by_key(columns)
+    remote = {key: array for key, array in arrays.items() if _is_on_device(array)}
     if not remote:
         return dict(columns)
-    fetched: dict[str, Array] = {}
-    counts = None
-    if counted and _can_be_counted(named, arrays, remote):
+    fetched, counts = None, None
+    if counted and _can_be_counted(arrays, remote):
         fetched, counts = _count(remote)
-    if counts is None:
-        fetched = {name: _fetch(array, name) for name, array in remote.items()}
-    found = _map_columns(lambda array, name: fetched.get(name, array), named)
-    return dict(columns) | found | ({} if counts is None else {"counts": counts})
+    if fetched is None:
+        fetched = {key: _fetch(array, _title(key)) for key, array in remote.items()}
+    found = dict(columns) | _by_parameter(arrays | fetched)
+    return found if counts is None else found | {"counts": counts}
 
 
 def _is_on_device(values: Any) -> bool:
@@ -105,37 +103,37 @@ def _is_on_device(values: Any) -> bool:
         return True
 
 
-def _can_be_counted(
-    named: Mapping[str, Any], arrays: Mapping[str, Any], remote: Mapping[str, Any]
-) -> bool:
+def _can_be_counted(arrays: Mapping[_Key, Any], remote: Mapping[_Key, Any]) -> bool:
     """Whether all columns can be counted together, on one device."""
     if len(remote) < len(arrays):
         return False
-    weighted = not {"sample_weight", "counts"}.isdisjoint(named)
+    weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
     kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
     return not weighted and len(kinds) == 1 and next(iter(remote.values())).ndim == 1
 
 
-def _count(columns: Mapping[str, Any]) -> tuple[dict[str, Array], Array | None]:
+def _count(
+    columns: Mapping[_Key, Any],
+) -> tuple[dict[_Key, Array] | None, Array | None]:
     """Count the distinct rows of columns on a device.
 
     None if there are too many, or their library cannot be asked to.
     """
     xp = _namespace(next(iter(columns.values())))
     if xp is None:
-        return {}, None
+        return None, None
     distinct: list[Array] = []  # values of each column in the distinct rows so far
     row: Any = 0  # number of the distinct row that each row is
-    for name, column in columns.items():
+    for key, column in columns.items():
         values, code = xp.unique_inverse(column)
         n_values = int(values.shape[0])
         n_rows = len(distinct[0]) if distinct else 1
         if n_values * n_rows > _MOST_CODES:
-            return {}, None
+            return None, None
         found, row = xp.unique_inverse(row * n_values + code)
-        before, last = np.divmod(_fetch(found, name), n_values)
+        before, last = np.divmod(_fetch(found, _title(key)), n_values)
         distinct = [each[before] for each in distinct]
-        distinct.append(_fetch(values, name)[last])
+        distinct.append(_fetch(values, _title(key))[last])
     counts = _fetch(xp.unique_counts(row)[1], "counts")
     return dict(zip(columns, distinct, strict=True)), counts
 
@@ -165,7 +163,7 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     """Whether there is a Dask array among the columns of some parameters."""
     if "dask.array" not in sys.modules:
         return False
-    return any(map(_is_in_blocks, _listed(_by_name(columns)).values()))
+    return any(map(_is_in_blocks, _by_key(columns).values()))
 
 
 def check_separable(rows: RowOptions) -> None:
@@ -197,13 +195,14 @@ def read_blocks(
     """
     import dask
 
-    truth, named = next(iter(columns)), _by_name(columns)
-    chunked = filter(_is_in_blocks, _listed(named).values())
-    rows = next(chunked).chunks[0]
-    cut = _map_columns(lambda array, name: _cut(array, rows, name, truth), named)
+    truth, arrays = next(iter(columns)), _by_key(columns)
+    rows = next(filter(_is_in_blocks, arrays.values())).chunks[0]
+    blocks = {key: _cut(each, rows, _title(key), truth) for key, each in arrays.items()}
     reader = dask.delayed(read, pure=False)  # sent once, for all blocks
     tasks = [
-        dask.delayed(_read_block, pure=False)(reader, k, _block(cut, k))
+        dask.delayed(_read_block, pure=False)(
+            reader, k, _by_parameter({key: each[k] for key, each in blocks.items()})
+        )
         for k in range(len(rows))
     ]
     total = SampleSum(several=several)
@@ -264,11 +263,3 @@ def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[An
         )
     whole = dict.fromkeys(range(1, array.ndim), -1)
     return array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
-
-
-def _block(cut: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Block k of each column."""
-    return {
-        name: _block(blocks, k) if isinstance(blocks, dict) else blocks[k]
-        for name, blocks in cut.items()
-    }
