@@ -179,7 +179,7 @@ class Votes:
         beta[:size] -= beta[:size].mean()
         # Neither the constant nor its penalty has a part in errors of the estimates.
         inverse = np.linalg.inv(information(beta))
-        inverse -= np.outer(*[np.where(constant, 1.0, 0.0)] * 2)
+        inverse[:size, :size] -= 1
         errors = observed - np.exp(logs(beta))
         influence: Array = sum(
             (x.multiply(e[:, np.newaxis])) @ inverse
