@@ -869,6 +869,29 @@ def test_formats_are_those_of_the_report(predictions, run, tmp_path):
         assert [row[name] for row in table] == [*map(str, column)]
 
 
+def test_tables_for_a_paper(predictions, run):
+    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    start = "report", predictions, *BINARY, "--wide"
+    _, output, _ = run(*start, "--style=pm", "--differences", "--format=latex")
+    tables = [report.styled("pm"), report.differences().styled("pm")]
+    assert output == "\n\n".join(x.to_latex(wide=True) for x in tables) + "\n"
+    assert r"\textbf{" in output.split(r"\end{table}")[0]
+    _, output, _ = run(*start, "--format=markdown", "--require=a accuracy >= .1")
+    verdict, table = output.split("\n\nJoint")
+    assert f"Joint{table}" == report.to_markdown(wide=True) + "\n"
+    assert "| shown |" in verdict
+    _, output, _ = run(*start)
+    assert "bold" not in output
+    frame = report.to_frame(wide=True)
+    title, _, header, _, *lines = output.splitlines()
+    assert [title, header.split()] == [str(report).split("\n")[0], ["model", *frame]]
+    for (model, row), line in zip(frame.iterrows(), lines, strict=True):
+        assert line.split() == [model, *" ".join(row).split()]
+    for name in ("json", "csv"):  # have all numbers
+        expected = run("report", predictions, *BINARY, "--format", name)
+        assert run(*start, "--format", name) == expected
+
+
 def test_pages_are_those_of_the_report(predictions, run, tmp_path):
     report, path = joint_report(Y, AB, metrics=["accuracy", "f1"]), tmp_path / "a.html"
     for command, shown in (("report", report), ("compare", report.differences())):
@@ -1005,7 +1028,7 @@ def code_blocks(page, language):
     pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
     text = (DOCS / page).read_text(encoding="utf-8")
     for block in re.findall(pattern, text, re.MULTILINE):
-        yield textwrap.dedent(block).replace("\\\n", " ")
+        yield re.sub(r"(?<!\\)\\\n", " ", textwrap.dedent(block))
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")

@@ -103,7 +103,11 @@ def test_mlflow(report, tmp_path, monkeypatch):
     assert run.data.metrics == expected
     verdict = report.requirements("new - old recall >= -0.05").verdict
     assert run.data.tags["gate"] == verdict
-    content = mlflow.artifacts.load_text(f"{run.info.artifact_uri}/report.json")
+    page, content = (
+        mlflow.artifacts.load_text(f"{run.info.artifact_uri}/report.{ending}")
+        for ending in ("html", "json")
+    )
+    assert page == report.to_html()
     assert json.loads(content) == report.to_dict()
 
 
@@ -118,3 +122,5 @@ def test_wandb(report, tmp_path, monkeypatch):
     while missing := [x for x in texts if x.encode() not in recorded.read_bytes()]:
         assert time.monotonic() < end, missing
         time.sleep(0.1)
+    (page,) = recorded.parent.glob("files/media/html/*.html")
+    assert report.to_html() in page.read_text(encoding="utf-8")

@@ -358,13 +358,28 @@ def test_ranks_and_the_best_are_found_by_name():
         ([3, 0, 0], "On mean, 0 ranks first."),
         ([3, 3.1, 0], "On mean, 1 and 0 may rank first."),
         ([3, 3.1], "On mean, each of the 2 models may rank first."),
-        ([3] * 8 + [0], "On mean, 8 of 9 models, 0, 1, 2, 3, 4 and 3 others, may rank"),
+        (
+            [3 - k / 100 for k in range(8)] + [0],
+            "On mean, 0 to 7, the first 8 of 9 by their estimates, may rank first.",
+        ),
     ],
 )
 def test_which_may_rank_first_in_words(estimates, sentence):
     report = given(estimates, 0.1**2 * np.eye(len(estimates)))
     found, _ = report.ranks().findings()
     assert found.startswith(sentence)
+
+
+def test_which_of_many_may_rank_first_with_others_between():
+    errors = np.full(9, 0.3)
+    errors[0] = 0.01
+    errors[2] = 0.02  # known to be worse than 0, as no other is
+    estimates = [3, 2.9, 2.9, *[2.8] * 6]
+    report = given(estimates, np.diag(errors**2))
+    found, _ = report.ranks().findings()
+    assert (
+        found == "On mean, 8 of 9 models, 0, 1, 3, 4, 5 and 3 others, may rank first."
+    )
 
 
 def test_what_cannot_be_ranked():
@@ -391,6 +406,9 @@ def test_findings_name_who_may_be_first():
         "On mean, 0 and 1 may rank first.",
         "On mean, 2 of 13 ranks are shown: 2 (3) and 3 (4).",
     ]
+    all_shown = given(range(9), 0.01 * np.eye(9)).ranks().findings()
+    found = "9 of 9 ranks are shown: 8 (1), 7 (2), 6 (3), 5 (4), 4 (5) and 4 others."
+    assert all_shown == ["On mean, 8 ranks first.", f"On mean, {found}"]
     equal = given(np.linspace(0.9, 0, 9), np.eye(9)).individual().ranks()
     assert equal.findings() == [
         "Taken alone: On mean, each of the 9 models may rank first.",

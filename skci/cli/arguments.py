@@ -300,6 +300,10 @@ _OUTPUT = {
     "--style": _choice(
         [*INTERVAL_STYLES], "pm: estimates ± half widths, in tables for readers"
     ),
+    "--wide": _flag(
+        "tables for readers have a column for each metric, as for a paper; in Markdown "
+        "and LaTeX with the models that may be the best in bold"
+    ),
     "--out": _option("write to a file, when all is done", "FILE", Path),
     "--html": _option("also write a page to send", "FILE", Path),
     "--fail-if": _conditions(

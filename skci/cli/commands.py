@@ -10,7 +10,7 @@ from skci.cli.accumulation import (
     given_options,
     report_rows,
 )
-from skci.cli.output import write
+from skci.cli.output import Output, write
 from skci.cli.requirements import exit_status, failures, judge
 from skci.logs import read
 from skci.planning import sample_size
@@ -106,11 +106,10 @@ def _finish(
         name: each.styled(arguments.style) if isinstance(each, Report) else each
         for name, each in reports.items()
     }
-    outputs = [(arguments.format, arguments.out)]
+    output = Output(shown, judged, arguments.call, arguments.wide)
+    write(output, arguments.format, arguments.out)
     if arguments.html:
-        outputs.append(("html", arguments.html))
-    for name, path in outputs:
-        write(shown, judged, name, path, arguments.call)
+        write(output, "html", arguments.html)
     for failure in failures(judged):
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return exit_status(judged)

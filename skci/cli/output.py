@@ -4,9 +4,9 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from skci.data.writing import replacing
 from skci.reports.base import Report
@@ -30,54 +30,68 @@ _HEADINGS = {
 }
 """Headings of sections of a page."""
 
-Reports = Mapping[str, TabularReport]
-"""Reports that are shown together, by what they are of."""
+
+class Output(NamedTuple):
+    """What a command shows."""
+
+    reports: dict[str, TabularReport]
+    """Reports that are shown together, by what they are of."""
+    gates: dict[str, RequirementReport]
+    """Verdicts on requirements, by the option that they were given by."""
+    call: str
+    """The command."""
+    wide: bool
+    """Whether tables for readers have a column for each metric."""
+
+    @property
+    def findings(self) -> list[list[str]]:
+        """What differences show, in words."""
+        compared = (x for x in self.reports.values() if isinstance(x, ContrastReport))
+        return [report.findings() for report in compared]
+
+    def tables(self, *, bold: bool = True) -> list[TabularReport]:
+        """Tables for readers; in wide ones the best may be in bold."""
+        return [
+            report._wide(bold=bold)
+            if self.wide and isinstance(report, Report)
+            else report
+            for report in self.reports.values()
+        ]
 
 
-Gates = Mapping[str, RequirementReport]
-"""Verdicts on requirements, by the option that they were given by."""
+def _text(output: Output) -> str:
+    tables = map(str, [*output.tables(bold=False), *output.gates.values()])
+    return "\n\n".join([*tables, *map("\n".join, output.findings)])
 
 
-def _text(reports: Reports, gates: Gates) -> str:
-    parts = [str(report) for report in (*reports.values(), *gates.values())]
-    return "\n\n".join([*parts, *map("\n".join, _findings(reports))])
-
-
-def _findings(reports: Reports) -> list[list[str]]:
-    """What differences show, in words."""
-    compared = (x for x in reports.values() if isinstance(x, ContrastReport))
-    return [report.findings() for report in compared]
-
-
-def _markdown(reports: Reports, gates: Gates) -> str:
+def _markdown(output: Output) -> str:
     parts = []
-    for gate in gates.values():
+    for gate in output.gates.values():
         verdict = f"**Requirements: {gate.verdict}**"
         caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
         parts.append(gate.to_markdown(caption=caption))
-    for found in _findings(reports):
+    for found in output.findings:
         parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
-    return "\n\n".join([*parts, *(report.to_markdown() for report in reports.values())])
+    return "\n\n".join([*parts, *(table.to_markdown() for table in output.tables())])
 
 
-def _latex(reports: Reports, gates: Gates) -> str:
-    tables = (*reports.values(), *gates.values())
+def _latex(output: Output) -> str:
+    tables = (*output.tables(), *output.gates.values())
     return "\n\n".join(table.to_latex() for table in tables)
 
 
-def _html(reports: Reports, gates: Gates, call: str) -> str:
+def _html(output: Output) -> str:
     """Page of the first report, with sections of the others and of the gates."""
-    shown: dict[str, TabularReport] = {**reports, **gates}
-    (_, first), *others = shown.items()
-    if not isinstance(first, Report):
-        raise TypeError(f"a page must be of estimates, got {type(first).__name__}")
+    first: Any
+    (_, first), *others = (output.reports | output.gates).items()
     sections = {_HEADINGS[name]: report for name, report in others}
-    return first.to_html(call=call, sections=sections) or ""
+    page: str = first.to_html(call=output.call, sections=sections)
+    return page
 
 
-def _json(reports: Reports, gates: Gates) -> str:
+def _json(output: Output) -> str:
     content = {}
-    for name, report in (*reports.items(), *gates.items()):
+    for name, report in (*output.reports.items(), *output.gates.items()):
         header, *rows = _table(report)
         known = [key for key in _SUMMARY if hasattr(report, key)]
         content[name] = {
@@ -88,14 +102,15 @@ def _json(reports: Reports, gates: Gates) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _csv(reports: Reports, gates: Gates) -> str:
-    if len(reports) > 1:
+def _csv(output: Output) -> str:
+    if len(output.reports) > 1:
         raise ValueError(
             "--format csv has one table, json all; of differences alone see skci "
             "compare"
         )
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_table(*reports.values()))
+    table = _table(*output.reports.values())
+    csv.writer(text, lineterminator="\n").writerows(table)
     return text.getvalue().removesuffix("\n")
 
 
@@ -105,7 +120,7 @@ def _table(report: TabularReport) -> list[tuple[Any, ...]]:
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-FORMATS: dict[str, Callable[..., str]] = {
+FORMATS: dict[str, Callable[[Output], str]] = {
     "text": _text,
     "markdown": _markdown,
     "latex": _latex,
@@ -118,13 +133,8 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(
-    reports: Reports, gates: Gates, name: str | None, path: Path | None, call: str
-) -> None:
-    """Write reports and verdicts in a format to a file, whole or not at all, or stdout.
-
-    A page also has the command that was called.
-    """
+def write(output: Output, name: str | None, path: Path | None) -> None:
+    """Write an output in a format to a file, whole or not at all, or stdout."""
     ending = ".txt" if path is None else path.suffix.lower()
     name = name or _BY_ENDING.get(ending)
     if name is None:
@@ -132,8 +142,7 @@ def write(
             f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
             f"{str(path)!r}"
         )
-    options = {"call": call} if name == "html" else {}
-    text = FORMATS[name](reports, gates, **options) + "\n"
+    text = FORMATS[name](output) + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

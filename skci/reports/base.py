@@ -448,9 +448,9 @@ class Report(IndexedReport[MetricEstimate]):
         str
             With a line for each row of the report.
         """
-        if not wide:
-            return super().to_markdown(caption=caption)
-        return self._wide(*self._best_of_all()).to_markdown(caption=caption)
+        if wide:
+            return self._wide(bold=True).to_markdown(caption=caption)
+        return super().to_markdown(caption=caption)
 
     @with_hints
     @parameters_from(TabularReport.to_latex)
@@ -482,13 +482,12 @@ class Report(IndexedReport[MetricEstimate]):
             If the report is to be wide and has no metrics, only contrasts; or a label
             is given for a ``tabular``, which has none.
         """
-        options = {"caption": caption, "label": label}
-        if not wide:
-            return super().to_latex(**options)
-        return self._wide(*self._best_of_all()).to_latex(**options)
+        if wide:
+            return self._wide(bold=True).to_latex(caption=caption, label=label)
+        return super().to_latex(caption=caption, label=label)
 
-    def _wide(self, best: Collection[int] = (), description: str = "") -> WideTable:
-        """Return the table with a column for each metric."""
+    def _wide(self, *, bold: bool = False) -> WideTable:
+        """Table with a column for each metric, perhaps with the best in bold."""
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
@@ -497,6 +496,7 @@ class Report(IndexedReport[MetricEstimate]):
         columns = {column.header: column.cells for column in self._leading_columns()}
         columns["metric"] = self._estimate_cells()
         title = self._title() + self._style.caption
+        best, description = self._best_of_all() if bold else ([], "")
         title += f"; bold: {description}" if best else ""
         return wide_table(labels, columns, title, best)
 

@@ -311,27 +311,16 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         """
         sentences = []
         for panel in dict.fromkeys(self.panels):
-            first, number = self.top(1, panel), self.panels.count(panel)
-            subject, verb = (
-                join_names(first),
-                "ranks" if len(first) == 1 else "may rank",
-            )
-            if len(first) > _MOST_NAMED:
-                others = f"{len(first) - _MOST_NAMED + 1} others"
-                named = join_names([*first[: _MOST_NAMED - 1], others])
-                subject = f"{len(first)} of {number} models, {named},"
-            if len(first) == number:
-                subject = f"each of the {number} models"
-            sentences.append(f"On {panel}, {subject} {verb} first.")
-            rows = zip(self.panels, self.models, self.intervals.tolist(), strict=True)
-            shown = [
-                f"{model} ({low})"
-                for name, model, (low, high) in rows
-                if name == panel and low == high
-            ]
-            found = f"{len(shown)} of {number} ranks are shown: " if shown else ""
-            found += join_names(shown) if shown else "no rank is shown"
-            sentences.append(f"On {panel}, {found}.")
+            rows = [k for k, name in enumerate(self.panels) if name == panel]
+            models = [self.models[k] for k in rows]
+            first = _who_may_be_first(self.top(1, panel), models)
+            limits = self.intervals[rows].tolist()
+            ranked = zip(models, limits, strict=True)
+            shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
+            found = "no rank is shown"
+            if shown:
+                found = f"{len(shown)} of {len(rows)} ranks are shown: {_named(shown)}"
+            sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
         start = "" if self.simultaneous else "Taken alone: "
         return Findings(printable(start + sentence) for sentence in sentences)
 
@@ -386,3 +375,26 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             Column({"estimate": ranks}, "estimate"),
             Column({"low": low, "high": high}, interval, "[{}, {}]".format),
         ]
+
+
+def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
+    """Subject and verb of a sentence on the first of some models, the best first."""
+    number = len(models)
+    if len(first) == 1:
+        return f"{first[0]} ranks"
+    if len(first) == number:
+        return f"each of the {number} models may rank"
+    if len(first) <= _MOST_NAMED:
+        return f"{join_names(first)} may rank"
+    if first == models[: len(first)]:
+        by_estimate = f"the first {len(first)} of {number} by their estimates"
+        return f"{first[0]} to {first[-1]}, {by_estimate}, may rank"
+    return f"{len(first)} of {number} models, {_named(first)}, may rank"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Name all, or of many the first and the number of the others."""
+    if len(names) <= _MOST_NAMED:
+        return join_names(names)
+    others = f"{len(names) - _MOST_NAMED + 1} others"
+    return join_names([*names[: _MOST_NAMED - 1], others])
