@@ -137,6 +137,13 @@ def check_directions(
     return {name: bool(given.get(name, True)) for name in metrics}
 
 
+def check_alone(parameter: str, others: Mapping[str, Any], remedy: str = "") -> None:
+    """Check that some parameters are not given with another, by what it is called."""
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name} must not be given with {parameter}{remedy}")
+
+
 def check_degrees(df: Any) -> float:
     """Check degrees of freedom, infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)

@@ -179,8 +179,13 @@ def agreement_report(
                 binding = Binding(sample, name, metric, chosen_method, subgroups=part)
                 functional = AGREEMENTS[metric](of_items[checked.kept][binding.within])
                 parameters.append(binding.of_units(_trait(metric), functional))
-    options: dict[str, Any] = {"confidence_level": level, "random_state": seed}
-    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
+    joint = JointEstimate.from_rows(
+        parameters,
+        sample.rows,
+        sample.design,
+        confidence_level=level,
+        random_state=seed,
+    )
     warn_of_undefined(joint)
     return JointReport(joint)
 
@@ -225,13 +230,8 @@ def _categories(sets: Mapping[str, list[list[Any]]]) -> list[Any]:
 
 def _counts(values: list[list[Any]], categories: list[Any]) -> Array:
     """Number of ratings of each item in each category, (n, categories)."""
-    code = {category: k for k, category in enumerate(categories)}
-    counts = np.zeros((len(values), len(categories)))
-    for item, row in enumerate(values):
-        for rating in row:
-            if rating is not None:
-                counts[item, code[rating]] += 1
-    return counts
+    rows = [[row.count(category) for category in categories] for row in values]
+    return np.array(rows, dtype=float)
 
 
 def _trait(name: str) -> Trait:

@@ -9,6 +9,7 @@ from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import (
     AllZeroError,
+    check_alone,
     check_estimators,
     is_iterable,
     named_estimators,
@@ -487,19 +488,14 @@ def joint_report(
         {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
         (metrics, confidence_level, method, pos_label, random_state),
     )
-    if folds is not None and by is not None:
-        raise ValueError("by must not be given with folds, whose means are reported")
-    if folds is not None and is_missing_named(missing):
-        raise ValueError("missing='group' is for subgroups, and not for folds")
+    if folds is not None:
+        check_alone("folds, whose means are reported", {"by": by})
+        if is_missing_named(missing):
+            raise ValueError("missing='group' is for subgroups, and not for folds")
     design, macro = without_average(design)
     if macro:
-        others = {"by": by, "folds": folds}
-        given = [name for name, each in others.items() if each is not None]
-        if given:
-            raise ValueError(
-                f"{given[0]} must not be given with Strata(average='macro'), whose "
-                "means over strata are reported"
-            )
+        means = "Strata(average='macro'), whose means over strata are reported"
+        check_alone(means, {"by": by, "folds": folds})
         by = {_STRATUM: design.strata}
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -513,38 +509,14 @@ def joint_report(
     )
     (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if proxy is not None or label_probability is not None:
-        name = "proxy" if proxy is not None else "label_probability"
-        refused = {
-            "folds": (folds, "give the predictions out of fold as those of one model"),
-            "query": (query, "give grades_report a grade of each query, and a proxy"),
-            "Runs of a model": (runs, "report on one run"),
-            "y_true by metric": (
-                y_true if isinstance(y_true, Mapping) else None,
-                "report on the metrics of one truth",
-            ),
-        }
-        for other, (value, instead) in refused.items():
-            if value is not None:
-                raise ValueError(f"{name} must not be given with {other}; {instead}")
-        if macro or isinstance(design, Prevalence):
-            raise ValueError(
-                f"{name} must not be given with design={design!r}; report on each "
-                "stratum with by=, or on the population that the rows are of"
-            )
-        columns = {
-            "y_true": y_true,
-            "y_pred": y_pred,
-            "y_score": y_score,
-            "proxy": proxy,
-            "label_probability": label_probability,
-        }
+        _check_partly_labelled(proxy, y_true, folds, query, runs, design, macro)
+        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
+        columns |= {"proxy": proxy, "label_probability": label_probability}
         return JointReport(
             estimate_partly_labelled(metric_set, columns, rows, data, abstain)
         )
-    if runs is not None and folds is not None:
-        raise ValueError(
-            "folds must not be given with Runs, whose models are those of all rows"
-        )
+    if runs is not None:
+        check_alone("Runs, whose models are those of all rows", {"folds": folds})
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if runs is not None:
         return report_over_runs(metric_set, sample, runs)
@@ -556,6 +528,26 @@ def joint_report(
     if folds is None:
         return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))
+
+
+def _check_partly_labelled(
+    proxy: Any, y_true: Any, folds: Any, query: Any, runs: Any, design: Any, macro: bool
+) -> None:
+    """Refuse what rows of which some lack a truth cannot be reported with."""
+    name = "proxy" if proxy is not None else "label_probability"
+    by_metric = y_true if isinstance(y_true, Mapping) else None
+    for other, value, instead in (
+        ("folds", folds, "give the predictions out of fold as those of one model"),
+        ("query", query, "give grades_report a grade of each query, and a proxy"),
+        ("Runs of a model", runs, "report on one run"),
+        ("y_true by metric", by_metric, "report on the metrics of one truth"),
+    ):
+        check_alone(other, {name: value}, f"; {instead}")
+    if macro or isinstance(design, Prevalence):
+        raise ValueError(
+            f"{name} must not be given with design={design!r}; report on each stratum "
+            "with by=, or on the population that the rows are of"
+        )
 
 
 @with_hints

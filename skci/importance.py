@@ -133,10 +133,9 @@ def importance_report(
     reader = metric_set.reader(
         y, RowOptions(sample_weight=sample_weight, groups=groups), "y"
     )
-    n = len(reader.y)
-    weighted = np.arange(n)[reader.rows.kept]
+    weighted = np.arange(len(reader.y))[reader.rows.kept]
     permutations = {
-        (feature, s): _permutation(rng, weighted, n)
+        (feature, s): rng.permutation(len(weighted))
         for feature in chosen
         for s in range(n_repeats)
     }
@@ -144,7 +143,7 @@ def importance_report(
     reader, scored = metric_set.with_labels_of(named, reader)
     tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
     permuted_features = (
-        X if f is None else _permuted(X, chosen[f], permutations[f, s])
+        X if f is None else _permuted(X, chosen[f], weighted, permutations[f, s])
         for f, s in tasks
     )
     request = Request(metric_set.reads, scored, metric_set.score_methods)
@@ -159,8 +158,7 @@ def importance_report(
             if feature is not None:
                 title = run_name(_permuted_name(name, feature), s + 1)
                 columns[title] = _permuted_name(name, feature), s
-                receiver = _receivers(permutations[feature, s], weighted, n)
-                receivers[title] = name, receiver
+                receivers[title] = name, np.argsort(permutations[feature, s])
             for kind, responded in zip(by_kind, responses, strict=True):
                 if name in responded:
                     kind[title] = responded[name]
@@ -303,29 +301,15 @@ def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
     return positions
 
 
-def _permuted(X: Any, k: int, permutation: Array) -> Any:
-    """Features with the values of one permuted among the rows."""
+def _permuted(X: Any, k: int, rows: Array, permutation: Array) -> Any:
+    """Features with the values of one permuted among some rows."""
+    donors = np.arange(len(X))
+    donors[rows] = rows[permutation]
     if hasattr(X, "iloc"):
         changed = X.copy()
-        changed.isetitem(k, X.iloc[permutation, k].set_axis(X.index))
+        changed.isetitem(k, X.iloc[donors, k].set_axis(X.index))
         return changed
     changed = np.array(X)
-    changed[:, k] = changed[permutation, k]
+    changed[:, k] = changed[donors, k]
     return changed
 
-
-def _permutation(rng: np.random.Generator, weighted: Array, n: int) -> Array:
-    """Permutation of the rows with weight, which leaves the others in place."""
-    permutation = np.arange(n)
-    permutation[weighted] = rng.permutation(weighted)
-    return permutation
-
-
-def _receivers(permutation: Array, kept: Array, n: int) -> Array:
-    """Position of the row that each row with weight gives its value to."""
-    receiver = np.empty(n, dtype=int)
-    receiver[permutation] = np.arange(n)
-    position = np.full(n, -1)
-    position[kept] = np.arange(len(kept))
-    found: Array = position[receiver[kept]]
-    return found

@@ -386,19 +386,11 @@ def _with_missing(
     codes: dict[str, Array], grades: Array, scorers: Array
 ) -> tuple[dict[str, Array], Array]:
     """Give rows without a scorer those of the task, with unknown grades."""
-    lacking = scorers[codes["scorer"]] == ""
-    if not lacking.any():
-        return codes, grades
-    pairs = np.stack([codes["task"], codes["scorer"]])
-    known = np.unique(pairs[:, ~lacking], axis=1)
-    rows, added = np.flatnonzero(lacking), []
-    for task, scorer in known.T:
-        chosen = rows[codes["task"][rows] == task]
-        added += [(row, scorer) for row in chosen]
-    place = np.array([row for row, _ in added], dtype=int)
-    full = {
-        name: np.concatenate([code[~lacking], code[place]])
-        for name, code in codes.items()
-    }
-    full["scorer"][np.sum(~lacking) :] = [scorer for _, scorer in added]
-    return full, np.concatenate([grades[~lacking], np.full(len(added), np.nan)])
+    graded = scorers[codes["scorer"]] != ""
+    pairs = np.stack([codes["task"], codes["scorer"]])[:, graded]
+    tasks, by_task = np.unique(pairs, axis=1)
+    row, pair = np.nonzero(codes["task"][~graded, np.newaxis] == tasks)
+    rows = np.concatenate([np.flatnonzero(graded), np.flatnonzero(~graded)[row]])
+    full = {name: code[rows] for name, code in codes.items()}
+    full["scorer"][np.sum(graded) :] = by_task[pair]
+    return full, grades[rows]
