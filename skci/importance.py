@@ -312,4 +312,3 @@ def _permuted(X: Any, k: int, rows: Array, permutation: Array) -> Any:
     changed = np.array(X)
     changed[:, k] = changed[donors, k]
     return changed
-

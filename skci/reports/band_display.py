@@ -13,11 +13,11 @@ from scipy.special import ndtri
 from skci._arrays import Array
 from skci._hints import with_hints
 from skci.reports.panels import (
-    GREY,
     PanelDisplay,
     axis_limits,
     colour_places,
     cycle_of_curves,
+    line_handles,
     new_axes,
     new_panels,
     panel_width,
@@ -373,7 +373,6 @@ class ConfidenceBandDisplay(PanelDisplay):
 
     def _handles(self) -> list[Any]:
         """Entries of all curves on the axes, and of their bands."""
-        from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
@@ -382,29 +381,13 @@ class ConfidenceBandDisplay(PanelDisplay):
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey
         level = format_level(self.confidence_level, self.simultaneous)
-        if self._bars:
-            return [*curves, *self._bar_handles(level), *diagonal]
         band = Patch(facecolor=colour, alpha=_SHADE, label=f"{level} band")
-        handles = [*curves, band]
-        if self.individual_intervals is not None and not self._several:
+        bars = line_handles({f"{level} intervals": _BAR})
+        handles = [*curves, *(bars if self._bars else [band])]
+        if self.individual_intervals is not None and (self._bars or not self._several):
             label = f"{format_level(self.confidence_level, False)} intervals"
-            thin = Line2D([], [], color=GREY, linewidth=_THIN_LIMIT, label=label)
-            handles.append(thin)
+            handles += line_handles({label: _THICK_BAR if self._bars else _THIN_LIMIT})
         return handles + diagonal
-
-    def _bar_handles(self, level: str) -> list[Any]:
-        """Entries of the intervals that bars show."""
-        from matplotlib.lines import Line2D
-
-        kinds = {f"{level} intervals": _BAR}
-        if self.individual_intervals is not None:
-            kinds[f"{format_level(self.confidence_level, False)} intervals"] = (
-                _THICK_BAR
-            )
-        return [
-            Line2D([], [], color=GREY, linewidth=width, label=label)
-            for label, width in kinds.items()
-        ]
 
 
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:

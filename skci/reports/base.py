@@ -22,6 +22,7 @@ from skci.data.writing import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize
+from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.estimate import (
     MetricEstimate,
     describe_binning,
@@ -628,6 +629,24 @@ class Report(IndexedReport[MetricEstimate]):
             ],
             "reference": self._null,
         }
+
+    def _bands(self, positions: Array, **options: Any) -> ConfidenceBandDisplay:
+        """Display of each metric over positions, such as thresholds."""
+        order = np.argsort(positions, kind="stable")
+        drawing = self._drawing()
+        individual = drawing["individual_intervals"]
+        return ConfidenceBandDisplay(
+            models=[self._models[k] for k in order],
+            metrics=[drawing["metrics"][k] for k in order],
+            points=np.stack([positions, drawing["estimates"]], axis=1)[order],
+            intervals=drawing["intervals"][order],
+            individual_intervals=None if individual is None else individual[order],
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+            unit_square=False,
+            known_models=self._known_models,
+            **options,
+        )
 
     def _title(self) -> str:
         parameters = self._joint.parameters

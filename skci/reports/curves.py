@@ -171,22 +171,7 @@ class ThresholdReport(JointReport):
         thresholds = np.array([self._thresholds[point] for point in self._points])
         if len(np.unique(thresholds)) < 2:
             return super()._display()
-        drawing, order = self._drawing(), np.argsort(thresholds, kind="stable")
-        individual = drawing["individual_intervals"]
-        points = np.stack([thresholds, drawing["estimates"]], axis=1)
-        return ConfidenceBandDisplay(
-            models=[self._points[k][0] for k in order],
-            metrics=[drawing["metrics"][k] for k in order],
-            points=points[order],
-            intervals=drawing["intervals"][order],
-            individual_intervals=None if individual is None else individual[order],
-            axis_labels=(THRESHOLD, ""),
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
-            unit_square=False,
-            known_models=self._known_models,
-            **self._baselines,
-        )
+        return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **self._baselines)
 
     @property
     def _baselines(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from skci.reports.panels import (
     PanelDisplay,
     axis_limits,
     colour_places,
+    line_handles,
     new_panels,
     panel_width,
     rows_to_label,
@@ -137,25 +138,23 @@ class ConfidenceIntervalDisplay(PanelDisplay):
             return rows
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
+        best_first = [self.rows[k] for k in self._best_first(self._rows_of(metric))]
+        return [*best_first, *(row for row in rows if row not in best_first)]
+
+    def _best_first(self, panel: Sequence[int]) -> list[int]:
+        """Positions of a panel, those of undefined estimates last."""
         better = self.greater_is_better or [True] * len(self.rows)
-        worth = {
-            self.rows[k]: self.estimates[k] * (1 if better[k] else -1)
-            for k in self._rows_of(metric)
-        }
-        place = {row: np.nan_to_num(-value, nan=np.inf) for row, value in worth.items()}
-        return sorted(rows, key=lambda row: place.get(row, np.inf))
+        loss = np.where(better, -self.estimates, self.estimates)
+        return sorted(panel, key=lambda k: np.nan_to_num(loss[k], nan=np.inf))
 
     def _handles(self) -> list[Any]:
-        from matplotlib.lines import Line2D
-
-        kinds = {"joint ": _THIN, "individual ": _THICK}
+        level = format_level(self.confidence_level)
+        widths = {f"joint {level} interval": _THIN}
+        widths[f"individual {level} interval"] = _THICK
         if self.individual_intervals is None:
-            kinds = {"": _THICK}
-        handles = verdict_patches({name: name for name in self.verdicts or ()})
-        for kind, width in kinds.items():
-            label = f"{kind}{format_level(self.confidence_level)} interval"
-            handles.append(Line2D([], [], color=GREY, linewidth=width, label=label))
-        return handles
+            widths = {f"{level} interval": _THICK}
+        shown = {verdict: verdict for verdict in self.verdicts or ()}
+        return verdict_patches(shown) + line_handles(widths)
 
     def _colours(self) -> list[str]:
         """Colour of each interval, shape (K,)."""

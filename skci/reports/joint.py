@@ -681,26 +681,6 @@ class JointReport(ReportWithContrasts):
             simultaneous=self._joint.simultaneous,
         )
 
-    @overload
-    def letters(
-        self,
-        metric: str,
-        *,
-        scale: str = ...,
-        method: str | None = ...,
-        adjust: str = ...,
-    ) -> dict[str, str]: ...
-
-    @overload
-    def letters(
-        self,
-        metric: None = None,
-        *,
-        scale: str = ...,
-        method: str | None = ...,
-        adjust: str = ...,
-    ) -> dict[str, dict[str, str]]: ...
-
     @with_hints
     def letters(
         self,
@@ -709,7 +689,7 @@ class JointReport(ReportWithContrasts):
         scale: str = "difference",
         method: str | None = None,
         adjust: str = "single-step",
-    ) -> dict[str, str] | dict[str, dict[str, str]]:
+    ) -> dict[str, Any]:
         """Compact letter display: models differ significantly if they share no letter.
 
         That is, if the p-value of their difference, adjusted for all pairs on this
@@ -744,7 +724,7 @@ class JointReport(ReportWithContrasts):
             separated = self.differences(
                 metrics=metric, scale=scale, method=method, adjust=adjust
             )._separated()
-        letters = {}
+        letters: dict[str, Any] = {}
         for name, order in zip(metrics, positions, strict=True):
             names = self._names(order)
             place = {model: k for k, model in enumerate(names)}
@@ -754,7 +734,8 @@ class JointReport(ReportWithContrasts):
                 differ[place[worse], place[better]] = True
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
-        return letters if metric is None else letters[metric]
+        found: dict[str, Any] = letters if metric is None else letters[metric]
+        return found
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         compared = self._compared_parts(without) if self._compares_models else {}

@@ -205,6 +205,16 @@ def styled(
     return default | normalize_kwargs(dict(style or {}), artist or Line2D)
 
 
+def line_handles(widths: Mapping[str, float]) -> list[Any]:
+    """Entries of a legend: grey lines of some widths, by label."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=GREY, linewidth=width, label=label)
+        for label, width in widths.items()
+    ]
+
+
 def _add_legend(ax: Any, below: bool, columns: int, handles: Any) -> int:
     """Add a legend inside given axes, or below a new figure and no wider than it.
 

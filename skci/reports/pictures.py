@@ -18,7 +18,11 @@ from skci._validation import printable
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.panels import COLOURS, MANY_ROWS, PanelDisplay, axis_limits
 from skci.reports.rendering import format_level, format_number
-from skci.reports.verdict_display import VERDICT_COLOURS, VerdictMatrixDisplay
+from skci.reports.verdict_display import (
+    VERDICT_COLOURS,
+    VerdictMatrixDisplay,
+    columns_to_label,
+)
 
 _MOST_TICKS = 6
 _ENDS = (("◂", "start", 0), ("▸", "end", 100))
@@ -96,9 +100,7 @@ def _intervals(display: ConfidenceIntervalDisplay, panel: str, sort: bool) -> st
     drawn = [display.intervals, individual, display.estimates]
     values = [each[rows] for each in drawn if each is not None]
     low, high = axis_limits(*values, list(guides))
-    better = display.greater_is_better or [True] * len(display.rows)
-    worth = np.where(better, display.estimates, -display.estimates)
-    by_worth = sorted(rows, key=lambda k: -np.nan_to_num(worth[k], nan=-np.inf))
+    best_first = display._best_first(rows)
     whole = np.issubdtype(display.intervals.dtype, np.integer)
 
     def position(value: float) -> float:
@@ -122,7 +124,7 @@ def _intervals(display: ConfidenceIntervalDisplay, panel: str, sort: bool) -> st
         kind = " undefined" * bool(np.isnan(estimate))
         return f'<g class="{_colour(verdict)}{kind}">{marks}</g>'
 
-    ends = dict.fromkeys([by_worth[0], by_worth[-1]])
+    ends = dict.fromkeys([best_first[0], best_first[-1]])
     described = (
         f"{display.rows[k]} {display.estimates[k]:.3g}, from "
         f"{display.intervals[k][0]:.3g} to {display.intervals[k][1]:.3g}"
@@ -133,7 +135,7 @@ def _intervals(display: ConfidenceIntervalDisplay, panel: str, sort: bool) -> st
         panel,
         f"{level} intervals on {panel}: {'; last '.join(described)}. "
         f"All {len(rows)} are in the table.",
-        {display.rows[k]: strip(k) for k in (by_worth if sort else rows)},
+        {display.rows[k]: strip(k) for k in (best_first if sort else rows)},
         _ticks(low, high, whole),
         [("null" if s == "--" else "margin", position(x)) for x, s in guides.items()],
     )
@@ -155,8 +157,7 @@ def _matrix(display: VerdictMatrixDisplay, panel: str) -> str:
             f'width="{len(x) * width:.2f}%"/>'
             for verdict, x in runs
         )
-    step = 1 if len(models) <= 12 else 5 if len(models) <= MANY_ROWS else 10
-    numbers = [k for k in range(1, len(models)) if k == 1 or k % step == 0]
+    numbers = columns_to_label(len(models))
     description = (
         f"{panel}: what the differences of all pairs of {len(models)} models show, by "
         "row and column, models numbered from the best estimate to the worst"

@@ -140,16 +140,5 @@ class LearningCurveReport(JointReport):
         return [int(p.key.level("subgroup")) for p in self._joint.parameters]
 
     def _display(self) -> ConfidenceBandDisplay:
-        drawing, sizes = self._drawing(), np.array(self._sizes)
-        return ConfidenceBandDisplay(
-            models=self._models,
-            metrics=drawing["metrics"],
-            points=np.stack([sizes, self._joint.estimates], axis=1),
-            intervals=drawing["intervals"],
-            individual_intervals=drawing["individual_intervals"],
-            axis_labels=("number of training rows", ""),
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
-            unit_square=False,
-            known_models=self._known_models,
-        )
+        labels = "number of training rows", ""
+        return self._bands(np.array(self._sizes), axis_labels=labels)

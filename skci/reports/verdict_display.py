@@ -58,6 +58,15 @@ def verdict_patches(
     ]
 
 
+def columns_to_label(models: int) -> list[int]:
+    """Numbers of the columns with a label, so that labels do not touch."""
+    step = next(
+        (step for most, step in ((12, 1), (MANY_ROWS, 5), (100, 10)) if models <= most),
+        50,
+    )
+    return [k for k in range(1, models) if k == 1 or k % step == 0]
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class VerdictMatrixDisplay(PanelDisplay):
     """What the differences of all pairs of many models show, a panel for each metric.
@@ -161,10 +170,7 @@ class VerdictMatrixDisplay(PanelDisplay):
         labelled = rows_to_label(ax, len(models))
         labels = [f"{wrapped(models[k])}  {k + 1}" for k in labelled]
         ax.set_yticks(np.array(labelled) + 0.5, labels, parse_math=False)
-        step = (
-            1 if len(models) <= 15 else 50 if len(models) > 100 else 10 if many else 5
-        )
-        columns = [k for k in range(1, len(models)) if k == 1 or k % step == 0]
+        columns = columns_to_label(len(models))
         ax.set_xticks(np.array(columns) - 0.5, columns)
         ax.set(xlim=(0, len(models) - 1), ylim=(len(models), 0))
         place = {"ha": "right", "va": "top", "transform": ax.transAxes}
