@@ -203,8 +203,7 @@ def cross_validate_report(
     >>> report.differences().findings()[1]
     'On roc_auc, 9-NN is worse than Bayes.'
     """
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options)
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     check_choice(target, _TARGETS, "target")
     if target == "procedure":
         metric_set = metric_set.without_tables("skewness")

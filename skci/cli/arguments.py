@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -93,17 +94,6 @@ def proxies(text: str) -> str | dict[str, str]:
     return text if text == PREDICTION else columns(text)
 
 
-def number_or_by_name(text: str) -> float | dict[str, float]:
-    """Read a number, or numbers by name, as in f1=.05,accuracy=.03."""
-    try:
-        if "=" not in text:
-            return float(text)
-        return {name: float(value) for name, value in by_name(text).items()}
-    except ValueError as error:
-        must = "must be a number, or numbers by name, as f1=.05,accuracy=.03"
-        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
-
-
 def by_name(text: str) -> dict[str, str]:
     """Read values by name; a name without a value has an empty one."""
     pairs = [entry.partition("=") for entry in names(text)]
@@ -113,16 +103,27 @@ def by_name(text: str) -> dict[str, str]:
     return values
 
 
-def method(text: str) -> str | dict[str, str]:
-    """Read a method, or methods by metric."""
-    return by_name(text) if "=" in text else text
+def one_or_by_name(read: Callable[[str], Any], wanted: str) -> Callable[[str], Any]:
+    """Make a reader of what is wanted, a value or values by name, as in f1=.05,*=.1."""
+
+    def parse(text: str) -> Any:
+        try:
+            if "=" not in text:
+                return read(text)
+            return {name: read(value) for name, value in by_name(text).items()}
+        except ValueError as error:
+            must = f"must be {wanted}, got {text!r}"
+            raise argparse.ArgumentTypeError(must) from error
+
+    return parse
 
 
-def expected(text: str) -> Any:
-    """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
-    if "," in text and "=" not in text:
-        return np.reshape([*map(float, names(text))], (2, 2)).tolist()
-    return number_or_by_name(text)
+number = one_or_by_name(float, "a number, or numbers by name, as f1=.05,accuracy=.03")
+bounds = one_or_by_name(
+    lambda text: tuple(map(float, re.split("[,:]", text))),
+    "two numbers, or pairs by name, as 0,1 or rouge=0:1,bleu=0:100",
+)
+method = one_or_by_name(str, "a method, or methods by metric")
 
 
 def scorers(text: str) -> list[str] | dict[str, str]:
@@ -130,16 +131,11 @@ def scorers(text: str) -> list[str] | dict[str, str]:
     return by_name(text) if "=" in text else names(text)
 
 
-def bounds(text: str) -> tuple[float, ...] | dict[str, tuple[float, ...]]:
-    """Read the ends of a range, or ranges by name, as in rouge=0:1."""
-    try:
-        if "=" not in text:
-            return tuple(map(float, text.split(",")))
-        ranges = by_name(text).items()
-        return {name: tuple(map(float, ends.split(":"))) for name, ends in ranges}
-    except ValueError as error:
-        must = "must be two numbers, or pairs by name, as 0,1 or rouge=0:1,bleu=0:100"
-        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
+def expected(text: str) -> Any:
+    """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
+    if "," in text and "=" not in text:
+        return np.reshape([*map(float, names(text))], (2, 2)).tolist()
+    return number(text)
 
 
 def table(text: str) -> Path:
@@ -203,7 +199,7 @@ def _columns(help: str, **others: Any) -> dict[str, Any]:
 
 def _number(help: str) -> dict[str, Any]:
     """Option of a number, or of numbers by metric."""
-    return _option(help, "NUMBER", number_or_by_name)
+    return _option(help, "NUMBER", number)
 
 
 def _conditions(type: Any, help: str) -> dict[str, Any]:

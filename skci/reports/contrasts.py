@@ -156,7 +156,7 @@ class ContrastReport(ReportWithContrasts):
     @cached_property
     def _margins(self) -> Array:
         """Margin of each difference, NaN where there is none, shape (C,)."""
-        titles = [parameter.key.title for parameter in self._joint.parameters]
+        titles = [key.title for key in self._keys]
         return np.array([self._margin.get(title, np.nan) for title in titles])
 
     @property
@@ -192,8 +192,7 @@ class ContrastReport(ReportWithContrasts):
         """
         wanted = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
         if self._find(wanted) is None:
-            keys = [parameter.key.reverse for parameter in self._joint.parameters]
-            labels = [tuple(key.labels.values()) for key in keys]
+            labels = [tuple(key.reverse.labels.values()) for key in self._keys]
             if wanted in labels:
                 return MetricEstimate(self._reverse, labels.index(wanted))
         return super().__getitem__(key)
@@ -206,7 +205,7 @@ class ContrastReport(ReportWithContrasts):
         self, required: list[Requirement]
     ) -> Iterable[tuple[Report, list[Requirement]]]:
         """Reports that judge: of differences the other way round, the reverse."""
-        keys = [parameter.key for parameter in self._joint.parameters]
+        keys = self._keys
         reverse = [x for x in required if any(x.is_of(key.reverse) for key in keys)]
         reverse = [x for x in reverse if not any(x.is_of(key) for key in keys)]
         yield self, [x for x in required if x not in reverse]
@@ -412,8 +411,8 @@ class ContrastReport(ReportWithContrasts):
     def _panels(self) -> list[str]:
         """What each pair is compared on; between subgroups with the model."""
         return [
-            " of ".join(filter(None, [p.key.panel, p.key.labels.get("model")]))
-            for p in self._joint.parameters
+            " of ".join(filter(None, [key.panel, key.labels.get("model")]))
+            for key in self._keys
         ]
 
     def _differ(self) -> Array:

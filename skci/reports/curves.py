@@ -121,7 +121,7 @@ class ThresholdReport(JointReport):
     @property
     def _points(self) -> list[Point]:
         """Names of the model and of the threshold of each estimate."""
-        return [_point_of(parameter.key) for parameter in self._joint.parameters]
+        return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
         """Thresholds at some points, of each model or of the only one."""
@@ -242,8 +242,7 @@ class ThresholdReport(JointReport):
     def _compared_positions(self, metric: str) -> list[int]:
         """Positions of a metric at all thresholds of all models."""
         check_known(metric, self.metrics, "metric")
-        titles = [parameter.key.title for parameter in self._joint.parameters]
-        return [k for k, title in enumerate(titles) if title == metric]
+        return [k for k, key in enumerate(self._keys) if key.title == metric]
 
 
 TREAT_ALL = "treat all"

@@ -14,7 +14,8 @@ from skci.data.items import Items
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.planning import by_position, rows_for_width
-from skci.reports.joint import JointReport, References
+from skci.reports.differences import References
+from skci.reports.joint import JointReport
 
 
 class VarianceComponents(NamedTuple):
@@ -137,7 +138,7 @@ class GradesReport(JointReport):
         >>> report.variance_components["grades", "mean"].within
         0.125
         """
-        spreads = [self._spread[p.key].components for p in self._joint.parameters]
+        spreads = [self._spread[key].components for key in self._keys]
         return dict(zip(self, spreads, strict=True))
 
     def sample_size(

@@ -137,7 +137,7 @@ class LearningCurveReport(JointReport):
     @property
     def _sizes(self) -> list[int]:
         """Number of training rows of each estimate."""
-        return [int(p.key.level("subgroup")) for p in self._joint.parameters]
+        return [int(key.level("subgroup")) for key in self._keys]
 
     def _display(self) -> ConfidenceBandDisplay:
         labels = "number of training rows", ""

@@ -31,6 +31,5 @@ class VotesReport(JointReport):
 
     @property
     def _topic(self) -> str:
-        keys = [parameter.key for parameter in self._joint.parameters]
-        models = [key.name for key in keys if key.metric == "strength"]
+        models = [key.name for key in self._keys if key.metric == "strength"]
         return f"{join_names(self.metrics)} of {few(models, 'model')}"
