@@ -137,6 +137,12 @@ def check_directions(
     return {name: bool(given.get(name, True)) for name in metrics}
 
 
+def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
+    """Check the settings of a joint estimate, by name."""
+    level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
+    return {"confidence_level": level, "random_state": seed}
+
+
 def check_alone(parameter: str, others: Mapping[str, Any], remedy: str = "") -> None:
     """Check that some parameters are not given with another, by what it is called."""
     for name, value in others.items():

@@ -11,8 +11,7 @@ from skci._arrays import Array
 from skci._hints import with_hints
 from skci._validation import (
     as_array,
-    check_confidence_level,
-    fixed_seed,
+    check_settings,
     is_null,
     join_names,
     named_columns,
@@ -146,7 +145,7 @@ def agreement_report(
     On krippendorff_alpha, with judge is worse than people.
     On gwet_ac1, with judge is worse than people.
     """
-    level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
+    settings = check_settings(confidence_level, random_state)
     chosen = _chosen(metrics)
     methods = methods_by_metric(method, chosen)
     sets = {
@@ -179,13 +178,7 @@ def agreement_report(
                 binding = Binding(sample, name, metric, chosen_method, subgroups=part)
                 functional = AGREEMENTS[metric](of_items[checked.kept][binding.within])
                 parameters.append(binding.of_units(_trait(metric), functional))
-    joint = JointEstimate.from_rows(
-        parameters,
-        sample.rows,
-        sample.design,
-        confidence_level=level,
-        random_state=seed,
-    )
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     warn_of_undefined(joint)
     return JointReport(joint)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import check_confidence_level, fixed_seed, is_iterable
+from skci._validation import check_settings, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
 from skci.data.reading import Reader, Wanted
@@ -94,7 +94,7 @@ def classification_report_ci(
     macro avg     0.889 [0.787, 0.936]  0.833 [0.766, 0.900]  0.822 [0.719, 0.899]  120
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
-    level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
+    settings = check_settings(confidence_level, random_state)
     known = [] if labels is None else check_labels(labels)
     wanted = Wanted(infer_pos_label=True, labels=tuple(known))
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
@@ -106,29 +106,22 @@ def classification_report_ci(
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
     names = check_target_names(target_names, classes, averages)
     methods = methods_by_metric(method, [*COLUMNS, "accuracy"])
+    options = {"labels": labels, "zero_division": zero_division}
     parameters = []
-    for lines, average in [(names, None), *(([n], a) for n, a in averages.items())]:
-        options = {"average": average, "labels": labels, "zero_division": zero_division}
+    lines_of: dict[str | None, list[str]] = {None: names}
+    lines_of |= {average: [line] for line, average in averages.items()}
+    for average, lines in lines_of.items():
         metrics: dict[str, MetricCI] = {
-            column: metric(method=methods[column], **options)
+            column: metric(method=methods[column], average=average, **options)
             for column, metric in _METRICS.items()
         }
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
         for column, metric in metrics.items():
             metric._check()
-            bound = metric.bind(sample, DEFAULT_MODEL)
-            parameters += [
-                replace(parameter, key=Key(column, line))
-                for parameter, line in zip(bound, lines, strict=True)
-            ]
-    joint = JointEstimate.from_rows(
-        parameters,
-        sample.rows,
-        sample.design,
-        confidence_level=level,
-        random_state=seed,
-    )
+            bound = zip(metric.bind(sample, DEFAULT_MODEL), lines, strict=True)
+            parameters += [replace(p, key=Key(column, line)) for p, line in bound]
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     warn_of_undefined(joint)
     scale = sample.rows.total_weight / sample.rows.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]

@@ -17,11 +17,10 @@ from skci._validation import (
     as_whole_numbers,
     by_metric,
     check_choice,
-    check_confidence_level,
     check_directions,
     check_integer,
     check_range,
-    fixed_seed,
+    check_settings,
     join_names,
     named_columns,
 )
@@ -243,9 +242,8 @@ def grades_report(
     On right, B is worse than A.
     On words, A is worse than B.
     """
-    level = check_confidence_level(confidence_level)
+    settings = check_settings(confidence_level, random_state)
     missing_grades = check_missing_grades(missing_grades)
-    seed = fixed_seed(random_state)
     design, macro = without_average(design)
     if tasks is not None:
         groups, design = _tasks(tasks, average, tasks_are, groups, design)
@@ -282,8 +280,7 @@ def grades_report(
                 "over runs, or report on one run"
             )
         metrics = _metrics(graded.scorers, bounds, higher_is_better, method, False)
-        options = {"confidence_level": level, "random_state": seed}
-        return JointReport(estimate_judged_grades(graded, judge, metrics, options))
+        return JointReport(estimate_judged_grades(graded, judge, metrics, settings))
     over_runs = runs is not None
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     if over_runs and missing_grades == "pairwise":
@@ -299,8 +296,7 @@ def grades_report(
         parameters,
         items.sample.rows,
         items.sample.design,
-        confidence_level=level,
-        random_state=seed,
+        **settings,
         target=Target(items.missing) if items.missing else None,
     )
     if runs is not None:

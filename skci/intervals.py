@@ -11,11 +11,10 @@ from skci._validation import (
     LARGEST,
     as_matrix,
     as_numbers,
-    check_confidence_level,
     check_degrees,
     check_directions,
+    check_settings,
     check_sizes,
-    fixed_seed,
     is_iterable,
 )
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
@@ -162,7 +161,6 @@ def joint_intervals(
     where = " without bounds=(0, 1)" if method == "logit" else ""
     for trait in traits:
         check_serves(method, trait, where, known="covariance")
-    level = check_confidence_level(confidence_level)
     parameters = [
         Parameter(key=key, trait=trait, method=method, given=value)
         for key, trait, value in zip(keys, traits, values, strict=True)
@@ -172,8 +170,7 @@ def joint_intervals(
         matrix,
         degrees,
         common_variance=True,
-        confidence_level=level,
-        random_state=fixed_seed(random_state),
+        **check_settings(confidence_level, random_state),
     )
     return JointReport(joint)
 

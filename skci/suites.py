@@ -9,10 +9,9 @@ import numpy as np
 
 from skci._hints import with_hints
 from skci._validation import (
-    check_confidence_level,
     check_names,
     check_number,
-    fixed_seed,
+    check_settings,
     named_columns,
 )
 from skci.data.drawing import RowOptions
@@ -119,7 +118,7 @@ def suite_report(
     >>> print(report.differences()["iqm", "old", "new"])
     -0.232 [-0.298, -0.166]
     """
-    level = check_confidence_level(confidence_level)
+    settings = check_settings(confidence_level, random_state)
     target = check_number(target, "target", "a finite number", np.isfinite)
     names = check_names(metrics, [*METRICS], "metric")
     columns = {"model": model, "task": task, "run": run}
@@ -135,11 +134,5 @@ def suite_report(
     else:
         suite = Suite.of_arrays(named_columns(scores, "scores", "scores"))
     parameters = [suite.aggregate(m, k, target) for m in suite.models for k in names]
-    joint = JointEstimate.from_rows(
-        parameters,
-        suite.rows,
-        suite.design,
-        confidence_level=level,
-        random_state=fixed_seed(random_state),
-    )
+    joint = JointEstimate.from_rows(parameters, suite.rows, suite.design, **settings)
     return SuiteReport(joint, suite)

@@ -13,9 +13,8 @@ from skci._hints import with_hints
 from skci._validation import (
     as_numbers,
     check_choice,
-    check_confidence_level,
+    check_settings,
     column_names,
-    fixed_seed,
     join_names,
     named_columns,
 )
@@ -121,8 +120,7 @@ def votes_report(
     >>> report["C", "strength"].low > 0
     True
     """
-    level = check_confidence_level(confidence_level)
-    seed = fixed_seed(random_state)
+    settings = check_settings(confidence_level, random_state)
     check_choice(scale, list(_SCALES), "scale")
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
     columns = {"first": first, "second": second, "outcome": outcome}
@@ -156,10 +154,7 @@ def votes_report(
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    joint = JointEstimate(
-        EstimatesOfRows.of(sampling), confidence_level=level, random_state=seed
-    )
-    return VotesReport(joint)
+    return VotesReport(JointEstimate(EstimatesOfRows.of(sampling), **settings))
 
 
 def _read(

@@ -233,12 +233,20 @@ class LogRows(Mapping[str, Array]):
         grades = self["grade"][self["scorer"] == scorer]
         return bool(np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all())
 
+    def _different(
+        self, kind: str, *, by: str, rows: Any = slice(None)
+    ) -> dict[str, list[str]]:
+        """Different names of a kind by those of another, in some rows."""
+        found: dict[str, list[str]] = {}
+        for name, other in dict.fromkeys(
+            zip(self[by][rows], self[kind][rows], strict=True)
+        ):
+            found.setdefault(name, []).append(other)
+        return found
+
     def _check_scorers(self) -> None:
         """Check that tasks have the same scorers."""
-        pairs = dict.fromkeys(zip(self["task"], self["scorer"], strict=True))
-        by_task: dict[str, list[str]] = {}
-        for task, scorer in pairs:
-            by_task.setdefault(task, []).append(scorer)
+        by_task = self._different("scorer", by="task")
         if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
             first = {task: scorers[0] for task, scorers in by_task.items()}
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
@@ -250,24 +258,21 @@ class LogRows(Mapping[str, Array]):
 
     def _check_tasks(self) -> None:
         """Check that each model has grades of all tasks."""
-        graded = ~np.isnan(self["grade"])
-        answered: dict[str, set[str]] = {model: set() for model in self.models}
-        for model, task in zip(
-            self["model"][graded], self["task"][graded], strict=True
-        ):
-            answered[model].add(task)
         tasks = self.tasks
+        graded = ~np.isnan(self["grade"])
+        found = self._different("task", by="model", rows=graded)
+        answered = {model: found.get(model, []) for model in self.models}
         lacking = {
-            model: [task for task in tasks if task not in found]
-            for model, found in answered.items()
-            if len(found) < len(tasks)
+            model: [task for task in tasks if task not in of_model]
+            for model, of_model in answered.items()
+            if len(of_model) < len(tasks)
         }
         if not lacking:
             return
         got = join_names(
             [f"{model} has none of {', '.join(x)}" for model, x in lacking.items()]
         )
-        common = set.intersection(*answered.values())
+        common = set(tasks).intersection(*answered.values())
         select = f"{_selection('tasks', tasks, common)}, or " if common else ""
         raise ValueError(
             f"models must have grades of all tasks, but {got}; {select}set "
