@@ -16,6 +16,7 @@ from skci._validation import (
     as_array,
     as_whole_numbers,
     by_metric,
+    check_alone,
     check_choice,
     check_directions,
     check_integer,
@@ -38,7 +39,7 @@ from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._judged_grades import estimate_judged_grades
 from skci.metrics._metric_set import methods_by_metric
-from skci.reports.grades import GradesReport, Spread
+from skci.reports.grades import GradesReport
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 
@@ -256,58 +257,37 @@ def grades_report(
         design=design,
         equal_parts=macro,
     )
-    names = {"model": model, "item": item, "sample": sample, "scorer": scorer}
-    names["run"] = run
-    if samples is not None:
-        check_choice(samples, SAMPLES, "samples")
-    if data is not None:
-        if samples == "independent":
-            raise ValueError(
-                "samples must not be given with data, each row of which is a sample of "
-                f"its item that is independent of other items, got {samples!r}"
-            )
-    elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
-        raise ValueError(f"data must be given for {join_names(unused)}, got None")
+    names = {"model": model, "item": item, "sample": sample, "run": run}
+    names["scorer"] = scorer
+    _check_samples(samples, data, names)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
-    if proxy is not None:
-        if missing_grades != "error":
-            raise ValueError("proxy must not be given with missing_grades")
-        judge, runs_of_judge = read(proxy)
-        if runs or runs_of_judge:
-            raise ValueError(
-                "proxy must not be given with runs; average the grades of each item "
-                "over runs, or report on one run"
-            )
-        metrics = _metrics(graded.scorers, bounds, higher_is_better, method, False)
-        return JointReport(estimate_judged_grades(graded, judge, metrics, settings))
     over_runs = runs is not None
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
-    if over_runs and missing_grades == "pairwise":
+    if proxy is not None:
+        judge, runs_of_judge = read(proxy)
+        one = "runs; average the grades of each item over runs, or report on one run"
+        check_alone(one, {"proxy": runs or runs_of_judge})
+        if missing_grades != "error":
+            raise ValueError("proxy must not be given with missing_grades")
+        return JointReport(estimate_judged_grades(graded, judge, metrics, settings))
+    by_pair = missing_grades == "pairwise"
+    if over_runs and by_pair:
         raise ValueError("missing_grades must not be 'pairwise' with runs")
-    items = graded.items(
-        [trait.bounds for trait, _ in metrics.values()], missing_grades
-    )
-    bind = partial(_bind, items.sample, metrics)
-    parameters = list(bind(items.sample.parts))
-    if missing_grades == "pairwise":
-        parameters = [replace(parameter, by_pair=True) for parameter in parameters]
+    ranges = [trait.bounds for trait, _ in metrics.values()]
+    items = graded.items(ranges, missing_grades)
+    drawn = items.sample
     joint = JointEstimate.from_rows(
-        parameters,
-        items.sample.rows,
-        items.sample.design,
+        (replace(p, by_pair=by_pair) for p in _bind(drawn, metrics, drawn.parts)),
+        drawn.rows,
+        drawn.design,
         **settings,
         target=Target(items.missing) if items.missing else None,
     )
     if runs is not None:
         return runs_report(joint, runs)
-    references = None
-    if by is not None:
-        references = partial(_references, items.sample, metrics)
-    spread = {p.key: Spread.of(items, p) for p in parameters}
-    numbers = items.n_samples[items.n_samples > 0]
-    least, most = int(numbers.min()), int(numbers.max())
-    return GradesReport(joint, spread, (least, most), references)
+    references = None if by is None else partial(_references, drawn, metrics)
+    return GradesReport(joint, items, references)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -389,6 +369,23 @@ def _whole_numbers(values: Any, name: str) -> Array:
     if not numbers.size:
         raise ValueError(f"{name} must not be empty")
     return numbers
+
+
+def _check_samples(
+    samples: str | None, data: Any, names: Mapping[str, str | None]
+) -> None:
+    """Check what samples are, and that columns are named of data alone."""
+    if samples is not None:
+        check_choice(samples, SAMPLES, "samples")
+    if data is None:
+        given = [k for k, name in names.items() if name is not None and k != "item"]
+        if given:
+            raise ValueError(f"data must be given for {join_names(given)}, got None")
+    elif samples == "independent":
+        raise ValueError(
+            "samples must not be given with data, each row of which is a sample of its "
+            f"item that is independent of other items, got {samples!r}"
+        )
 
 
 def _tasks(

@@ -14,7 +14,6 @@ from skci._validation import (
     check_choice,
     check_confidence_level,
     check_names,
-    printable,
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
@@ -288,7 +287,6 @@ class Report(ShownReport):
         """Reports by whose intervals requirements are judged."""
         return [(self, required)]
 
-    def _qualified(self, findings: list[str]) -> Findings:
+    def _qualified(self, findings: Iterable[str]) -> Findings:
         """Mark findings of individual intervals, which do not hold together."""
-        start = "" if self._joint.simultaneous else "Taken alone: "
-        return Findings(printable(start + finding) for finding in findings)
+        return Findings.of(findings, self._joint.simultaneous)

@@ -131,6 +131,17 @@ class ThresholdReport(JointReport):
         thresholds = {model: np.array(values) for model, values in found.items()}
         return thresholds.get("", thresholds)
 
+    def _ranges(self, model: str, shown: Array) -> str:
+        """Name some thresholds of a model, of neighbours the first and the last."""
+        known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
+        places = np.searchsorted(known, np.sort(shown))
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        if not len(shown):
+            return "no threshold"
+        ends = [dict.fromkeys(f"{known[k]:g}" for k in run[[0, -1]]) for run in runs]
+        plural = "s" if len(shown) > 1 else ""
+        return f"threshold{plural} {join_names([' to '.join(end) for end in ends])}"
+
     def _entry(self, position: int) -> ThresholdEstimate:
         point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
@@ -308,28 +319,15 @@ class DecisionCurveReport(ThresholdReport):
         check_choice(by, ("intervals",), "by")
         defaults = join_names([f"to {default}" for default in self._defaults])
         return self._qualified(
-            [
-                f"{model} is shown to be better than {defaults} at "
-                f"{self._ranges(model, thresholds)}."
-                for model, thresholds in self.useful.items()
-            ]
+            f"{model} is shown to be better than {defaults} at "
+            f"{self._ranges(model, thresholds)}."
+            for model, thresholds in self.useful.items()
         )
 
     @property
     def _defaults(self) -> list[str]:
         """What models are compared with."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
-
-    def _ranges(self, model: str, shown: Array) -> str:
-        """Name some thresholds of a model, of neighbours the first and the last."""
-        known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
-        places = np.searchsorted(known, np.sort(shown))
-        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-        if not len(shown):
-            return "no threshold"
-        ends = [dict.fromkeys(f"{known[k]:g}" for k in run[[0, -1]]) for run in runs]
-        plural = "s" if len(shown) > 1 else ""
-        return f"threshold{plural} {join_names([' to '.join(end) for end in ends])}"
 
     @property
     def _baselines(self) -> dict[str, Any]:
@@ -434,7 +432,8 @@ class ThresholdRequirementReport(RequirementReport):
         if not isinstance(thresholds, dict):
             thresholds = {"": thresholds}
         findings = [
-            f"{f'{model}: ' if model else ''}{needed} {_describe(values)}."
+            f"{f'{model}: ' if model else ''}{needed} "
+            f"{self.report._ranges(model, values)}."
             for model, values in thresholds.items()
         ]
         required = {*self.names["metric"]}
@@ -447,11 +446,3 @@ class ThresholdRequirementReport(RequirementReport):
                 f"{best.threshold:g}{model}."
             )
         return self.report._qualified(findings)
-
-
-def _describe(thresholds: Array) -> str:
-    """Name thresholds, as many as there are."""
-    if not len(thresholds):
-        return "no threshold"
-    names = join_names([f"{value:g}" for value in thresholds])
-    return f"threshold{'s' * (len(thresholds) > 1)} {names}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, isclose
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.planning import by_position, rows_for_width
 from skci.reports.differences import References
 from skci.reports.joint import JointReport
@@ -106,13 +106,14 @@ class GradesReport(JointReport):
     def __init__(
         self,
         joint: JointEstimate,
-        spread: Mapping[Key, Spread],
-        samples_per_item: tuple[int, int],
+        items: Items,
         references: References | None = None,
     ) -> None:
         super().__init__(joint, references)
-        self._spread = spread
-        self._samples_per_item = samples_per_item  # least and largest number
+        parameters: Any = joint.parameters
+        self._spread = {each.key: Spread.of(items, each) for each in parameters}
+        numbers = items.n_samples[items.n_samples > 0]
+        self._samples_per_item = int(numbers.min()), int(numbers.max())
 
     def _title(self) -> str:
         least, most = self._samples_per_item

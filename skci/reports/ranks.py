@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._validation import check_integer, check_known, join_names, printable
+from skci._validation import check_integer, check_known, join_names
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.page import Part
@@ -321,8 +321,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             if shown:
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {_named(shown)}"
             sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
-        start = "" if self.simultaneous else "Taken alone: "
-        return Findings(printable(start + sentence) for sentence in sentences)
+        return Findings.of(sentences, self.simultaneous)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.

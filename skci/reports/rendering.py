@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import (
     Callable,
     Collection,
+    Iterable,
     Iterator,
     KeysView,
     Mapping,
@@ -15,7 +16,7 @@ from collections.abc import (
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 from unicodedata import combining, east_asian_width
 
 import numpy as np
@@ -490,6 +491,12 @@ class IndexedReport(TabularReport, Generic[_Entry]):
 
 class Findings(list[str]):
     """Sentences, a list that notebooks show line by line."""
+
+    @classmethod
+    def of(cls, sentences: Iterable[str], simultaneous: bool) -> Self:
+        """Sentences on intervals, marked if they do not hold together."""
+        start = "" if simultaneous else "Taken alone: "
+        return cls(printable(start + sentence) for sentence in sentences)
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self)
