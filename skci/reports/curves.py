@@ -132,15 +132,16 @@ class ThresholdReport(JointReport):
         return thresholds.get("", thresholds)
 
     def _ranges(self, model: str, shown: Array) -> str:
-        """Name some thresholds of a model, of neighbours the first and the last."""
+        """Name some thresholds of a model, of many neighbours the first and last."""
         known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
         places = np.searchsorted(known, np.sort(shown))
-        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-        if not len(shown):
+        if not len(places):
             return "no threshold"
-        ends = [dict.fromkeys(f"{known[k]:g}" for k in run[[0, -1]]) for run in runs]
-        plural = "s" if len(shown) > 1 else ""
-        return f"threshold{plural} {join_names([' to '.join(end) for end in ends])}"
+        ranges = []
+        for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
+            names = [f"{known[k]:g}" for k in run]
+            ranges += names if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
+        return f"threshold{'s' * (len(places) > 1)} {join_names(ranges)}"
 
     def _entry(self, position: int) -> ThresholdEstimate:
         point = _point_of(self._joint.parameters[position].key)
