@@ -360,7 +360,7 @@ def test_ranks_and_the_best_are_found_by_name():
         ([3, 3.1], "On mean, each of the 2 models may rank first."),
         (
             [3 - k / 100 for k in range(8)] + [0],
-            "On mean, 0 to 7, the first 8 of 9 by their estimates, may rank first.",
+            "On mean, the first 8 of 9 models by their estimates, 0 to 7, may rank",
         ),
     ],
 )

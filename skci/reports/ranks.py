@@ -386,8 +386,8 @@ def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
     if len(first) <= _MOST_NAMED:
         return f"{join_names(first)} may rank"
     if first == models[: len(first)]:
-        by_estimate = f"the first {len(first)} of {number} by their estimates"
-        return f"{first[0]} to {first[-1]}, {by_estimate}, may rank"
+        of_all = f"the first {len(first)} of {number} models by their estimates"
+        return f"{of_all}, {first[0]} to {first[-1]}, may rank"
     return f"{len(first)} of {number} models, {_named(first)}, may rank"
 
 
