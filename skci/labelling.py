@@ -20,7 +20,7 @@ from skci._validation import (
     fixed_seed,
 )
 from skci.data.drawing import RowOptions
-from skci.data.partial_truth import Columns, read_columns
+from skci.data.partial_truth import Columns, check_enough, read_columns
 from skci.metrics._base import MetricCI
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
@@ -206,7 +206,7 @@ def label_next(
         raise ValueError(
             "proxy must be columns to choose labels by, or None, got 'prediction'"
         )
-    columns.check_enough()
+    check_enough(*columns.sizes)
     compared = _compared_models(columns, metric, models)
     choice = _LabelChoice.of(columns, metric, compared, pos_label)
     if not choice.influence_variance > 0:

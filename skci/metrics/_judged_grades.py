@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from skci.data.items import GradedSamples
-from skci.data.partial_truth import FEWEST_LABELS
+from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.data.sample import Vocabulary
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
-from skci.metrics._labelled_parts import parted, parts_of
 from skci.metrics._partial_truth import Block, corrected
 
 

@@ -38,7 +38,14 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import as_array, as_numbers, named_columns
 from skci.data.drawing import RowOptions
-from skci.data.partial_truth import read_columns
+from skci.data.partial_truth import (
+    Columns,
+    Part,
+    PartlyLabelledSample,
+    check_enough,
+    parted,
+    read_columns,
+)
 from skci.data.rows import check_length
 from skci.data.sample import Sample
 from skci.inference.contrast_parameters import Contrast
@@ -49,11 +56,8 @@ from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
-    Part,
     bindings,
     method_for,
-    parted,
-    parts_of,
 )
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._verification import bind_verified
@@ -88,65 +92,84 @@ def estimate_partly_labelled(
     Columns are y_true, y_pred, y_score, proxy and label_probability.
     """
     read, rows = read_columns(columns, rows, data)
-    metric_set.must_be_given(read.predicted or None, read.scores or None)
-    if read.by_prediction:
-        metric_set.must_read_labels()
-    read.check_enough(rows.counts)
-    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
-    truth, labelled, proxies, scores = (
-        read.truth,
-        read.labelled,
-        read.proxies,
-        read.scores,
-    )
-    target = Target(read.description(rows.counts))
-    chosen, expected = read.probability is not None, None
-    if read.probability is not None:
-        rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
-        truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
-        models, proxies, scores = (
-            _taken(each, taken) for each in (models, proxies, scores)
-        )
-        probability = np.where(labelled, 1, read.probability[taken])
+    if read.probability is None:
+        return estimate(metric_set, _sample(metric_set, read, rows, abstain=abstain))
+    check_enough(*read.sizes)
+    copies, rows = _weighted(read, rows)
+    sample = _sample(metric_set, copies, rows, abstain=abstain)
+    expected = None
+    if copies.proxies:
+        assert copies.probability is not None
+        requested = np.where(copies.labelled, 1, copies.probability)
+        weights = rows.sample_weight / np.sqrt(requested)
+        rows = replace(rows, sample_weight=weights, groups=None)
+        expected = _sample(metric_set, copies, rows, abstain=abstain).rows
+    parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
+    bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
+    return _estimate(metric_set, sample, *bound, read.description, expected)
 
-    def sample_of(rows: RowOptions) -> Sample:
-        reader = metric_set.reader(truth, rows, abstain=abstain)
-        checked = reader.rows
-        subgroups = parted(checked.subgroups, labelled[checked.kept])
-        checked = replace(checked, subgroups=subgroups, are_plain=False)
-        reader = replace(reader, rows=checked)
-        return reader.sample({**models, **proxies} or None, scores or None)
 
-    sample = sample_of(rows)
-    assert sample.subgroups is not None
-    parts = parts_of(sample.subgroups, disjoint=chosen and bool(proxies))
-    _check_labelled(parts)
-    options: dict[str, Any] = {
-        "confidence_level": metric_set.confidence_level,
-        "random_state": metric_set.seed,
-        "target": target,
-    }
-    if read.by_prediction:
+def read_partly_labelled(
+    metric_set: MetricSet,
+    columns: Mapping[str, Any],
+    rows: RowOptions,
+    data: Any = None,
+    **labels: Any,
+) -> PartlyLabelledSample:
+    """Read rows of which a random part is labelled, or one that predictions tell."""
+    read, rows = read_columns(columns, rows, data)
+    return _sample(metric_set, read, rows, **labels)
+
+
+def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstimate:
+    """Estimate metrics of a sample by `read_partly_labelled`."""
+    check_enough(*sample.sizes)
+    parts = sample.parts_by_truth()
+    if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
-        joint = JointEstimate.from_rows(verified, sample.rows, sample.design, **options)
-    else:
-        automatic = _OF_CHOSEN if chosen else AUTOMATIC
-        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
-        joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
-        if chosen and proxies:
-            weights = rows.sample_weight / np.sqrt(probability)
-            expected = sample_of(replace(rows, sample_weight=weights, groups=None)).rows
+        return _estimate(metric_set, sample, verified, None, sample.description)
+    bound = _bound(metric_set, sample, parts, AUTOMATIC)
+    return _estimate(metric_set, sample, *bound, sample.description)
+
+
+def _estimate(
+    metric_set: MetricSet,
+    sample: Sample,
+    parameters: Sequence[TableParameter],
+    blocks: Sequence[Block] | None,
+    target: str,
+    expected: Rows | None = None,
+) -> JointEstimate:
+    """Estimate parameters, or contrasts of them."""
+    joint = JointEstimate.from_rows(
+        parameters,
+        sample.rows,
+        sample.design,
+        confidence_level=metric_set.confidence_level,
+        random_state=metric_set.seed,
+        target=Target(target),
+    )
+    if blocks is not None:
         joint = corrected(joint, blocks, expected)
     warn_of_undefined(joint)
     return joint
 
 
-def _check_labelled(parts: Sequence[Part]) -> None:
-    """Check that each subgroup has rows with a truth."""
-    for part in parts:
-        if not part.labelled:
-            where = ", ".join(f"{column} = {name}" for column, name in part.subgroup)
-            raise ValueError(f"y_true must have a label in {where}, got none")
+def _sample(
+    metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
+) -> PartlyLabelledSample:
+    """Sample of rows, in parts with and without a truth."""
+    metric_set.must_be_given(read.predicted or None, read.scores or None)
+    if read.by_prediction:
+        metric_set.must_read_labels()
+    reader = metric_set.reader(read.truth, rows, **labels)
+    subgroups = parted(reader.rows.subgroups, read.labelled[reader.rows.kept])
+    checked = replace(reader.rows, subgroups=subgroups, are_plain=False)
+    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
+    sample = replace(reader, rows=checked).sample(
+        {**models, **read.proxies} or None, read.scores or None
+    )
+    return PartlyLabelledSample.of(sample, read.proxies, read.by_prediction)
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
@@ -163,10 +186,8 @@ def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
     }
 
 
-def _weighted(
-    rows: RowOptions, probability: Array, labelled: Array, with_all: bool
-) -> tuple[RowOptions, Array]:
-    """Weigh labelled rows by their probabilities, and which rows are taken.
+def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
+    """Copies of rows, of which labelled ones are weighted by their probabilities.
 
     First the labelled ones and then, where there is a proxy, all, with clusters of the
     two copies of a row.
@@ -180,29 +201,39 @@ def _weighted(
             raise ValueError(
                 f"{name} must not be given with label_probability; {instead}"
             )
-    some = np.flatnonzero(labelled)
-    weights = np.ones(len(labelled))
+    assert read.probability is not None
+    n_rows = len(read.labelled)
+    some = np.flatnonzero(read.labelled)
+    taken = np.append(some, np.arange(n_rows)) if read.proxies else some
+    are_labelled = np.arange(len(taken)) < len(some)
+    weights = np.ones(n_rows)
     if rows.sample_weight is not None:
         weights = as_numbers(rows.sample_weight, "sample_weight")
-        check_length(weights, len(labelled), "sample_weight", "y_true")
-    weights = np.concatenate([weights[some] / probability[some], weights])
-    taken = np.concatenate([some, np.arange(len(labelled))])
-    if not with_all:
-        weights, taken = weights[: len(some)], some
+        check_length(weights, n_rows, "sample_weight", "y_true")
+    probability = read.probability[taken]
+    weights = weights[taken] / np.where(are_labelled, probability, 1)
     changed: dict[str, Any] = {"sample_weight": weights}
     if rows.groups is not None:
         changed["groups"] = as_array(rows.groups, "groups", "an array")[taken]
-    elif with_all:
+    elif read.proxies:
         changed["groups"] = taken
     if rows.by is not None:
         changed["by"] = _taken(_subgroups(rows), taken)
-    return replace(rows, **changed), taken
+    copies = replace(
+        read,
+        truth=read.truth[taken],
+        labelled=are_labelled,
+        predicted=_taken(read.predicted, taken),
+        scores=_taken(read.scores, taken),
+        proxies=_taken(read.proxies, taken),
+        probability=probability,
+    )
+    return copies, replace(rows, **changed)
 
 
 def _bound(
     metric_set: MetricSet,
-    sample: Sample,
-    proxies: Sequence[str],
+    sample: PartlyLabelledSample,
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
@@ -210,10 +241,10 @@ def _bound(
 
     Methods that "auto" stands for in their contrasts are given.
     """
-    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
+    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies}
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
-    for bind, part in bindings(metric_set, sample, proxies, parts):
+    for bind, part in bindings(metric_set, sample, parts):
         codes_of = dict.fromkeys([*part.codes, part.labelled | part.every])
         of_proxies = [
             (proxy, [_moved(bind(each, codes), sample, proxy) for codes in codes_of])

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci.data.partial_truth import PREDICTION
+from skci.data.partial_truth import PREDICTION, Part
 from skci.data.sample import Sample
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.measures.functional import Component
 from skci.measures.partly_verified import PartlyVerified
-from skci.metrics._labelled_parts import AUTOMATIC, Part, bindings, method_for
+from skci.metrics._labelled_parts import AUTOMATIC, bindings, method_for
 from skci.metrics._metric_set import MetricSet
 
 
@@ -27,7 +27,7 @@ def bind_verified(
     codes = np.concatenate(columns, axis=1)
     assert sample.subgroups is not None
     parameters = []
-    for bind, part in bindings(metric_set, sample, (), parts):
+    for bind, part in bindings(metric_set, sample, parts):
         codes[:, -1] = sample.within(part.labelled)
         inside = sample.within(part.every)
         _check_strata(sample, codes, strata, inside, part)
