@@ -516,7 +516,6 @@ def joint_report(
         name = "proxy" if proxy is not None else "label_probability"
         refused = {
             "folds": (folds, "give the predictions out of fold as those of one model"),
-            "query": (query, "give grades_report a grade of each query, and a proxy"),
             "Runs of a model": (runs, "report on one run"),
             "y_true by metric": (
                 y_true if isinstance(y_true, Mapping) else None,

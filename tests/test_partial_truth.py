@@ -8,7 +8,7 @@ import polars
 import pytest
 from sklearn.metrics import precision_score
 
-from skci import F1CI, grades_report, joint_report
+from skci import F1CI, JointAccumulator, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
 
 LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
@@ -313,6 +313,116 @@ def test_numbers_have_proxies():
     report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metrics)
     alone = joint_report(y[labelled], pred[labelled], metrics=metrics)
     assert (np.diff(limits(report)) < 0.8 * np.diff(limits(alone))).all()
+
+
+# Batches
+
+
+def batches_of(rows):
+    """Columns of the first 1,000 rows, and of the others without any label."""
+    y, models, judge, labelled = rows
+    rng = np.random.default_rng(15)
+    scores = {k: each + rng.normal(0, 0.7, len(y)) for k, each in models.items()}
+    columns = {
+        "y_true": partly(y, labelled & (np.arange(len(y)) < 1000)),
+        "y_pred": models,
+        "y_score": {k: 1 / (1 + np.exp(-each)) for k, each in scores.items()},
+        "judge": {"judge": judge, "other": models["B"]},
+        "groups": rng.integers(0, 300, len(y)),
+        "sample_weight": rng.random(len(y)),
+        "by": {"site": np.arange(len(y)) % 2},
+    }
+
+    def part(values, taken):
+        if isinstance(values, dict):
+            return {k: each[taken] for k, each in values.items()}
+        return values if isinstance(values, str) else values[taken]
+
+    def taken(names, places, **others):
+        """Some columns of some rows."""
+        chosen = {name: columns[name] for name in names} | others
+        if "judge" in chosen:
+            chosen["proxy"] = chosen.pop("judge")
+        return {name: part(values, places) for name, values in chosen.items()}
+
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names", "others", "most"),
+    [
+        (["accuracy", "f1"], ["y_pred", "judge"], {}, 32),
+        ("recall", ["y_pred"], {"proxy": "prediction"}, 12),
+        ("f1", ["y_pred", "judge", "by"], {}, 64),
+        ("f1", ["y_pred", "judge", "groups", "sample_weight"], {}, 2000),
+        (["roc_auc", "log_loss"], ["y_score", "judge"], {}, 2000),
+        ("brier_score", ["y_score", "judge"], {}, 2000),
+        ("mean_absolute_error", ["y_pred", "judge"], {}, 2000),
+    ],
+)
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_batches_have_the_report_of_all_rows(
+    rows, metrics, names, others, most, ending, tmp_path
+):
+    taken = batches_of(rows)
+    accumulators = JointAccumulator(metrics), JointAccumulator(metrics)
+    for k in range(4):
+        batch = taken(["y_true", *names], slice(500 * k, 500 * (k + 1)), **others)
+        accumulators[k // 2].update(**batch)
+    first, second = accumulators
+    first.save(tmp_path / f"first{ending}")
+    loaded = JointAccumulator.load(tmp_path / f"first{ending}", metrics)
+    every = taken(["y_true", *names], slice(None), **others)
+    expected = joint_report(**every, metrics=metrics)
+    for total in (first + second, second + loaded):
+        assert total.models == ["A", "B"]
+        found = total.report()
+        assert [*found] == [*expected]
+        np.testing.assert_allclose(limits(found), limits(expected), atol=1e-9)
+        assert str(found).split("\n")[0] == str(expected).split("\n")[0]
+    assert first.n_samples == 1000 and first._sample().size <= most
+
+
+def test_scores_in_bins_have_proxies(rows):
+    batch = batches_of(rows)(["y_true", "y_score", "judge"], slice(None))
+    accumulator = JointAccumulator(["roc_auc", "brier_score"], score_bins=20_000)
+    accumulator.update(**batch)
+    found = accumulator.report()
+    exact = joint_report(**batch, metrics=["roc_auc", "brier_score"])
+    np.testing.assert_allclose(limits(found), limits(exact), atol=5e-4)
+
+
+def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
+    taken, first = batches_of(rows), slice(500)
+    accumulator = JointAccumulator("accuracy")
+    accumulator.update(**taken(["y_true", "y_pred", "judge"], first))
+    labels = rows[0][first]
+    with pytest.raises(ValueError, match="all with proxy or none"):
+        accumulator.update(labels, taken(["y_pred"], first)["y_pred"])
+    batch = taken(["y_true", "y_pred"], first, proxy={"judge": rows[2]})
+    with pytest.raises(
+        ValueError, match=r"of the same proxies, got .*'judge', 'other'"
+    ):
+        accumulator.update(**batch)
+    with pytest.raises(ValueError, match="proxy must not be given with query"):
+        accumulator.update(**batch, query=np.arange(500))
+    with pytest.raises(ValueError, match="proxy must not be given with moments=True"):
+        JointAccumulator("brier_score", moments=True).update(
+            **taken(["y_true", "y_score"], first, proxy=rows[2])
+        )
+    with pytest.raises(ValueError, match=r"horizon must not be given .* proxy"):
+        accumulator.report(horizon=(100, 5000))
+    without = JointAccumulator("accuracy")
+    without.update(**taken(["y_true", "y_pred", "judge"], slice(1000, 1500)))
+    with pytest.raises(ValueError, match="at least 10 labels, got 0 in 500 rows"):
+        without.report()
+    accumulator.save(tmp_path / "table.json")
+    text = (tmp_path / "table.json").read_text()
+    named = text.replace('"proxies": ["judge"', '"proxies": ["else"')
+    assert named != text
+    (tmp_path / "table.json").write_text(named)
+    with pytest.raises(ValueError, match=r"proxies have no columns: \['else'\]"):
+        JointAccumulator.load(tmp_path / "table.json", "accuracy")
 
 
 # Labels by known probabilities

@@ -183,6 +183,12 @@ def read_columns(
 ) -> tuple[Columns, RowOptions]:
     """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
+    if rows.query is not None:
+        name = "label_probability" if given is None else "proxy"
+        raise ValueError(
+            f"{name} must not be given with query; give grades_report a grade of each "
+            "query, and a proxy"
+        )
     by_prediction = isinstance(given, str) and given == PREDICTION
     if by_prediction:
         columns["proxy"] = None
