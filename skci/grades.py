@@ -97,9 +97,11 @@ def grades_report(
         the names of the scorers.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
         Grades of all items by a judge, in the form of `grades`, which may then be NaN
-        where people graded none: a random part of the items, perhaps another for each
-        model. Means are those of the items that people graded, corrected by the
-        grades of the judge of all; see the page "I have a judge and 200 labels".
+        where people graded none. They graded a random part of the items, perhaps
+        another for each model; with `tasks` or strata a random part of each, whose
+        share may differ between them. Means are those of the items that people graded,
+        corrected by the grades of the judge of all; see the page "I have a judge and
+        200 labels".
     data : data frame or mapping of str to array-like, optional
         Columns with a row for each sample, which the other parameters name. A frame may
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
@@ -283,7 +285,9 @@ def grades_report(
             )
         metrics = _metrics(graded.scorers, bounds, higher_is_better, method, False)
         options = {"confidence_level": level, "random_state": seed}
-        return JointReport(estimate_judged_grades(graded, judge, metrics, options))
+        are_tasks = tasks is not None and tasks_are == "drawn"
+        joint = estimate_judged_grades(graded, judge, metrics, options, are_tasks)
+        return JointReport(joint)
     over_runs = runs is not None
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     if over_runs and missing_grades == "pairwise":

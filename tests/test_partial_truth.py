@@ -10,6 +10,7 @@ from sklearn.metrics import precision_score
 
 from skci import F1CI, JointAccumulator, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
+from skci.exceptions import SmallSampleWarning
 
 LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 
@@ -690,21 +691,62 @@ def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
         assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
-def test_means_over_tasks_have_the_error_of_repeated_suites():
+@pytest.mark.parametrize("shares", [(0.2, 0.2, 0.2), (0.6, 0.2, 0.1)])
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_means_over_tasks_have_the_error_of_repeated_suites(shares, average):
     rng = np.random.default_rng(13)
     task = np.repeat([0, 1, 2], [100, 200, 300])
     level = np.array([0.2, 0.5, 0.8])[task]
+    share = np.array(shares)[task]
     found, errors = [], []
     for _ in range(300):
         grade = np.clip(level + rng.normal(0, 0.15, 600), 0, 1)
         judge = np.clip(grade + rng.normal(0.05, 0.1, 600), 0, 1)
-        few = np.where(rng.random(600) < 0.2, grade, np.nan)
-        report = grades_report(few, proxy=judge, tasks=task, method="delta")
+        few = np.where(rng.random(600) < share, grade, np.nan)
+        report = grades_report(
+            few, proxy=judge, tasks=task, average=average, method="delta"
+        )
         found.append(report.estimates[0])
         errors.append(report["grades", "mean"].standard_error)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.13)
-    # Tasks have one weight each, whatever their numbers of items.
-    assert np.mean(found) == pytest.approx(0.5, abs=0.005)
+    # Tasks have one weight each, or that of their items, however many were graded.
+    expected = 0.5 if average == "macro" else level.mean()
+    assert np.mean(found) == pytest.approx(expected, abs=0.003)
+
+
+def test_means_over_drawn_tasks_have_the_error_of_repeated_suites():
+    rng = np.random.default_rng(16)
+    found, errors = [], []
+    for _ in range(200):
+        task = np.repeat(np.arange(40), rng.integers(10, 40, 40))
+        level = rng.uniform(0.2, 0.8, 40)[task]
+        grade = np.clip(level + rng.normal(0, 0.1, len(task)), 0, 1)
+        judge = np.clip(grade + rng.normal(0.05, 0.3, len(task)), 0, 1)
+        graded = rng.random(len(task)) < (8 / np.bincount(task))[task]
+        report = grades_report(
+            np.where(graded, grade, np.nan),
+            proxy=judge,
+            tasks=task,
+            tasks_are="drawn",
+            method="delta",
+        )
+        found.append(report.estimates[0])
+        errors.append(report["grades", "mean"].standard_error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.15)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.006)
+
+
+def test_few_graded_items_of_a_task_are_warned_of(grades):
+    people, _, judge = grades
+    task = np.repeat([0, 1, 2], 400)
+    few = np.where(
+        np.arange(1200) % 400 < np.array([30, 30, 1])[task], people["A"], np.nan
+    )
+    with pytest.warns(SmallSampleWarning, match="task or stratum has 1 graded items"):
+        report = grades_report(few, proxy=judge["A"], tasks=task, method="delta")
+    mean = np.mean([people["A"][task == k].mean() for k in range(3)])
+    found = report["grades", "mean"]
+    assert abs(float(found) - mean) < 4 * found.standard_error
 
 
 def test_grades_of_subgroups_are_those_of_their_items(grades):
@@ -845,6 +887,16 @@ def test_what_cannot_be_combined_is_an_error(rows, options, message):
     options = {"proxy": judge, "metrics": "accuracy"} | options
     with pytest.raises((ValueError, TypeError), match=message):
         joint_report(partly(y, labelled), models, **options)
+
+
+def test_labels_of_other_shares_of_strata_are_an_error(rows):
+    y, models, judge, labelled = rows
+    site = np.arange(len(y)) % 2
+    options = {"proxy": judge, "design": Strata(site), "metrics": "accuracy"}
+    joint_report(partly(y, labelled), models, **options)
+    more = np.random.default_rng(17).random(len(y)) < np.where(site, 0.05, 0.15)
+    with pytest.raises(ValueError, match=r"whatever the stratum .* from 0.0\d+ to 0.1"):
+        joint_report(partly(y, more), models, **options)
 
 
 def test_runs_of_a_model_are_an_error(rows):

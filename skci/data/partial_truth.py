@@ -141,11 +141,16 @@ class PartlyLabelledSample(Sample):
         return parts
 
     @property
+    def are_labelled(self) -> Array:
+        """Which units have a truth."""
+        assert self.subgroups is not None
+        known = [name[-1] == _KNOWN for name in self.subgroups.names]
+        return np.array(known)[self.subgroups.codes]
+
+    @property
     def sizes(self) -> tuple[int, int]:
         """Number of rows, and of those with a truth."""
-        known = [name[-1] == _KNOWN for name in self.subgroups.names]  # type: ignore[union-attr]
-        labelled = np.array(known)[self.subgroups.codes]  # type: ignore[union-attr]
-        return self.rows.n_samples, self.rows.n_rows(labelled)
+        return self.rows.n_samples, self.rows.n_rows(self.are_labelled)
 
     @property
     def description(self) -> str:

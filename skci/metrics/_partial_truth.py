@@ -34,6 +34,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from skci._arrays import Array
 from skci._validation import as_array, as_numbers, named_columns
@@ -64,6 +65,7 @@ from skci.metrics._verification import bind_verified
 from skci.reports.estimate import warn_of_undefined
 
 _NO_WEIGHT = 1e-9
+_BY_CHANCE = 1e-6  # probability of shares of labels that are not those of chance
 _OF_CHOSEN = AUTOMATIC[1:]
 """Methods that do not suppose that weights have nothing to do with outcomes."""
 
@@ -128,8 +130,28 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
     if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
         return _estimate(metric_set, sample, verified, None, sample.description)
+    _check_shares(sample)
     bound = _bound(metric_set, sample, parts, AUTOMATIC)
     return _estimate(metric_set, sample, *bound, sample.description)
+
+
+def _check_shares(sample: PartlyLabelledSample) -> None:
+    """Check that as much of each stratum is labelled, but for chance."""
+    strata = getattr(sample.design, "strata", None)
+    if strata is None:
+        return
+    counts = sample.rows.frequencies
+    sizes = np.bincount(strata, counts)
+    shares = np.bincount(strata, counts * sample.are_labelled) / np.maximum(sizes, 1)
+    share = np.average(shares, weights=sizes)
+    excess = sizes @ (shares - share) ** 2 / max(share * (1 - share), _NO_WEIGHT)
+    if chdtrc(max(len(sizes) - 1, 1), excess) < _BY_CHANCE:
+        ends = (f"{each:.2g}" for each in (shares.min(), shares.max()))
+        raise ValueError(
+            "y_true must have labels of a random part of the rows, whatever the "
+            f"stratum of design=Strata, got shares from {' to '.join(ends)}; give the "
+            "share of its stratum for each row as label_probability=, without design="
+        )
 
 
 def _estimate(
