@@ -27,7 +27,7 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import Request, named_error, respond
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
-from skci.inference.joint import Target
+from skci.inference.joint import JointEstimate, Target
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
@@ -515,7 +515,6 @@ def joint_report(
     if proxy is not None or label_probability is not None:
         name = "proxy" if proxy is not None else "label_probability"
         refused = {
-            "folds": (folds, "give the predictions out of fold as those of one model"),
             "Runs of a model": (runs, "report on one run"),
             "y_true by metric": (
                 y_true if isinstance(y_true, Mapping) else None,
@@ -525,10 +524,10 @@ def joint_report(
         for other, (value, instead) in refused.items():
             if value is not None:
                 raise ValueError(f"{name} must not be given with {other}; {instead}")
-        if macro or isinstance(design, Prevalence):
+        if isinstance(design, Prevalence):
             raise ValueError(
-                f"{name} must not be given with design={design!r}; report on each "
-                "stratum with by=, or on the population that the rows are of"
+                f"{name} must not be given with design={design!r}; report on the "
+                "population that the rows are of"
             )
         columns = {
             "y_true": y_true,
@@ -537,9 +536,8 @@ def joint_report(
             "proxy": proxy,
             "label_probability": label_probability,
         }
-        return JointReport(
-            estimate_partly_labelled(metric_set, columns, rows, data, abstain)
-        )
+        joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
+        return JointReport(_mean(joint, folds is not None, macro))
     if runs is not None and folds is not None:
         raise ValueError(
             "folds must not be given with Runs, whose models are those of all rows"
@@ -547,14 +545,21 @@ def joint_report(
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if runs is not None:
         return report_over_runs(metric_set, sample, runs)
-    if macro:
-        joint, n_strata = mean_over_parts(metric_set, sample)
-        return JointReport(
-            replace(joint, target=Target(f"means over {n_strata} strata"))
-        )
-    if folds is None:
+    if folds is None and not macro:
         return metric_set.report(sample)
-    return JointReport(mean_over_folds(metric_set, sample))
+    joint = metric_set.estimate(sample)
+    return JointReport(_mean(joint, folds is not None, macro))
+
+
+def _mean(joint: JointEstimate, over_folds: bool, over_strata: bool) -> JointEstimate:
+    """Means over folds or strata, which are subgroups, where these are reported."""
+    if over_folds:
+        return mean_over_folds(joint)
+    if not over_strata:
+        return joint
+    mean, n_strata = mean_over_parts(joint)
+    of = f", of {mean.target.target}" if mean.target else ""
+    return replace(mean, target=Target(f"means over {n_strata} strata{of}"))
 
 
 @with_hints

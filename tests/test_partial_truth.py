@@ -371,6 +371,34 @@ def test_subgroups_are_estimated_from_their_rows(rows):
         )
 
 
+@pytest.mark.parametrize("option", ["folds", "design"])
+def test_means_over_folds_and_strata_are_those_of_their_estimates(rows, option):
+    y, models, judge, labelled = rows
+    part = np.arange(len(y)) % 2
+    if option == "design":  # whatever the shares of labels
+        more = np.random.default_rng(19).random(len(y)) < np.where(part, 0.3, 0.08)
+        labelled = more
+    truth = partly(y, labelled)
+    options = {"proxy": judge, "metrics": "f1", "method": "delta"}
+    given = {"folds": part, "design": Strata(part, average="macro")}[option]
+    found = joint_report(truth, models, **options, **{option: given})
+    apart = [
+        joint_report(
+            truth[rows],
+            {name: each[rows] for name, each in models.items()},
+            **options | {"proxy": judge[rows]},
+        )
+        for rows in (part == 0, part == 1)
+    ]
+    for key in found:
+        each = [report[key] for report in apart]
+        assert float(found[key]) == pytest.approx(np.mean(each), abs=5e-4)
+        error = np.hypot(*(estimate.standard_error for estimate in each)) / 2
+        assert found[key].standard_error == pytest.approx(error, rel=0.02)
+    assert "2 fold models" in str(found) or "means over 2 strata" in str(found)
+    assert f"{labelled.sum()} of them labelled, with a proxy" in str(found)
+
+
 @pytest.mark.parametrize(
     "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.15)}]
 )
@@ -984,12 +1012,8 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": np.arange(2000) % 5}, "proxy must not be given with folds"),
+        ({"query": np.arange(2000)}, "proxy must not be given with query"),
         ({"design": Prevalence(0.3)}, r"proxy must not .* design=Prevalence\(0.3\)"),
-        (
-            {"design": Strata(np.arange(2000) % 2, average="macro")},
-            "proxy must not be given with design=Strata",
-        ),
         ({"method": "wilson"}, "method='wilson' needs a proportion"),
         ({"proxy": "judge"}, "proxy must be an array, or 'prediction'"),
         ({"proxy": np.zeros(5)}, "proxy.* must have an entry for each of the 2000"),

@@ -130,28 +130,29 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
     if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
         return _estimate(metric_set, sample, verified, None, sample.description)
-    _check_shares(sample)
+    _check_shares(sample, parts)
     bound = _bound(metric_set, sample, parts, AUTOMATIC)
     return _estimate(metric_set, sample, *bound, sample.description)
 
 
-def _check_shares(sample: PartlyLabelledSample) -> None:
-    """Check that as much of each stratum is labelled, but for chance."""
-    strata = getattr(sample.design, "strata", None)
-    if strata is None:
-        return
-    counts = sample.rows.frequencies
-    sizes = np.bincount(strata, counts)
-    shares = np.bincount(strata, counts * sample.are_labelled) / np.maximum(sizes, 1)
-    share = np.average(shares, weights=sizes)
-    excess = sizes @ (shares - share) ** 2 / max(share * (1 - share), _NO_WEIGHT)
-    if chdtrc(max(len(sizes) - 1, 1), excess) < _BY_CHANCE:
-        ends = (f"{each:.2g}" for each in (shares.min(), shares.max()))
-        raise ValueError(
-            "y_true must have labels of a random part of the rows, whatever the "
-            f"stratum of design=Strata, got shares from {' to '.join(ends)}; give the "
-            "share of its stratum for each row as label_probability=, without design="
-        )
+def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
+    """Check that as much of each stratum of a part is labelled, but for chance."""
+    strata: Any = getattr(sample.design, "strata", None)
+    for part in [] if strata is None else parts:
+        within = sample.within(part.every)
+        counts = sample.rows.frequencies * within
+        sizes = np.bincount(strata, counts)
+        known = np.bincount(strata, counts * sample.are_labelled)
+        shares, share = known / np.maximum(sizes, 1), known.sum() / sizes.sum()
+        excess = sizes @ (shares - share) ** 2 / max(share * (1 - share), _NO_WEIGHT)
+        shares = shares[sizes > 0]
+        if len(shares) > 1 and chdtrc(len(shares) - 1, excess) < _BY_CHANCE:
+            raise ValueError(
+                "y_true must have labels of a random part of the rows, whatever the "
+                f"stratum of design=Strata, got shares from {shares.min():.2g} to "
+                f"{shares.max():.2g}; give the share of its stratum for each row as "
+                "label_probability=, without design="
+            )
 
 
 def _estimate(
