@@ -1053,6 +1053,42 @@ def test_labels_of_other_shares_of_strata_are_an_error(rows):
         joint_report(partly(y, more), models, **options)
 
 
+def test_labels_of_no_random_part_are_warned_of(rows):
+    y, models, judge, _ = rows
+    rng = np.random.default_rng(20)
+    first = models["A"]
+    labelled = rng.random(len(y)) < np.where(first == judge, 0.05, 0.3)
+    options = {"proxy": judge, "metrics": "accuracy"}
+    with pytest.warns(UserWarning, match=r"no random part .* from 0.0\d+ to 0\.[23]"):
+        joint_report(partly(y, labelled), first, **options)
+    # Of clusters that are labelled together shares may differ by more.
+    joint_report(partly(y, labelled), first, groups=np.arange(len(y)) % 500, **options)
+    rare = np.where(np.arange(len(y)) < 3, 1 - judge, judge)
+    few = rng.random(len(y)) < np.where(np.arange(len(y)) < 3, 1, 0.02)
+    joint_report(partly(y, few), judge, **options | {"proxy": rare})
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_a_label_that_stands_for_missing_ones_is_an_error(rows, kind):
+    y, models, judge, labelled = rows
+    none = "" if kind is str else -1
+    truth = np.where(labelled, y.astype(kind), none)
+    columns = {name: each.astype(kind) for name, each in models.items()}
+    with pytest.raises(
+        ValueError, match=r"y_true must be None, .* got (''|-1) in 1850"
+    ):
+        joint_report(truth, columns, proxy=judge.astype(kind), metrics="accuracy")
+
+
+def test_errors_name_the_proxy(rows):
+    y, models, judge, labelled = rows
+    truth, options = partly(y, labelled), {"metrics": "f1"}
+    with pytest.raises(ValueError, match=r"^proxy must hold class labels, got cont"):
+        joint_report(truth, models, proxy=judge * 0.37 + 0.1, **options)
+    with pytest.raises(ValueError, match=r"and proxy\['j'\] must hold two labels"):
+        joint_report(truth, models, proxy={"j": judge + y}, **options)
+
+
 def test_runs_of_a_model_are_an_error(rows):
     y, models, judge, labelled = rows
     runs = {"A": Runs([models["A"], models["B"]])}

@@ -19,7 +19,7 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.rows import check_length, check_present
+from skci.data.rows import check_length, check_present, parameter_name
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -228,6 +228,11 @@ def read_columns(
     return Columns(*found), rows
 
 
+def proxy_name(name: str) -> str:
+    """Name of the column of a proxy in messages."""
+    return _PROXY if name == _PROXY else f"{_PROXY}[{name!r}]"
+
+
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns by name; none if not given."""
     return {} if values is None else named_columns(values, parameter, name)
@@ -236,9 +241,10 @@ def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
 def _filled(
     y_true: Any, columns: Mapping[str, Any], by_prediction: bool
 ) -> tuple[Array, Array]:
-    """Truth with the first of some columns where it is missing, and which rows have it.
+    """Truth with another label where it is missing, and which rows have it.
 
-    Without columns it is that of any row that has one.
+    The other is that of any row that has one; by prediction, or if there is none, that
+    of the first of some columns, which are checked.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:
@@ -248,16 +254,15 @@ def _filled(
         )
     entries = truth.tolist()
     labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
-    parameter = "y_pred" if by_prediction else "proxy"
     read = []
     for name, values in columns.items():
-        named = f"{parameter}[{name!r}]"
+        named = parameter_name(name) if by_prediction else proxy_name(name)
         read.append(as_array(values, named, "an array of labels"))
         check_length(read[-1], len(entries), named, "y_true")
         check_present(
             read[-1].ravel().tolist(), f"{named} must have a value in every row"
         )
-    if read:
+    if read and (by_prediction or not labelled.any()):
         others = read[0].tolist()
     else:
         others = [entries[int(labelled.argmax())]] * len(entries) if entries else []

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from skci._arrays import Array
+from skci._arrays import Array, distinct_rows
 from skci._validation import as_array, as_numbers, named_columns
 from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
@@ -45,16 +45,19 @@ from skci.data.partial_truth import (
     PartlyLabelledSample,
     check_enough,
     parted,
+    proxy_name,
     read_columns,
 )
-from skci.data.rows import check_length
+from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
+from skci.exceptions import warn_caller
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
+from skci.inference.units import rows_are_units
 from skci.metrics._labelled_parts import (
     AUTOMATIC,
     bindings,
@@ -66,6 +69,7 @@ from skci.reports.estimate import warn_of_undefined
 
 _NO_WEIGHT = 1e-9
 _BY_CHANCE = 1e-6  # probability of shares of labels that are not those of chance
+_ENOUGH = 5  # rows with and without a label that are expected in a group
 _OF_CHOSEN = AUTOMATIC[1:]
 """Methods that do not suppose that weights have nothing to do with outcomes."""
 
@@ -136,23 +140,45 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
 
 
 def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
-    """Check that as much of each stratum of a part is labelled, but for chance."""
-    strata: Any = getattr(sample.design, "strata", None)
-    for part in [] if strata is None else parts:
-        within = sample.within(part.every)
-        counts = sample.rows.frequencies * within
-        sizes = np.bincount(strata, counts)
-        known = np.bincount(strata, counts * sample.are_labelled)
-        shares, share = known / np.maximum(sizes, 1), known.sum() / sizes.sum()
-        excess = sizes @ (shares - share) ** 2 / max(share * (1 - share), _NO_WEIGHT)
-        shares = shares[sizes > 0]
-        if len(shares) > 1 and chdtrc(len(shares) - 1, excess) < _BY_CHANCE:
+    """Check that of a part as much is labelled whatever the stratum and prediction."""
+    if not rows_are_units(sample.design):
+        return
+    strata = getattr(sample.design, "strata", None)
+    outcome = distinct_rows(sample.codes[:, 1:].astype(int))[1]
+    for part in parts:
+        if strata is not None and (ends := _other_shares(sample, part, strata)):
             raise ValueError(
                 "y_true must have labels of a random part of the rows, whatever the "
-                f"stratum of design=Strata, got shares from {shares.min():.2g} to "
-                f"{shares.max():.2g}; give the share of its stratum for each row as "
-                "label_probability=, without design="
+                f"stratum of design=Strata, got shares {ends}; give the share of its "
+                "stratum for each row as label_probability=, without design="
             )
+        if ends := _other_shares(sample, part, outcome):
+            warn_caller(
+                "y_true has labels of no random part of the rows: the shares of rows "
+                f"of the same predictions and proxies that have one are {ends}, and "
+                "estimates are biased; if that depends on predictions alone, give "
+                "proxy='prediction', and known probabilities as label_probability=",
+                UserWarning,
+            )
+
+
+def _other_shares(sample: PartlyLabelledSample, part: Part, group: Array) -> str:
+    """Shares of labels in groups of a part if they are not those of chance, else "".
+
+    By the chi-squared test of groups of which labels of enough rows are expected.
+    """
+    counts = sample.rows.frequencies * sample.within(part.every)
+    sizes = np.bincount(group, counts)
+    known = np.bincount(group, counts * sample.are_labelled)
+    share = known.sum() / sizes.sum()
+    enough = sizes * min(share, 1 - share) >= _ENOUGH
+    shares, sizes = known[enough] / sizes[enough], sizes[enough]
+    if len(sizes) < 2:
+        return ""
+    excess = sizes @ (shares - np.average(shares, weights=sizes)) ** 2
+    if chdtrc(len(sizes) - 1, excess / (share * (1 - share))) > _BY_CHANCE:
+        return ""
+    return f"from {shares.min():.2g} to {shares.max():.2g}"
 
 
 def _estimate(
@@ -189,10 +215,31 @@ def _sample(
     subgroups = parted(reader.rows.subgroups, read.labelled[reader.rows.kept])
     checked = replace(reader.rows, subgroups=subgroups, are_plain=False)
     models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
-    sample = replace(reader, rows=checked).sample(
-        {**models, **read.proxies} or None, read.scores or None
-    )
-    return PartlyLabelledSample.of(sample, read.proxies, read.by_prediction)
+    reader = replace(reader, rows=checked)
+    try:
+        sample = reader.sample({**models, **read.proxies} or None, read.scores or None)
+    except (ValueError, TypeError) as error:
+        message = str(error)
+        for name in read.proxies:
+            message = message.replace(parameter_name(name), proxy_name(name))
+        raise type(error)(message) from error
+    found = PartlyLabelledSample.of(sample, read.proxies, read.by_prediction)
+    _check_missing(found)
+    return found
+
+
+def _check_missing(sample: PartlyLabelledSample) -> None:
+    """Check that no label stands for missing ones: most are, and nothing else is."""
+    if not sample.codes.size or not sample.are_labelled.all():
+        return
+    counts = np.bincount(sample.codes[:, 0].astype(int), sample.rows.frequencies)
+    most = int(counts.argmax())
+    if counts[most] > counts.sum() / 2 and (sample.codes[:, 1:] != most).all():
+        raise ValueError(
+            "y_true must be None, NaN or NA where there is no label, got "
+            f"{sample.vocabulary.labels[most]!r} in {counts[most]:.0f} rows, which is "
+            "neither predicted nor a proxy"
+        )
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
