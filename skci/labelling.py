@@ -313,11 +313,10 @@ class _LabelChoice:
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
-            clusters = np.zeros(n, dtype=int)
-            clusters[checked.kept] = checked.cluster_numbers
-            residuals = np.zeros(n)
-            residuals[labelled] = (observed - explained[labelled]) * represented
-            totals = np.bincount(clusters, row_weights * (explained + residuals))
+            influence = explained.copy()  # of all rows, unbiased given the clusters
+            influence[labelled] += represented * (observed - explained[labelled])
+            of_rows = (row_weights * influence)[checked.kept]
+            totals = np.bincount(checked.cluster_numbers, of_rows)
             of_labels = squared_weights * (represented - 1) @ squares
             variance = max(variance, totals @ totals - of_labels)
         return cls(

@@ -20,7 +20,7 @@ from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
-from skci.metrics._partial_truth import Block, corrected
+from skci.metrics._proxies import Block, corrected
 
 _FEW = 5  # graded items of a stratum
 
