@@ -1123,6 +1123,26 @@ def test_a_prediction_that_was_never_verified_is_an_error(rows):
         joint_report(truth, models["A"], proxy="prediction", metrics="recall")
 
 
+def test_few_labels_of_combined_predictions_are_warned_of():
+    rng = np.random.default_rng(21)
+    y = rng.integers(0, 4, 3000)
+    models = {
+        name: np.where(rng.random(3000) < 0.2, rng.integers(0, 4, 3000), y)
+        for name in "AB"
+    }
+    strata = 4 * models["A"] + models["B"]
+    order = np.argsort(rng.random(3000))
+    rank = np.empty(3000, dtype=int)
+    for stratum in range(16):
+        rows = order[strata[order] == stratum]
+        rank[rows] = np.arange(len(rows))
+    truth = partly(y, rank < 3)
+    options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
+    with pytest.warns(SmallSampleWarning, match="fewer than 5 rows are labelled of"):
+        joint_report(truth, models, **options)
+    joint_report(truth, models["A"], **options)
+
+
 def test_scores_are_not_corrected_by_prediction(rows):
     y, _, judge, labelled = rows
     with pytest.raises(ValueError, match="metrics must be of labels"):
