@@ -18,11 +18,13 @@ from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
+from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
 from skci.evaluation import joint_report
 from skci.inference.critical.horizon import Horizon
 from skci.metrics._metric_set import MetricSet, named_metrics
+from skci.metrics._partial_truth import estimate, read_partly_labelled
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 
@@ -146,6 +148,7 @@ class JointAccumulator:
         y_pred: Any = None,
         *,
         y_score: Any = None,
+        proxy: Any = None,
         data: Any = None,
         sample_weight: Any = None,
         counts: Any = None,
@@ -158,7 +161,9 @@ class JointAccumulator:
 
         Groups may go on in other batches, where they have the same names; the rows of a
         query are all in one. Weights are on the same scale in all batches. A batch
-        whose weights or counts are all zero adds nothing.
+        whose weights or counts are all zero adds nothing. With `proxy` all batches have
+        the same proxies, and one may lack labels altogether; of metrics of labels
+        memory does not grow with the rows then either.
 
         Raises
         ------
@@ -174,11 +179,18 @@ class JointAccumulator:
             by=by,
             missing=missing,
         )
+        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         labels = {"abstain": self._abstain, "labels": self._labels}
         with suppress(AllZeroError):
-            sample = self._metric_set.read(
-                y_true, y_pred, y_score, rows, data, **labels
-            )
+            if proxy is None:
+                sample = self._metric_set.read(
+                    **columns, rows=rows, data=data, **labels
+                )
+            else:
+                columns["proxy"] = proxy
+                sample = read_partly_labelled(
+                    self._metric_set, columns, rows, data, **labels
+                )
             self._rows.add(self._summary(sample))
 
     def merge(self, other: JointAccumulator) -> None:
@@ -271,6 +283,13 @@ class JointAccumulator:
         accuracy = 0.750 [0.691, 0.801], 95% interval (score, n = 400)
         """
         sample = self._sample()
+        if isinstance(sample, PartlyLabelledSample):
+            if horizon is not None:
+                raise ValueError(
+                    "horizon must not be given for rows with a proxy, whose share of "
+                    "labels may change from look to look"
+                )
+            return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
             horizon = _check_horizon(horizon, sample.design.n_units)
         return self._metric_set.report(sample, horizon)

@@ -28,7 +28,7 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import Request, named_error, respond
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
-from skci.inference.joint import Target
+from skci.inference.joint import JointEstimate, Target
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
@@ -509,44 +509,46 @@ def joint_report(
     )
     (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if proxy is not None or label_probability is not None:
-        _check_partly_labelled(proxy, y_true, folds, query, runs, design, macro)
+        _check_partly_labelled(proxy, y_true, runs, design)
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         columns |= {"proxy": proxy, "label_probability": label_probability}
-        return JointReport(
-            estimate_partly_labelled(metric_set, columns, rows, data, abstain)
-        )
+        joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
+        return JointReport(_mean(joint, folds is not None, macro))
     if runs is not None:
         check_alone("Runs, whose models are those of all rows", {"folds": folds})
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if runs is not None:
         return report_over_runs(metric_set, sample, runs)
-    if macro:
-        joint, n_strata = mean_over_parts(metric_set, sample)
-        return JointReport(
-            replace(joint, target=Target(f"means over {n_strata} strata"))
-        )
-    if folds is None:
+    if folds is None and not macro:
         return metric_set.report(sample)
-    return JointReport(mean_over_folds(metric_set, sample))
+    joint = metric_set.estimate(sample)
+    return JointReport(_mean(joint, folds is not None, macro))
 
 
-def _check_partly_labelled(
-    proxy: Any, y_true: Any, folds: Any, query: Any, runs: Any, design: Any, macro: bool
-) -> None:
+def _mean(joint: JointEstimate, over_folds: bool, over_strata: bool) -> JointEstimate:
+    """Means over folds or strata, which are subgroups, where these are reported."""
+    if over_folds:
+        return mean_over_folds(joint)
+    if not over_strata:
+        return joint
+    mean, n_strata = mean_over_parts(joint)
+    of = f", of {mean.target.target}" if mean.target else ""
+    return replace(mean, target=Target(f"means over {n_strata} strata{of}"))
+
+
+def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> None:
     """Refuse what rows of which some lack a truth cannot be reported with."""
     name = "proxy" if proxy is not None else "label_probability"
     by_metric = y_true if isinstance(y_true, Mapping) else None
     for other, value, instead in (
-        ("folds", folds, "give the predictions out of fold as those of one model"),
-        ("query", query, "give grades_report a grade of each query, and a proxy"),
         ("Runs of a model", runs, "report on one run"),
         ("y_true by metric", by_metric, "report on the metrics of one truth"),
     ):
         check_alone(other, {name: value}, f"; {instead}")
-    if macro or isinstance(design, Prevalence):
+    if isinstance(design, Prevalence):
         raise ValueError(
-            f"{name} must not be given with design={design!r}; report on each stratum "
-            "with by=, or on the population that the rows are of"
+            f"{name} must not be given with design={design!r}; report on the "
+            "population that the rows are of"
         )
 
 

@@ -97,9 +97,11 @@ def grades_report(
         the names of the scorers.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
         Grades of all items by a judge, in the form of `grades`, which may then be NaN
-        where people graded none: a random part of the items, perhaps another for each
-        model. Means are those of the items that people graded, corrected by the
-        grades of the judge of all; see the page "I have a judge and 200 labels".
+        where people graded none. They graded a random part of the items, perhaps
+        another for each model; with `tasks` or strata a random part of each, whose
+        share may differ between them. Means are those of the items that people graded,
+        corrected by the grades of the judge of all; see the page "I have a judge and
+        200 labels".
     data : data frame or mapping of str to array-like, optional
         Columns with a row for each sample, which the other parameters name. A frame may
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
@@ -270,7 +272,9 @@ def grades_report(
         check_alone(one, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
             raise ValueError("proxy must not be given with missing_grades")
-        return JointReport(estimate_judged_grades(graded, judge, metrics, settings))
+        are_tasks = tasks is not None and tasks_are == "drawn"
+        joint = estimate_judged_grades(graded, judge, metrics, settings, are_tasks)
+        return JointReport(joint)
     by_pair = missing_grades == "pairwise"
     if over_runs and by_pair:
         raise ValueError("missing_grades must not be 'pairwise' with runs")

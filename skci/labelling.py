@@ -20,7 +20,8 @@ from skci._validation import (
     fixed_seed,
 )
 from skci.data.drawing import RowOptions
-from skci.data.partial_truth import Columns, read_columns
+from skci.data.partial_truth import Columns, check_enough, read_columns
+from skci.data.rows import Alignment
 from skci.metrics._base import MetricCI
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
@@ -73,6 +74,8 @@ def label_next(
     y_score: Any = None,
     proxy: Any = None,
     label_probability: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     data: Any = None,
     metric: Any,
     models: Any = None,
@@ -98,6 +101,10 @@ def label_next(
     label_probability : array-like of shape (n_samples,), optional
         Probability with which each label has been requested, such as that of the plan
         before; the same for all rows if not given.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sampling weights of the rows; only their ratios matter.
+    groups : array-like of shape (n_samples,), optional
+        Clusters of rows that may be dependent. Labels are requested row by row.
     data : data frame, optional
         Data frame of which the parameters above name columns.
     metric : str or metric object
@@ -135,21 +142,21 @@ def label_next(
     -----
     With the influence value L of a row, that of the proxies K and the coefficients
     :math:`\lambda` that explain most of L, the variance of an estimate from rows of N
-    that are labelled with probabilities :math:`\pi_i` is about
+    of clusters g that are labelled with probabilities :math:`\pi_i` is about
 
-    .. math:: \frac{1}{N^2} \sum_i \Bigl( \bigl(\tfrac{1}{\pi_i} - 1\bigr)
-        E r_i^2 + E L_i^2 \Bigr) , \qquad r_i = L_i - \lambda K_i ,
+    .. math:: \frac{1}{N^2} \Bigl( \sum_i \bigl(\tfrac{1}{\pi_i} - 1\bigr) E r_i^2
+        + \sum_g E \bigl(\sum_{i \in g} L_i\bigr)^2 \Bigr) , \qquad
+        r_i = L_i - \lambda K_i ,
 
-    and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_.
+    and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_,
+    whatever the clusters. L and K are those of a row times its weight, over the mean.
     Expected squares are means over the leaves of a regression tree, from labelled
     rows, on predictions, scores and proxies: where possible labels are few, over the
     cells of prediction and proxy. To each row one more is added that has the largest
     square which any label would give it, and of labelled rows the square is left out:
     probabilities that depended on it would leave estimates with a bias.
 
-    Rows without a label are drawn by systematic sampling in random order. The half
-    width is that of independent rows of equal weight: groups and sample weights are not
-    taken.
+    Rows without a label are drawn by systematic sampling in random order.
 
     References
     ----------
@@ -200,16 +207,17 @@ def label_next(
     metric_set = MetricSet(metric, confidence_level)
     given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
     given["label_probability"] = label_probability
-    columns = read_columns(given, RowOptions(), data)[0]
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    columns, rows = read_columns(given, rows, data)
     metric_set.must_be_given(columns.predicted or None, columns.scores or None)
     if columns.by_prediction:
         raise ValueError(
             "proxy must be columns to choose labels by, or None, got 'prediction'"
         )
-    columns.check_enough()
+    check_enough(*columns.sizes)
     compared = _compared_models(columns, metric, models)
-    choice = _LabelChoice.of(columns, metric, compared, pos_label)
-    if not choice.influence_variance > 0:
+    choice = _LabelChoice.of(columns, rows, metric, compared, pos_label)
+    if not choice.variance_of_sum > 0:
         raise ValueError(
             f"y_true must show a variance of {metric.name}, got none; label more rows "
             "at random first"
@@ -230,8 +238,8 @@ def label_next(
     probability = choice.for_number(n)
     rng = np.random.default_rng(fixed_seed(random_state))
     candidates = np.flatnonzero(~choice.labelled)
-    rows = _drawn(choice.of_unlabelled(probability), candidates, n, rng)
-    return LabelPlan(rows, probability, z * choice.standard_error(probability))
+    drawn = _drawn(choice.of_unlabelled(probability), candidates, n, rng)
+    return LabelPlan(drawn, probability, z * choice.standard_error(probability))
 
 
 def _compared_models(
@@ -257,16 +265,17 @@ class _LabelChoice:
     probability: Array
     """With which each label has been requested."""
     expected_squared_residual: Array
-    """Of each row."""
+    """Of each row, times its squared weight."""
     labelled_squared_residuals: Array
     """Of labelled rows, times the number of rows that each represents."""
-    influence_variance: float
-    """Variance of the influence values of the truth."""
+    variance_of_sum: float
+    """Variance of the sum of the influence values of the truth."""
 
     @classmethod
     def of(
         cls,
         columns: Columns,
+        rows: RowOptions,
         metric: MetricCI,
         models: Mapping[str, float],
         pos_label: Any,
@@ -277,13 +286,17 @@ class _LabelChoice:
         the predictions or scores of all models, and the proxies.
         """
         labelled, n = columns.labelled, len(columns.labelled)
+        checked = rows.read(n, "y_true", Alignment().check)
+        row_weights = np.zeros(n)
+        row_weights[checked.kept] = 1.0 if checked.weights is None else checked.weights
+        row_weights /= row_weights.mean()
         probability = columns.probability
         if probability is None:
             probability = np.full(n, labelled.mean())
-        weights = 1 / probability[labelled]
+        weights = row_weights[labelled] / probability[labelled]
         observed = possible = explained = np.zeros(1)
         for name, sign in models.items():
-            values = _influences(columns, metric, name, weights, pos_label)
+            values = _influences(columns, metric, name, row_weights, weights, pos_label)
             observed = observed + sign * values[0]
             possible = possible + sign * values[1]
             explained = explained + sign * values[2]
@@ -293,20 +306,31 @@ class _LabelChoice:
             largest = np.full(n, squares.max())
         known = {**columns.predicted, **columns.scores, **columns.proxies}
         features = np.column_stack([_as_feature(each) for each in known.values()])
-        expected = _expected(features, labelled, squares, weights, largest)
-        least = _LEAST**2 * np.average(squares, weights=weights)
+        represented = 1 / probability[labelled]
+        represented *= n / represented.sum()
+        expected = _expected(features, labelled, squares, represented, largest)
+        least = _LEAST**2 * np.average(squares, weights=represented)
+        squared_weights = row_weights[labelled] ** 2 * represented
+        variance = squared_weights @ observed**2
+        if checked.cluster_numbers is not None:
+            influence = explained.copy()  # of all rows, unbiased given the clusters
+            influence[labelled] += represented * (observed - explained[labelled])
+            of_rows = (row_weights * influence)[checked.kept]
+            totals = np.bincount(checked.cluster_numbers, of_rows)
+            of_labels = squared_weights * (represented - 1) @ squares
+            variance = max(variance, totals @ totals - of_labels)
         return cls(
             labelled,
             probability,
-            expected_squared_residual=np.maximum(expected, least),
-            labelled_squared_residuals=squares * weights * (n / weights.sum()),
-            influence_variance=float(np.average(observed**2, weights=weights)),
+            expected_squared_residual=row_weights**2 * np.maximum(expected, least),
+            labelled_squared_residuals=squared_weights * squares,
+            variance_of_sum=float(variance),
         )
 
     @property
     def n_unlabelled(self) -> int:
-        """Number of rows without a label."""
-        return int((~self.labelled).sum())
+        """Number of rows of positive weight without a label."""
+        return int((~self.labelled & (self.expected_squared_residual > 0)).sum())
 
     def standard_error(self, probability: Array) -> float:
         """Standard error to expect if rows are labelled with these probabilities."""
@@ -314,7 +338,7 @@ class _LabelChoice:
             1 / probability[self.labelled] - 1
         )
         n = len(probability)
-        return float(np.sqrt(of_labels + n * self.influence_variance) / n)
+        return float(np.sqrt(of_labels + self.variance_of_sum) / n)
 
     def for_number(self, n_labels: float) -> Array:
         """Probabilities of all rows with which so many more are expected."""
@@ -333,7 +357,7 @@ class _LabelChoice:
     def _where(self, excess: Callable[[Array], float]) -> Array:
         """Probabilities at which an increasing function of their scale is zero."""
         size = np.sqrt(self.expected_squared_residual)
-        size /= size.min()  # at the scale 1 all rows are labelled
+        size /= size[size > 0].min()  # at the scale 1 all rows of weight are labelled
 
         def scaled(scale: float) -> Array:
             return np.clip(scale * size, self.probability, 1.0)
@@ -346,7 +370,12 @@ class _LabelChoice:
 
 
 def _influences(
-    columns: Columns, metric: MetricCI, model: str, weights: Array, pos_label: Any
+    columns: Columns,
+    metric: MetricCI,
+    model: str,
+    row_weights: Array,
+    weights: Array,
+    pos_label: Any,
 ) -> tuple[Array, Array, Array]:
     """Influence values of labelled rows, of all by possible label, and explained ones.
 
@@ -357,7 +386,7 @@ def _influences(
     response = as_array(given[model], model, "an array")
     truth, few = columns.truth[labelled], response[labelled]
 
-    def influence(truth: Any, predicted: Array, weights: Any = None) -> Array:
+    def influence(truth: Any, predicted: Array, weights: Array) -> Array:
         rows = RowOptions(sample_weight=weights)
         return metric._influence(truth, predicted, rows, pos_label)[1]
 
@@ -365,7 +394,7 @@ def _influences(
     explained: Array = np.zeros(n)
     if columns.proxies:
         proxies = map(np.asarray, columns.proxies.values())
-        design = np.transpose([influence(proxy, response) for proxy in proxies])
+        design = np.transpose([influence(x, response, row_weights) for x in proxies])
         weighted = design[labelled] * weights[:, np.newaxis], observed * weights
         explained = design @ np.linalg.lstsq(*weighted, rcond=None)[0]
     labels = np.unique(truth) if metric.reads != "numbers" else truth[:0]

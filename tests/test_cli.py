@@ -245,14 +245,33 @@ def test_a_proxy_of_labels_that_some_rows_have(
     assert capsys.readouterr().out.startswith(str(expected.differences()))
 
 
+def test_counts_with_a_proxy_are_saved_and_merged(tmp_path, capsys):
+    tables = []
+    for k, rows in enumerate(np.array_split(np.arange(len(PARTLY["some"])), 2)):
+        path, table = tmp_path / f"rows{k}.csv", str(tmp_path / f"table{k}.npz")
+        write_csv(path, {name: column[rows] for name, column in PARTLY.items()})
+        options = ["--proxy=judge", "--save", table]
+        assert main(["report", str(path), *OF_SOME, *options]) == 0
+        tables.append(table)
+    capsys.readouterr()
+    assert main(["merge", *tables, "--metrics=accuracy,f1"]) == 0
+    judge = {"judge": PARTLY["judge"]}
+    metrics = ["accuracy", "f1"]
+    expected = joint_report(PARTLY["some"], AB, proxy=judge, metrics=metrics)
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
 def test_what_a_proxy_must_not_be_given_with(tmp_path, capsys):
     path = tmp_path / "rows.csv"
     write_csv(path, PARTLY)
-    table = str(tmp_path / "counts.npz")
+    table, chosen = str(tmp_path / "counts.npz"), "--label-probability=asked"
     for option in (["--save", table], ["--moments"], ["--score-bins=9"]):
-        assert main(["report", str(path), *OF_SOME, "--proxy=judge", *option]) == 2
+        assert main(["report", str(path), *OF_SOME, chosen, *option]) == 2
         error = capsys.readouterr().err
-        assert f"{option[0].partition('=')[0]} must not be given with --proxy" in error
+        flag = option[0].partition("=")[0]
+        assert f"{flag} must not be given with --label-probability" in error
+    assert main(["report", str(path), *OF_SOME, "--proxy=judge", "--moments"]) == 2
+    assert "moments" in capsys.readouterr().err
     assert main(["report", str(path), *OF_SOME]) == 2
     assert "row" in (error := capsys.readouterr().err) and "--proxy judge" in error
 

@@ -105,6 +105,68 @@ def test_the_width_of_a_plan_is_that_of_the_report(metric, models, kind):
     assert actual == pytest.approx(expected, rel=0.15)
 
 
+def test_rows_are_chosen_in_proportion_to_their_weights(rows):
+    _, models, judge, known = rows
+    weights = np.resize([1.0, 2.0, 0.0], SIZE)
+    plan = label_next(
+        known,
+        models["A"],
+        proxy=judge,
+        sample_weight=weights,
+        metric="accuracy",
+        n_labels=100,
+        random_state=0,
+    )
+    assert (weights[plan.rows] > 0).all() and len(np.unique(plan.rows)) == 100
+    asked = np.isnan(known) & (plan.label_probability > 0.05 + 1e-9)
+    table = pd.DataFrame({"a": models["A"], "j": judge, "w": weights})
+    table["p"] = plan.label_probability
+    means = table[asked].groupby(["a", "j", "w"])["p"].mean().unstack()
+    assert 0.0 not in means and means.notna().all(axis=1).any()
+    ratios = (means[2.0] / means[1.0]).dropna()
+    np.testing.assert_allclose(ratios, 2)
+    with pytest.raises(ValueError, match="n_labels must be a whole number from 0 to"):
+        label_next(
+            known, models["A"], sample_weight=weights, metric="f1", n_labels=3000
+        )
+
+
+@pytest.mark.parametrize("columns", [["groups"], ["sample_weight", "groups"]])
+def test_the_width_of_a_plan_is_that_of_the_report_of_clusters(columns):
+    rng = np.random.default_rng(5)
+    found, plain = [], []
+    for _ in range(25):
+        # Clusters of twenty rows that are hard or easy.
+        groups = np.repeat(np.arange(SIZE // 20), 20)
+        error = np.array([0.02, 0.3])[rng.integers(0, 2, SIZE // 20)][groups]
+        y = rng.integers(0, 2, SIZE)
+        a, judge = (
+            np.where(rng.random(SIZE) < share, 1 - y, y) for share in (error, 0.1)
+        )
+        given = {"groups": groups, "sample_weight": rng.uniform(0.2, 2, SIZE)}
+        given = {name: given[name] for name in columns}
+        known = partly(rng, y, 1000)
+        options = {"proxy": judge, "metric": "accuracy", "n_labels": 1000}
+        plan = label_next(known, a, **options, **given, random_state=rng)
+        del given["groups"]
+        plain.append(label_next(known, a, **options, **given).half_width)
+        known[plan.rows] = y[plan.rows]
+        report = joint_report(
+            known,
+            a,
+            proxy=judge,
+            label_probability=plan.label_probability,
+            metrics="accuracy",
+            groups=groups,
+            **given,
+        )
+        error = report["y_pred", "accuracy"].standard_error
+        found.append([plan.half_width, 1.96 * error])
+    expected, actual = np.mean(found, axis=0)
+    assert actual == pytest.approx(expected, rel=0.06)
+    assert np.mean(plain) < 0.85 * expected
+
+
 def test_chosen_labels_tell_more_than_random_ones():
     rng = np.random.default_rng(3)
     widths = []
@@ -194,6 +256,8 @@ def test_the_positive_label_is_that_of_the_metric_where_it_sets_one(rows):
         ({"n_labels": 5, "proxy": "prediction"}, "proxy must be columns"),
         ({"n_labels": 5, "metric": F1CI(average=None)}, "average must give one number"),
         ({"n_labels": 5, "label_probability": np.zeros(SIZE)}, "label_probability"),
+        ({"n_labels": 5, "sample_weight": -np.ones(SIZE)}, "sample_weight must"),
+        ({"n_labels": 5, "groups": [1, 2]}, "groups must have an entry for each"),
     ],
 )
 def test_wrong_options(rows, options, message):

@@ -1,15 +1,26 @@
 """Estimates where only some rows have a truth."""
 
+import csv
 import warnings
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars
 import pytest
-from sklearn.metrics import precision_score
+from scipy.special import expit
+from sklearn.metrics import (
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    precision_score,
+    roc_auc_score,
+)
 
-from skci import F1CI, grades_report, joint_report
+from skci import F1CI, JointAccumulator, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
+from skci.exceptions import SmallSampleWarning
 
 LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 
@@ -78,6 +89,126 @@ def test_accuracy_is_estimated_as_by_ppi(rows):
     found = report["y_pred", "accuracy"]
     assert float(found) == pytest.approx(estimate, abs=1e-12)
     assert found.standard_error == pytest.approx(error, rel=0.01)
+
+
+PATH = Path(__file__).parent / "reference" / "prediction_powered.csv"
+
+
+def examples():
+    """Truth, proxy and options of the examples of the reference, by name."""
+    nan = np.nan
+    mean = [5.0, 6.0, nan, nan], [4.9, 6.1, 5.2, 6.1], {}
+    stratum = Strata(np.tile([0, 0, 0, 0, 1, 1, 1, 1], 100))
+    strata = (
+        [1.0, 2.0, nan, nan, 4.0, 5.0, nan, nan],
+        [1.1, 2.2, 1.5, 1.8, 3.9, 5.1, 4.5, 4.8],
+        {"design": stratum},
+    )
+    clusters = (
+        [1.0, 2.0, 3.0, 4.0, nan, nan, nan, nan],
+        [1.1, 2.2, 3.1, 3.9, 1.5, 1.8, 4.5, 4.8],
+        {"groups": np.arange(400).repeat(2)},
+    )
+    judged = [0.1, 0.9, 0.3, 0.4, 0.8, 0.2, 0.1, 0.6, 0.5, 0.2, 0.3, 0.7, 0.9, 0.6, 0.8]
+    active = (
+        [0.0, 1.0, *[nan] * 8, 0.0, 1.0, 1.0, 1.0, nan],
+        judged,
+        {"label_probability": np.tile([0.2] * 10 + [0.8] * 5, 100)},
+    )
+    named = {"mean": mean, "mean by ppi_py": mean, "strata": strata}
+    named |= {"clusters": clusters, "active": active}
+    tiled = {
+        name: (np.tile(truth, 100), np.tile(proxy, 100), options)
+        for name, (truth, proxy, options) in named.items()
+    }
+    n = 3000
+    numbers = np.sqrt(np.arange(1, n + 1) / n)
+    proxy = numbers + 0.1 * np.sin(np.arange(n) * 1.7)
+    few = np.where(np.arange(n) * 7 % n % 10 == 0, numbers, nan)
+    return tiled | {"median": (few, proxy, {})}
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [
+        # Half widths. Variances of a proxy are of the rows of each mean, and pooled in
+        # the reference; of strata it has a weight for each.
+        ("mean", 0.03),
+        ("mean by ppi_py", 0.02),
+        ("strata", 0.35),
+        ("clusters", 0.04),
+        ("active", 0.002),
+        ("median", 0.13),  # limits of order statistics there
+    ],
+)
+def test_means_and_medians_are_those_of_glide_and_ppi_py(name, tolerance):
+    truth, proxy, options = examples()[name]
+    metric = f"{'median' if name == 'median' else 'mean'}_absolute_error"
+    options = {"proxy": proxy, "method": "delta", "metrics": metric} | options
+    if name == "strata":
+        del options["metrics"]
+        report = grades_report(truth, **options)
+    else:
+        report = joint_report(truth, np.zeros(len(truth)), **options)
+    (key,) = report
+    found = [float(report[key]), *report[key].confidence_interval()]
+    with open(PATH) as file:
+        (row,) = [row for row in csv.DictReader(file) if row["example"] == name]
+    expected = [float(row[column]) for column in ("estimate", "low", "high")]
+    half_width = (expected[2] - expected[1]) / 2
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * half_width)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {"f1": f1_score, "matthews_corrcoef": matthews_corrcoef},
+        {"roc_auc": roc_auc_score, "log_loss": log_loss},
+    ],
+)
+def test_covariances_are_those_of_the_bootstrap_of_the_two_samples(metrics):
+    rng = np.random.default_rng(18)
+    y, models, judge, labelled = draw(rng, 300, 1500)
+    kind = "y_pred"
+    if "roc_auc" in metrics:
+        kind, signal = "y_score", rng.normal(y, 0.6)
+        models = {
+            name: expit(3 * (rng.normal(signal, noise) - 0.5))
+            for name, noise in (("A", 0.2), ("B", 0.4))
+        }
+    report = joint_report(
+        partly(y, labelled), **{kind: models}, proxy=judge, metrics=[*metrics]
+    )
+
+    def terms(few, others):
+        """Metrics of the truth, and those of the proxy of all rows less of few."""
+        every = np.append(few, others)
+        return np.transpose(
+            [
+                [
+                    metric(y[few], models[name][few]),
+                    metric(judge[every], models[name][every])
+                    - metric(judge[few], models[name][few]),
+                ]
+                for name, metric in product(models, metrics.values())
+            ]
+        )
+
+    samples = np.flatnonzero(labelled), np.flatnonzero(~labelled)
+    truth, change = terms(*samples)
+    weights = (report.estimates - truth) / change
+    drawn = np.array(
+        [terms(*(rng.choice(each, len(each)) for each in samples)) for _ in range(400)]
+    )
+    estimates = np.transpose(drawn[:, 0] + weights * drawn[:, 1])
+    # Of 400 samples the standard deviation has an error of 3.5 %.
+    errors = [report[key].standard_error for key in report]
+    np.testing.assert_allclose(errors, estimates.std(axis=1), rtol=0.11)
+    differences = (estimates[:2] - estimates[2:]).std(axis=1)
+    errors = [each.standard_error for each in report.differences().values()]
+    np.testing.assert_allclose(errors, differences, rtol=0.11)
+    np.testing.assert_allclose(report.correlation, np.corrcoef(estimates), atol=0.12)
 
 
 def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows):
@@ -240,6 +371,34 @@ def test_subgroups_are_estimated_from_their_rows(rows):
         )
 
 
+@pytest.mark.parametrize("option", ["folds", "design"])
+def test_means_over_folds_and_strata_are_those_of_their_estimates(rows, option):
+    y, models, judge, labelled = rows
+    part = np.arange(len(y)) % 2
+    if option == "design":  # whatever the shares of labels
+        more = np.random.default_rng(19).random(len(y)) < np.where(part, 0.3, 0.08)
+        labelled = more
+    truth = partly(y, labelled)
+    options = {"proxy": judge, "metrics": "f1", "method": "delta"}
+    given = {"folds": part, "design": Strata(part, average="macro")}[option]
+    found = joint_report(truth, models, **options, **{option: given})
+    apart = [
+        joint_report(
+            truth[rows],
+            {name: each[rows] for name, each in models.items()},
+            **options | {"proxy": judge[rows]},
+        )
+        for rows in (part == 0, part == 1)
+    ]
+    for key in found:
+        each = [report[key] for report in apart]
+        assert float(found[key]) == pytest.approx(np.mean(each), abs=5e-4)
+        error = np.hypot(*(estimate.standard_error for estimate in each)) / 2
+        assert found[key].standard_error == pytest.approx(error, rel=0.02)
+    assert "2 fold models" in str(found) or "means over 2 strata" in str(found)
+    assert f"{labelled.sum()} of them labelled, with a proxy" in str(found)
+
+
 @pytest.mark.parametrize(
     "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.15)}]
 )
@@ -313,6 +472,116 @@ def test_numbers_have_proxies():
     report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metrics)
     alone = joint_report(y[labelled], pred[labelled], metrics=metrics)
     assert (np.diff(limits(report)) < 0.8 * np.diff(limits(alone))).all()
+
+
+# Batches
+
+
+def batches_of(rows):
+    """Columns of the first 1,000 rows, and of the others without any label."""
+    y, models, judge, labelled = rows
+    rng = np.random.default_rng(15)
+    scores = {k: each + rng.normal(0, 0.7, len(y)) for k, each in models.items()}
+    columns = {
+        "y_true": partly(y, labelled & (np.arange(len(y)) < 1000)),
+        "y_pred": models,
+        "y_score": {k: 1 / (1 + np.exp(-each)) for k, each in scores.items()},
+        "judge": {"judge": judge, "other": models["B"]},
+        "groups": rng.integers(0, 300, len(y)),
+        "sample_weight": rng.random(len(y)),
+        "by": {"site": np.arange(len(y)) % 2},
+    }
+
+    def part(values, taken):
+        if isinstance(values, dict):
+            return {k: each[taken] for k, each in values.items()}
+        return values if isinstance(values, str) else values[taken]
+
+    def taken(names, places, **others):
+        """Some columns of some rows."""
+        chosen = {name: columns[name] for name in names} | others
+        if "judge" in chosen:
+            chosen["proxy"] = chosen.pop("judge")
+        return {name: part(values, places) for name, values in chosen.items()}
+
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names", "others", "most"),
+    [
+        (["accuracy", "f1"], ["y_pred", "judge"], {}, 32),
+        ("recall", ["y_pred"], {"proxy": "prediction"}, 12),
+        ("f1", ["y_pred", "judge", "by"], {}, 64),
+        ("f1", ["y_pred", "judge", "groups", "sample_weight"], {}, 2000),
+        (["roc_auc", "log_loss"], ["y_score", "judge"], {}, 2000),
+        ("brier_score", ["y_score", "judge"], {}, 2000),
+        ("mean_absolute_error", ["y_pred", "judge"], {}, 2000),
+    ],
+)
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_batches_have_the_report_of_all_rows(
+    rows, metrics, names, others, most, ending, tmp_path
+):
+    taken = batches_of(rows)
+    accumulators = JointAccumulator(metrics), JointAccumulator(metrics)
+    for k in range(4):
+        batch = taken(["y_true", *names], slice(500 * k, 500 * (k + 1)), **others)
+        accumulators[k // 2].update(**batch)
+    first, second = accumulators
+    first.save(tmp_path / f"first{ending}")
+    loaded = JointAccumulator.load(tmp_path / f"first{ending}", metrics)
+    every = taken(["y_true", *names], slice(None), **others)
+    expected = joint_report(**every, metrics=metrics)
+    for total in (first + second, second + loaded):
+        assert total.models == ["A", "B"]
+        found = total.report()
+        assert [*found] == [*expected]
+        np.testing.assert_allclose(limits(found), limits(expected), atol=1e-9)
+        assert str(found).split("\n")[0] == str(expected).split("\n")[0]
+    assert first.n_samples == 1000 and first._sample().size <= most
+
+
+def test_scores_in_bins_have_proxies(rows):
+    batch = batches_of(rows)(["y_true", "y_score", "judge"], slice(None))
+    accumulator = JointAccumulator(["roc_auc", "brier_score"], score_bins=20_000)
+    accumulator.update(**batch)
+    found = accumulator.report()
+    exact = joint_report(**batch, metrics=["roc_auc", "brier_score"])
+    np.testing.assert_allclose(limits(found), limits(exact), atol=5e-4)
+
+
+def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
+    taken, first = batches_of(rows), slice(500)
+    accumulator = JointAccumulator("accuracy")
+    accumulator.update(**taken(["y_true", "y_pred", "judge"], first))
+    labels = rows[0][first]
+    with pytest.raises(ValueError, match="all with proxy or none"):
+        accumulator.update(labels, taken(["y_pred"], first)["y_pred"])
+    batch = taken(["y_true", "y_pred"], first, proxy={"judge": rows[2]})
+    with pytest.raises(
+        ValueError, match=r"of the same proxies, got .*'judge', 'other'"
+    ):
+        accumulator.update(**batch)
+    with pytest.raises(ValueError, match="proxy must not be given with query"):
+        accumulator.update(**batch, query=np.arange(500))
+    with pytest.raises(ValueError, match="proxy must not be given with moments=True"):
+        JointAccumulator("brier_score", moments=True).update(
+            **taken(["y_true", "y_score"], first, proxy=rows[2])
+        )
+    with pytest.raises(ValueError, match=r"horizon must not be given .* proxy"):
+        accumulator.report(horizon=(100, 5000))
+    without = JointAccumulator("accuracy")
+    without.update(**taken(["y_true", "y_pred", "judge"], slice(1000, 1500)))
+    with pytest.raises(ValueError, match="at least 10 labels, got 0 in 500 rows"):
+        without.report()
+    accumulator.save(tmp_path / "table.json")
+    text = (tmp_path / "table.json").read_text()
+    named = text.replace('"proxies": ["judge"', '"proxies": ["else"')
+    assert named != text
+    (tmp_path / "table.json").write_text(named)
+    with pytest.raises(ValueError, match=r"proxies have no columns: \['else'\]"):
+        JointAccumulator.load(tmp_path / "table.json", "accuracy")
 
 
 # Labels by known probabilities
@@ -580,21 +849,62 @@ def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
         assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
-def test_means_over_tasks_have_the_error_of_repeated_suites():
+@pytest.mark.parametrize("shares", [(0.2, 0.2, 0.2), (0.6, 0.2, 0.1)])
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_means_over_tasks_have_the_error_of_repeated_suites(shares, average):
     rng = np.random.default_rng(13)
     task = np.repeat([0, 1, 2], [100, 200, 300])
     level = np.array([0.2, 0.5, 0.8])[task]
+    share = np.array(shares)[task]
     found, errors = [], []
     for _ in range(300):
         grade = np.clip(level + rng.normal(0, 0.15, 600), 0, 1)
         judge = np.clip(grade + rng.normal(0.05, 0.1, 600), 0, 1)
-        few = np.where(rng.random(600) < 0.2, grade, np.nan)
-        report = grades_report(few, proxy=judge, tasks=task, method="delta")
+        few = np.where(rng.random(600) < share, grade, np.nan)
+        report = grades_report(
+            few, proxy=judge, tasks=task, average=average, method="delta"
+        )
         found.append(report.estimates[0])
         errors.append(report["grades", "mean"].standard_error)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.13)
-    # Tasks have one weight each, whatever their numbers of items.
-    assert np.mean(found) == pytest.approx(0.5, abs=0.005)
+    # Tasks have one weight each, or that of their items, however many were graded.
+    expected = 0.5 if average == "macro" else level.mean()
+    assert np.mean(found) == pytest.approx(expected, abs=0.003)
+
+
+def test_means_over_drawn_tasks_have_the_error_of_repeated_suites():
+    rng = np.random.default_rng(16)
+    found, errors = [], []
+    for _ in range(200):
+        task = np.repeat(np.arange(40), rng.integers(10, 40, 40))
+        level = rng.uniform(0.2, 0.8, 40)[task]
+        grade = np.clip(level + rng.normal(0, 0.1, len(task)), 0, 1)
+        judge = np.clip(grade + rng.normal(0.05, 0.3, len(task)), 0, 1)
+        graded = rng.random(len(task)) < (8 / np.bincount(task))[task]
+        report = grades_report(
+            np.where(graded, grade, np.nan),
+            proxy=judge,
+            tasks=task,
+            tasks_are="drawn",
+            method="delta",
+        )
+        found.append(report.estimates[0])
+        errors.append(report["grades", "mean"].standard_error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.15)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.006)
+
+
+def test_few_graded_items_of_a_task_are_warned_of(grades):
+    people, _, judge = grades
+    task = np.repeat([0, 1, 2], 400)
+    few = np.where(
+        np.arange(1200) % 400 < np.array([30, 30, 1])[task], people["A"], np.nan
+    )
+    with pytest.warns(SmallSampleWarning, match="task or stratum has 1 graded items"):
+        report = grades_report(few, proxy=judge["A"], tasks=task, method="delta")
+    mean = np.mean([people["A"][task == k].mean() for k in range(3)])
+    found = report["grades", "mean"]
+    assert abs(float(found) - mean) < 4 * found.standard_error
 
 
 def test_grades_of_subgroups_are_those_of_their_items(grades):
@@ -702,12 +1012,8 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": np.arange(2000) % 5}, "proxy must not be given with folds"),
+        ({"query": np.arange(2000)}, "proxy must not be given with query"),
         ({"design": Prevalence(0.3)}, r"proxy must not .* design=Prevalence\(0.3\)"),
-        (
-            {"design": Strata(np.arange(2000) % 2, average="macro")},
-            "proxy must not be given with design=Strata",
-        ),
         ({"method": "wilson"}, "method='wilson' needs a proportion"),
         ({"proxy": "judge"}, "proxy must be an array, or 'prediction'"),
         ({"proxy": np.zeros(5)}, "proxy.* must have an entry for each of the 2000"),
@@ -735,6 +1041,52 @@ def test_what_cannot_be_combined_is_an_error(rows, options, message):
     options = {"proxy": judge, "metrics": "accuracy"} | options
     with pytest.raises((ValueError, TypeError), match=message):
         joint_report(partly(y, labelled), models, **options)
+
+
+def test_labels_of_other_shares_of_strata_are_an_error(rows):
+    y, models, judge, labelled = rows
+    site = np.arange(len(y)) % 2
+    options = {"proxy": judge, "design": Strata(site), "metrics": "accuracy"}
+    joint_report(partly(y, labelled), models, **options)
+    more = np.random.default_rng(17).random(len(y)) < np.where(site, 0.05, 0.15)
+    with pytest.raises(ValueError, match=r"whatever the stratum .* from 0.0\d+ to 0.1"):
+        joint_report(partly(y, more), models, **options)
+
+
+def test_labels_of_no_random_part_are_warned_of(rows):
+    y, models, judge, _ = rows
+    rng = np.random.default_rng(20)
+    first = models["A"]
+    labelled = rng.random(len(y)) < np.where(first == judge, 0.05, 0.3)
+    options = {"proxy": judge, "metrics": "accuracy"}
+    with pytest.warns(UserWarning, match=r"no random part .* from 0.0\d+ to 0\.[23]"):
+        joint_report(partly(y, labelled), first, **options)
+    # Of clusters that are labelled together shares may differ by more.
+    joint_report(partly(y, labelled), first, groups=np.arange(len(y)) % 500, **options)
+    rare = np.where(np.arange(len(y)) < 3, 1 - judge, judge)
+    few = rng.random(len(y)) < np.where(np.arange(len(y)) < 3, 1, 0.02)
+    joint_report(partly(y, few), judge, **options | {"proxy": rare})
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_a_label_that_stands_for_missing_ones_is_an_error(rows, kind):
+    y, models, judge, labelled = rows
+    none = "" if kind is str else -1
+    truth = np.where(labelled, y.astype(kind), none)
+    columns = {name: each.astype(kind) for name, each in models.items()}
+    with pytest.raises(
+        ValueError, match=r"y_true must be None, .* got (''|-1) in 1850"
+    ):
+        joint_report(truth, columns, proxy=judge.astype(kind), metrics="accuracy")
+
+
+def test_errors_name_the_proxy(rows):
+    y, models, judge, labelled = rows
+    truth, options = partly(y, labelled), {"metrics": "f1"}
+    with pytest.raises(ValueError, match=r"^proxy must hold class labels, got cont"):
+        joint_report(truth, models, proxy=judge * 0.37 + 0.1, **options)
+    with pytest.raises(ValueError, match=r"and proxy\['j'\] must hold two labels"):
+        joint_report(truth, models, proxy={"j": judge + y}, **options)
 
 
 def test_runs_of_a_model_are_an_error(rows):
@@ -769,6 +1121,26 @@ def test_a_prediction_that_was_never_verified_is_an_error(rows):
     truth = partly(y, models["A"] == 1)
     with pytest.raises(ValueError, match="got none of those predicted as 0"):
         joint_report(truth, models["A"], proxy="prediction", metrics="recall")
+
+
+def test_few_labels_of_combined_predictions_are_warned_of():
+    rng = np.random.default_rng(21)
+    y = rng.integers(0, 4, 3000)
+    models = {
+        name: np.where(rng.random(3000) < 0.2, rng.integers(0, 4, 3000), y)
+        for name in "AB"
+    }
+    strata = 4 * models["A"] + models["B"]
+    order = np.argsort(rng.random(3000))
+    rank = np.empty(3000, dtype=int)
+    for stratum in range(16):
+        rows = order[strata[order] == stratum]
+        rank[rows] = np.arange(len(rows))
+    truth = partly(y, rank < 3)
+    options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
+    with pytest.warns(SmallSampleWarning, match="fewer than 5 rows are labelled of"):
+        joint_report(truth, models, **options)
+    joint_report(truth, models["A"], **options)
 
 
 def test_scores_are_not_corrected_by_prediction(rows):

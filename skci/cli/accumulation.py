@@ -21,8 +21,7 @@ _COLUMNS = (
     *("y_true", "y_pred", "y_score"),
     *("by", "groups", "query", "sample_weight", "counts"),
 )
-_PARTLY = "proxy", "label_probability"
-_REFUSED = "query", "labels", "score_bins", "moments", "save"
+_REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
 _LINE_WIDTH = 79
 
@@ -44,9 +43,9 @@ def given_options(arguments: Namespace) -> dict[str, Any]:
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
-    """Report on the rows of the files, accumulated unless some may lack a truth."""
-    if arguments.proxy or arguments.label_probability:
-        return _report_partly_labelled(arguments), None
+    """Report on the rows of the files, accumulated unless labels have probabilities."""
+    if arguments.label_probability:
+        return _report_chosen(arguments), None
     accumulator = accumulate(arguments)
     return accumulator.report(), accumulator
 
@@ -54,7 +53,7 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
 def accumulate(arguments: Namespace) -> JointAccumulator:
     """Accumulate the rows of the files, a batch at a time."""
     accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
-    names = _names(arguments, _COLUMNS)
+    names = _names(arguments, (*_COLUMNS, "proxy"))
     for path, n_before, batch in _batches(arguments, names):
         _add(accumulator, names | {"missing": arguments.missing}, batch, path, n_before)
     if not accumulator.n_samples:
@@ -65,16 +64,16 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
     return accumulator
 
 
-def _report_partly_labelled(arguments: Namespace) -> JointReport:
-    """Report on partially labelled rows, all of which are kept."""
+def _report_chosen(arguments: Namespace) -> JointReport:
+    """Report on rows labelled with known probabilities, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
             flag = name.replace("_", "-")
             raise ValueError(
-                f"--{flag} must not be given with --proxy or --label-probability, "
-                "with which all rows are kept"
+                f"--{flag} must not be given with --label-probability, with which all "
+                "rows are kept"
             )
-    names = _names(arguments, (*_COLUMNS, *_PARTLY))
+    names = _names(arguments, (*_COLUMNS, "proxy", "label_probability"))
     columns: dict[str, list[Any]] = {}
     for _, _, batch in _batches(arguments, names):
         for column in _leaves(names):
@@ -95,7 +94,7 @@ def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:
             raise ValueError(
                 f"{flag} must be given for metrics of {metric.reads}, got {name}"
             )
-    names = {parameter: getattr(arguments, parameter) for parameter in parameters}
+    names = {parameter: getattr(arguments, parameter, None) for parameter in parameters}
     names["y_score"] = _by_model(names["y_score"], names["y_pred"])
     return names
 

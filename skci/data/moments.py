@@ -120,6 +120,8 @@ class Columns:
 class MomentSample(Sample):
     """Moments of the rows of a sample; what the metrics read of them is not kept."""
 
+    held = "of moments"
+
     rows: SumsOfRows
     summands: Columns
 

@@ -1,11 +1,11 @@
-"""Columns of partially labelled rows: reading and checking."""
+"""Partially labelled rows: their columns, and samples of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.rows import check_length, check_present
+from skci.data.rows import check_length, check_present, parameter_name
+from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.inference.parameter import DEFAULT_MODEL
 
 _MOST_RATIO = 1.5  # of labels to those expected, where whole clusters are labelled
@@ -43,37 +44,143 @@ class Columns:
     probability: Array | None
     by_prediction: bool
 
-    def sizes(self, counts: Any = None) -> tuple[int, int]:
-        """Number of rows, and of those with a truth, if they occur `counts` times."""
-        if counts is None:
-            return len(self.labelled), int(self.labelled.sum())
-        counts = as_numbers(counts, "counts")
-        check_length(counts, len(self.labelled), "counts", "y_true")
-        return int(counts.sum()), int(counts[self.labelled].sum())
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of rows, and of those with a truth."""
+        return len(self.labelled), int(self.labelled.sum())
 
-    def check_enough(self, counts: Any = None) -> None:
-        """Check that enough rows have a truth."""
-        n_rows, n_labelled = self.sizes(counts)
-        if n_labelled < FEWEST_LABELS:
-            raise ValueError(
-                f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
-                f"in {n_rows} rows"
-            )
-
-    def description(self, counts: Any = None) -> str:
+    @property
+    def description(self) -> str:
         """Say how many rows have a truth, and what stands for that of the others."""
-        n_rows, n_labelled = self.sizes(counts)
-        names = [*self.proxies]
-        if names == [_PROXY]:
-            others = ", with a proxy"
-        elif names:
-            others = f", with the {'proxy' if len(names) == 1 else 'proxies'} "
-            others += join_names(names)
-        elif self.by_prediction:
-            others = " depending on the prediction"
-        else:
-            others = " with known probabilities"
-        return f"{n_rows} rows, {n_labelled} of them labelled{others}"
+        return _described(self.sizes, [*self.proxies], self.by_prediction)
+
+
+_Subgroup = tuple[tuple[str, str], ...]
+_MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A subgroup, or all rows: codes of those with a truth, and of all."""
+
+    subgroup: _Subgroup
+    labelled: frozenset[int]
+    every: frozenset[int]
+
+    @property
+    def codes(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Of the rows with a truth, and of all."""
+        return self.labelled, self.every
+
+
+def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
+    """Part each subgroup in rows without a truth and rows with one."""
+    if subgroups is None:
+        subgroups = Subgroups(np.zeros(len(labelled), dtype=int), ((),))
+    states = _MISSING, _KNOWN
+    names = tuple((*name, state) for name in subgroups.names for state in states)
+    return Subgroups(2 * subgroups.codes + labelled, names)
+
+
+def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
+    """Parts of subgroups by `parted`; `disjoint` if labelled rows are copies."""
+    occurring = np.unique(subgroups.codes).tolist()
+    codes = {subgroups.names[code]: frozenset({code}) for code in occurring}
+    parts = []
+    for name in dict.fromkeys(name[:-1] for name in subgroups.names):
+        others, labelled = (
+            codes.get((*name, state), frozenset[int]()) for state in (_MISSING, _KNOWN)
+        )
+        parts.append(Part(name, labelled, others if disjoint else labelled | others))
+    return parts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartlyLabelledSample(Sample):
+    """Rows in subgroups by `parted`, and proxies of the truth among the models."""
+
+    held = "with proxy"
+
+    proxies: tuple[str, ...] = ()
+    by_prediction: bool = False
+
+    @classmethod
+    def of(
+        cls, sample: Sample, proxies: Iterable[str], by_prediction: bool = False
+    ) -> Self:
+        """Add what the proxies are."""
+        read = {f.name: getattr(sample, f.name) for f in fields(Sample) if f.init}
+        return cls(**read, proxies=tuple(proxies), by_prediction=by_prediction)
+
+    @property
+    def _by_kind(self) -> tuple[Collection[str], ...]:
+        of_models = super()._by_kind
+        return tuple([m for m in kind if m not in self.proxies] for kind in of_models)
+
+    def check_addable(self, other: Sample) -> Vocabulary:
+        vocabulary = super().check_addable(other)
+        ways = [(s.proxies, s.by_prediction) for s in (self, other)]  # type: ignore[attr-defined]
+        if ways[0] != ways[1]:
+            names = [PREDICTION if way else list(given) for given, way in ways]
+            raise ValueError(
+                f"batches must be of the same proxies, got {names[0]} and {names[1]}"
+            )
+        return vocabulary
+
+    def parts_by_truth(self, disjoint: bool = False) -> list[Part]:
+        """Rows with and without a truth of each subgroup, each of which must have some.
+
+        They are `disjoint` if labelled rows are copies of others.
+        """
+        assert self.subgroups is not None
+        parts = parts_of(self.subgroups, disjoint)
+        for part in parts:
+            if not part.labelled:
+                where = ", ".join(f"{column} = {x}" for column, x in part.subgroup)
+                raise ValueError(f"y_true must have a label in {where}, got none")
+        return parts
+
+    @property
+    def are_labelled(self) -> Array:
+        """Which units have a truth."""
+        assert self.subgroups is not None
+        known = [name[-1] == _KNOWN for name in self.subgroups.names]
+        return np.array(known)[self.subgroups.codes]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of rows, and of those with a truth."""
+        return self.rows.n_samples, self.rows.n_rows(self.are_labelled)
+
+    @property
+    def description(self) -> str:
+        """Say how many rows have a truth, and what stands for that of the others."""
+        return _described(self.sizes, self.proxies, self.by_prediction)
+
+
+def check_enough(n_rows: int, n_labelled: int) -> None:
+    """Check that enough rows have a truth."""
+    if n_labelled < FEWEST_LABELS:
+        raise ValueError(
+            f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
+            f"in {n_rows} rows"
+        )
+
+
+def _described(
+    sizes: tuple[int, int], proxies: Sequence[str], by_prediction: bool
+) -> str:
+    """Say how many of some rows have a truth, and what stands for it."""
+    if [*proxies] == [_PROXY]:
+        others = ", with a proxy"
+    elif proxies:
+        kind = "proxy" if len(proxies) == 1 else "proxies"
+        others = f", with the {kind} {join_names([*proxies])}"
+    elif by_prediction:
+        others = " depending on the prediction"
+    else:
+        others = " with known probabilities"
+    return f"{sizes[0]} rows, {sizes[1]} of them labelled{others}"
 
 
 def read_columns(
@@ -81,6 +188,12 @@ def read_columns(
 ) -> tuple[Columns, RowOptions]:
     """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
+    if rows.query is not None:
+        name = "label_probability" if given is None else "proxy"
+        raise ValueError(
+            f"{name} must not be given with query; give grades_report a grade of each "
+            "query, and a proxy"
+        )
     by_prediction = isinstance(given, str) and given == PREDICTION
     if by_prediction:
         columns["proxy"] = None
@@ -98,7 +211,7 @@ def read_columns(
     proxies = _named(columns["proxy"], "proxy", _PROXY)
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
-    probability = columns["label_probability"]
+    probability = columns.get("label_probability")
     if by_prediction and probability is not None:
         raise ValueError(
             f"label_probability must not be given with proxy={PREDICTION!r}"
@@ -115,6 +228,11 @@ def read_columns(
     return Columns(*found), rows
 
 
+def proxy_name(name: str) -> str:
+    """Name of the column of a proxy in messages."""
+    return _PROXY if name == _PROXY else f"{_PROXY}[{name!r}]"
+
+
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns by name; none if not given."""
     return {} if values is None else named_columns(values, parameter, name)
@@ -123,9 +241,10 @@ def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
 def _filled(
     y_true: Any, columns: Mapping[str, Any], by_prediction: bool
 ) -> tuple[Array, Array]:
-    """Truth with the first of some columns where it is missing, and which rows have it.
+    """Truth with another label where it is missing, and which rows have it.
 
-    Without columns it is that of any row that has one.
+    The other is that of any row that has one; by prediction, or if there is none, that
+    of the first of some columns, which are checked.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:
@@ -135,16 +254,15 @@ def _filled(
         )
     entries = truth.tolist()
     labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
-    parameter = "y_pred" if by_prediction else "proxy"
     read = []
     for name, values in columns.items():
-        named = f"{parameter}[{name!r}]"
+        named = parameter_name(name) if by_prediction else proxy_name(name)
         read.append(as_array(values, named, "an array of labels"))
         check_length(read[-1], len(entries), named, "y_true")
         check_present(
             read[-1].ravel().tolist(), f"{named} must have a value in every row"
         )
-    if read:
+    if read and (by_prediction or not labelled.any()):
         others = read[0].tolist()
     else:
         others = [entries[int(labelled.argmax())]] * len(entries) if entries else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -141,6 +141,9 @@ class Sample:
     rows otherwise. Samples of the same models add: the sum is the sample of all their
     rows.
     """
+
+    held: ClassVar[str] = ""
+    """How rows are held, in messages, if it is not one by one or by outcome."""
 
     rows: Rows
     design: Any
@@ -377,7 +380,8 @@ class Sample:
         """Check that another sample can be added, and return the vocabulary of both."""
         must, both = "batches must be", (self, other)
         if type(self) is not type(other):
-            raise ValueError(f"{must} all of moments or none, got some of either")
+            held = self.held or other.held
+            raise ValueError(f"{must} all {held} or none, got some of either")
         if self.kinds != other.kinds:
             raise ValueError(
                 f"{must} of the same models, got {self.kinds} and {other.kinds}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.data.moments import Columns, MomentSample, Variable
+from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.writing import replacing
 from skci.inference.designs.clusters import Clusters
@@ -25,6 +26,7 @@ from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
 _OF_MOMENTS = "skci moments"
+_PARTLY_LABELLED = "skci partly labelled sample"
 _VERSION = 2
 _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
@@ -83,7 +85,11 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         raise
     except Exception as error:
         raise ValueError(f"{must}: {error}") from error
-    formats = {_FORMAT: _sample, _OF_MOMENTS: _moments}
+    formats = {
+        _FORMAT: _sample,
+        _OF_MOMENTS: _moments,
+        _PARTLY_LABELLED: _partly_labelled,
+    }
     if not isinstance(header, dict) or header.get("format") not in formats:
         raise ValueError(f"{must}, which is none")
     if header.get("version") != _VERSION:
@@ -164,10 +170,16 @@ def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None
             "moments must be True for metrics of items to be saved: items are objects "
             "of any kind, got moments=False"
         )
-    header = {
+    header: dict[str, Any] = {
         "format": _FORMAT,
         "subgroups": None if subgroups is None else subgroups.names,
     }
+    if isinstance(sample, PartlyLabelledSample):
+        header |= {
+            "format": _PARTLY_LABELLED,
+            "proxies": sample.proxies,
+            "by_prediction": sample.by_prediction,
+        }
     arrays = {
         "weights": rows.weights,
         "codes": sample.codes,
@@ -274,6 +286,17 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
         },
         subgroups=subgroups,
     )
+
+
+def _partly_labelled(
+    header: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> PartlyLabelledSample:
+    """Partially labelled rows of names and arrays, checked."""
+    proxies = _distinct(header["proxies"], "proxies", least=0)
+    if unknown := {*proxies} - {*header["labelled"], *header["predicted"]}:
+        raise ValueError(f"proxies have no columns: {sorted(unknown)}")
+    sample = _sample(header, arrays)
+    return PartlyLabelledSample.of(sample, proxies, bool(header["by_prediction"]))
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:

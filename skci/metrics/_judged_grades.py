@@ -1,4 +1,7 @@
-"""Means of grades by people of some items, corrected by those of a judge of all."""
+"""Means of grades by people of some items, corrected by those of a judge of all.
+
+Within strata, and tasks, graded items stand for all of them, whatever their share.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from skci._arrays import Array
 from skci.data.items import GradedSamples
-from skci.data.partial_truth import FEWEST_LABELS
+from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.data.sample import Vocabulary
+from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
-from skci.metrics._labelled_parts import parted, parts_of
-from skci.metrics._partial_truth import Block, corrected
+from skci.metrics._proxies import Block, corrected
+
+_FEW = 5  # graded items of a stratum
 
 
 def estimate_judged_grades(
@@ -24,6 +30,7 @@ def estimate_judged_grades(
     judge: GradedSamples,
     metrics: Mapping[str, tuple[Trait, str]],
     options: Mapping[str, Any],
+    clusters_are_tasks: bool = False,
 ) -> JointEstimate:
     """Estimate means of grades by people, corrected by those of a judge.
 
@@ -39,6 +46,11 @@ def estimate_judged_grades(
         raise ValueError("proxy must have a grade of every item, got NaN")
     codes = np.zeros((of_people.shape[1], 0), dtype=bool)
     sample = checked.sample(codes, Vocabulary(), by_rows=True)
+    strata = getattr(sample.design, "strata", None)
+    if strata is not None:
+        _warn_of_few(strata, ~np.isnan(of_people))
+    if clusters_are_tasks:
+        strata = checked.cluster_numbers
     parameters: list[TableParameter] = []
     blocks = []
     for (model, scorer), by_people, by_judge in zip(
@@ -64,10 +76,10 @@ def estimate_judged_grades(
                     f"with proxy, got {n_graded} of {model!r}{where}"
                 )
             key = Key(scorer, model, part.subgroup)
-            named = [("people", some.of_mean(trait, by_people[some.within]))]
+            ways = some, every, None if part.every == part.labelled else strata
+            named = [("people", _of_graded(*ways, trait, by_people))]
             if part.every != part.labelled:
-                mean = some.of_mean(trait, by_judge[some.within])
-                named.append(("judge, graded", mean))
+                named.append(("judge, graded", _of_graded(*ways, trait, by_judge)))
                 mean = every.of_mean(trait, by_judge[every.within])
                 named.append(("judge", mean))
             first = len(parameters)
@@ -81,6 +93,52 @@ def estimate_judged_grades(
         f"{of_people.shape[1]} items, {ends} of them graded by people, with a proxy"
     )
     return replace(corrected(joint, blocks), target=Target(target))
+
+
+def _warn_of_few(strata: Array, graded: Array) -> None:
+    """Warn of strata, or tasks, of which the variance is hardly known."""
+    least = min(np.bincount(strata, each).min() for each in graded)
+    if least < _FEW:
+        warn_caller(
+            f"a task or stratum has {least:.0f} graded items, fewer than {_FEW}: "
+            "intervals may be too narrow; those of fewer than 2 are taken together",
+            SmallSampleWarning,
+        )
+
+
+def _of_graded(
+    some: Binding, every: Binding, strata: Array | None, trait: Trait, grades: Array
+) -> TableParameter:
+    """Mean over graded items: with strata, of each stratum weighted by all its items.
+
+    That is the mean over all items of numbers whose variance within strata is that of
+    the means. Strata with fewer than two graded items are taken together.
+    """
+    if strata is None:
+        return some.of_mean(trait, grades[some.within])
+    graded, weights = some.within[every.within], some.sample.rows.weights[every.within]
+    strata, grades = strata[every.within], grades[every.within]
+    few = np.bincount(strata, graded) < 2
+    strata = np.where(few[strata], len(few), strata)
+    if np.count_nonzero(graded & (strata == len(few))) == 1:
+        strata = np.zeros_like(strata)
+    n, total, n_graded, known, sums = (
+        np.bincount(strata, each)
+        for each in (
+            np.ones(len(strata)),
+            weights,
+            graded,
+            weights * graded,
+            weights * np.where(graded, grades, 0),
+        )
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):  # of strata without items
+        means = sums / known
+        factors = total / known * np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
+    deviations = factors[strata] * (grades - means[strata])
+    values = means[strata] + np.where(graded, deviations, 0.0)
+    mean = every.of_mean(replace(trait, bounds=(-np.inf, np.inf)), values)
+    return replace(mean, trait=replace(mean.trait, bounds=trait.bounds))
 
 
 def _check_alike(people: GradedSamples, judge: GradedSamples) -> None:

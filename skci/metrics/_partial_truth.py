@@ -1,79 +1,43 @@
-r"""Estimates where only some rows have a truth.
-
-All rows may have a proxy of it. With a metric T of the truth, and :math:`\tilde T` of
-the proxy in its place, the estimate is
-
-.. math:: T(\text{labelled}) + \lambda \big(\tilde T(\text{all}) - \tilde T(
-    \text{labelled})\big) ,
-
-a contrast of three parameters of the same rows. Its variance is least for
-:math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
-\operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
-estimates. It is shrunk by what chance explains, so that an uninformative proxy has
-next to no weight. Where labels were requested with known probabilities, labelled rows
-weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
-then known of all rows; what labelled rows lack of it, as few of large weight may be
-labelled, is added to both covariances, as if the proxy was right there.
-
-References
-----------
-Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient prediction-powered inference.
-arXiv:2311.01453.
-
-Begg and Greenes (1983). Assessment of diagnostic tests when disease verification is
-subject to selection bias. Biometrics 39, 207-215.
-
-Zrnic and Candes (2024). Active statistical inference. ICML.
-"""
+"""Estimates where only some rows have a truth, and all may have proxies of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
-from skci._arrays import Array
+from skci._arrays import Array, distinct_rows
 from skci._validation import as_array, as_numbers, named_columns
 from skci.data.drawing import RowOptions
-from skci.data.partial_truth import read_columns
-from skci.data.rows import check_length
-from skci.data.sample import Sample
-from skci.inference.contrast_parameters import Contrast
-from skci.inference.contrasts import contrast_estimate
-from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.rows import Rows
-from skci.inference.sampling import RowSampling
-from skci.metrics._labelled_parts import (
-    AUTOMATIC,
+from skci.data.partial_truth import (
+    Columns,
     Part,
-    bindings,
-    method_for,
+    PartlyLabelledSample,
+    check_enough,
     parted,
-    parts_of,
+    proxy_name,
+    read_columns,
 )
+from skci.data.rows import check_length, parameter_name
+from skci.data.sample import Sample
+from skci.exceptions import warn_caller
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import TableParameter
+from skci.inference.rows import Rows
+from skci.inference.units import rows_are_units
+from skci.metrics._labelled_parts import AUTOMATIC, bindings
 from skci.metrics._metric_set import MetricSet
+from skci.metrics._proxies import Block, corrected
 from skci.metrics._verification import bind_verified
 from skci.reports.estimate import warn_of_undefined
 
-_NO_WEIGHT = 1e-9
+_BY_CHANCE = 1e-6  # probability of shares of labels that are not those of chance
+_ENOUGH = 5  # rows with and without a label that are expected in a group
 _OF_CHOSEN = AUTOMATIC[1:]
 """Methods that do not suppose that weights have nothing to do with outcomes."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Positions of the parameters that an estimate is a contrast of."""
-
-    key: Key
-    truth: int
-    proxies: Sequence[tuple[int, int]]
-    """Of each proxy, on labelled rows and on all."""
-    of_both: Sequence[TableParameter] = ()
-    """Of each proxy the parameter of both together."""
 
 
 def estimate_partly_labelled(
@@ -88,65 +52,148 @@ def estimate_partly_labelled(
     Columns are y_true, y_pred, y_score, proxy and label_probability.
     """
     read, rows = read_columns(columns, rows, data)
-    metric_set.must_be_given(read.predicted or None, read.scores or None)
-    if read.by_prediction:
-        metric_set.must_read_labels()
-    read.check_enough(rows.counts)
-    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
-    truth, labelled, proxies, scores = (
-        read.truth,
-        read.labelled,
-        read.proxies,
-        read.scores,
-    )
-    target = Target(read.description(rows.counts))
-    chosen, expected = read.probability is not None, None
-    if read.probability is not None:
-        rows, taken = _weighted(rows, read.probability, labelled, bool(proxies))
-        truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
-        models, proxies, scores = (
-            _taken(each, taken) for each in (models, proxies, scores)
-        )
-        probability = np.where(labelled, 1, read.probability[taken])
+    if read.probability is None:
+        return estimate(metric_set, _sample(metric_set, read, rows, abstain=abstain))
+    check_enough(*read.sizes)
+    copies, rows = _weighted(read, rows)
+    sample = _sample(metric_set, copies, rows, abstain=abstain)
+    expected = None
+    if copies.proxies:
+        assert copies.probability is not None
+        requested = np.where(copies.labelled, 1, copies.probability)
+        weights = rows.sample_weight / np.sqrt(requested)
+        rows = replace(rows, sample_weight=weights, groups=None)
+        expected = _sample(metric_set, copies, rows, abstain=abstain).rows
+    parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
+    bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
+    return _estimate(metric_set, sample, *bound, read.description, expected)
 
-    def sample_of(rows: RowOptions) -> Sample:
-        reader = metric_set.reader(truth, rows, abstain=abstain)
-        checked = reader.rows
-        subgroups = parted(checked.subgroups, labelled[checked.kept])
-        checked = replace(checked, subgroups=subgroups, are_plain=False)
-        reader = replace(reader, rows=checked)
-        return reader.sample({**models, **proxies} or None, scores or None)
 
-    sample = sample_of(rows)
-    assert sample.subgroups is not None
-    parts = parts_of(sample.subgroups, disjoint=chosen and bool(proxies))
-    _check_labelled(parts)
-    options: dict[str, Any] = {
-        "confidence_level": metric_set.confidence_level,
-        "random_state": metric_set.seed,
-        "target": target,
-    }
-    if read.by_prediction:
+def read_partly_labelled(
+    metric_set: MetricSet,
+    columns: Mapping[str, Any],
+    rows: RowOptions,
+    data: Any = None,
+    **labels: Any,
+) -> PartlyLabelledSample:
+    """Read rows of which a random part is labelled, or one that predictions tell."""
+    read, rows = read_columns(columns, rows, data)
+    return _sample(metric_set, read, rows, **labels)
+
+
+def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstimate:
+    """Estimate metrics of a sample by `read_partly_labelled`."""
+    check_enough(*sample.sizes)
+    parts = sample.parts_by_truth()
+    if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
-        joint = JointEstimate.from_rows(verified, sample.rows, sample.design, **options)
-    else:
-        automatic = _OF_CHOSEN if chosen else AUTOMATIC
-        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
-        joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
-        if chosen and proxies:
-            weights = rows.sample_weight / np.sqrt(probability)
-            expected = sample_of(replace(rows, sample_weight=weights, groups=None)).rows
+        return _estimate(metric_set, sample, verified, None, sample.description)
+    _check_shares(sample, parts)
+    bound = _bound(metric_set, sample, parts, AUTOMATIC)
+    return _estimate(metric_set, sample, *bound, sample.description)
+
+
+def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
+    """Check that of a part as much is labelled whatever the stratum and prediction."""
+    if not rows_are_units(sample.design):
+        return
+    strata = getattr(sample.design, "strata", None)
+    outcome = distinct_rows(sample.codes[:, 1:].astype(int))[1]
+    for part in parts:
+        if strata is not None and (ends := _other_shares(sample, part, strata)):
+            raise ValueError(
+                "y_true must have labels of a random part of the rows, whatever the "
+                f"stratum of design=Strata, got shares {ends}; give the share of its "
+                "stratum for each row as label_probability=, without design="
+            )
+        if ends := _other_shares(sample, part, outcome):
+            warn_caller(
+                "y_true has labels of no random part of the rows: the shares of rows "
+                f"of the same predictions and proxies that have one are {ends}, and "
+                "estimates are biased; if that depends on predictions alone, give "
+                "proxy='prediction', and known probabilities as label_probability=",
+                UserWarning,
+            )
+
+
+def _other_shares(sample: PartlyLabelledSample, part: Part, group: Array) -> str:
+    """Shares of labels in groups of a part if they are not those of chance, else "".
+
+    By the chi-squared test of groups of which labels of enough rows are expected.
+    """
+    counts = sample.rows.frequencies * sample.within(part.every)
+    sizes = np.bincount(group, counts)
+    known = np.bincount(group, counts * sample.are_labelled)
+    share = known.sum() / sizes.sum()
+    enough = sizes * min(share, 1 - share) >= _ENOUGH
+    shares, sizes = known[enough] / sizes[enough], sizes[enough]
+    if len(sizes) < 2:
+        return ""
+    excess = sizes @ (shares - np.average(shares, weights=sizes)) ** 2
+    if chdtrc(len(sizes) - 1, excess / (share * (1 - share))) > _BY_CHANCE:
+        return ""
+    return f"from {shares.min():.2g} to {shares.max():.2g}"
+
+
+def _estimate(
+    metric_set: MetricSet,
+    sample: Sample,
+    parameters: Sequence[TableParameter],
+    blocks: Sequence[Block] | None,
+    target: str,
+    expected: Rows | None = None,
+) -> JointEstimate:
+    """Estimate parameters, or contrasts of them."""
+    joint = JointEstimate.from_rows(
+        parameters,
+        sample.rows,
+        sample.design,
+        confidence_level=metric_set.confidence_level,
+        random_state=metric_set.seed,
+        target=Target(target),
+    )
+    if blocks is not None:
         joint = corrected(joint, blocks, expected)
     warn_of_undefined(joint)
     return joint
 
 
-def _check_labelled(parts: Sequence[Part]) -> None:
-    """Check that each subgroup has rows with a truth."""
-    for part in parts:
-        if not part.labelled:
-            where = ", ".join(f"{column} = {name}" for column, name in part.subgroup)
-            raise ValueError(f"y_true must have a label in {where}, got none")
+def _sample(
+    metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
+) -> PartlyLabelledSample:
+    """Sample of rows, in parts with and without a truth."""
+    metric_set.must_be_given(read.predicted or None, read.scores or None)
+    if read.by_prediction:
+        metric_set.must_read_labels()
+    reader = metric_set.reader(read.truth, rows, **labels)
+    subgroups = parted(reader.rows.subgroups, read.labelled[reader.rows.kept])
+    checked = replace(reader.rows, subgroups=subgroups, are_plain=False)
+    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
+    reader = replace(reader, rows=checked)
+    try:
+        sample = reader.sample({**models, **read.proxies} or None, read.scores or None)
+    except (ValueError, TypeError) as error:
+        message = str(error)
+        for name in read.proxies:
+            message = message.replace(parameter_name(name), proxy_name(name))
+        raise type(error)(message) from error
+    found = PartlyLabelledSample.of(sample, read.proxies, read.by_prediction)
+    _check_missing(found)
+    return found
+
+
+def _check_missing(sample: PartlyLabelledSample) -> None:
+    """Check that no label stands for missing ones: most are, and nothing else is."""
+    if not sample.codes.size or not sample.are_labelled.all():
+        return
+    counts = np.bincount(sample.codes[:, 0].astype(int), sample.rows.frequencies)
+    most = int(counts.argmax())
+    if counts[most] > counts.sum() / 2 and (sample.codes[:, 1:] != most).all():
+        raise ValueError(
+            "y_true must be None, NaN or NA where there is no label, got "
+            f"{sample.vocabulary.labels[most]!r} in {counts[most]:.0f} rows, which is "
+            "neither predicted nor a proxy"
+        )
 
 
 def _subgroups(rows: RowOptions) -> dict[str, Any]:
@@ -163,10 +210,8 @@ def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
     }
 
 
-def _weighted(
-    rows: RowOptions, probability: Array, labelled: Array, with_all: bool
-) -> tuple[RowOptions, Array]:
-    """Weigh labelled rows by their probabilities, and which rows are taken.
+def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
+    """Copies of rows, of which labelled ones are weighted by their probabilities.
 
     First the labelled ones and then, where there is a proxy, all, with clusters of the
     two copies of a row.
@@ -180,29 +225,39 @@ def _weighted(
             raise ValueError(
                 f"{name} must not be given with label_probability; {instead}"
             )
-    some = np.flatnonzero(labelled)
-    weights = np.ones(len(labelled))
+    assert read.probability is not None
+    n_rows = len(read.labelled)
+    some = np.flatnonzero(read.labelled)
+    taken = np.append(some, np.arange(n_rows)) if read.proxies else some
+    are_labelled = np.arange(len(taken)) < len(some)
+    weights = np.ones(n_rows)
     if rows.sample_weight is not None:
         weights = as_numbers(rows.sample_weight, "sample_weight")
-        check_length(weights, len(labelled), "sample_weight", "y_true")
-    weights = np.concatenate([weights[some] / probability[some], weights])
-    taken = np.concatenate([some, np.arange(len(labelled))])
-    if not with_all:
-        weights, taken = weights[: len(some)], some
+        check_length(weights, n_rows, "sample_weight", "y_true")
+    probability = read.probability[taken]
+    weights = weights[taken] / np.where(are_labelled, probability, 1)
     changed: dict[str, Any] = {"sample_weight": weights}
     if rows.groups is not None:
         changed["groups"] = as_array(rows.groups, "groups", "an array")[taken]
-    elif with_all:
+    elif read.proxies:
         changed["groups"] = taken
     if rows.by is not None:
         changed["by"] = _taken(_subgroups(rows), taken)
-    return replace(rows, **changed), taken
+    copies = replace(
+        read,
+        truth=read.truth[taken],
+        labelled=are_labelled,
+        predicted=_taken(read.predicted, taken),
+        scores=_taken(read.scores, taken),
+        proxies=_taken(read.proxies, taken),
+        probability=probability,
+    )
+    return copies, replace(rows, **changed)
 
 
 def _bound(
     metric_set: MetricSet,
-    sample: Sample,
-    proxies: Sequence[str],
+    sample: PartlyLabelledSample,
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
@@ -210,10 +265,10 @@ def _bound(
 
     Methods that "auto" stands for in their contrasts are given.
     """
-    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
+    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies}
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
-    for bind, part in bindings(metric_set, sample, proxies, parts):
+    for bind, part in bindings(metric_set, sample, parts):
         codes_of = dict.fromkeys([*part.codes, part.labelled | part.every])
         of_proxies = [
             (proxy, [_moved(bind(each, codes), sample, proxy) for codes in codes_of])
@@ -262,114 +317,3 @@ def _moved(
             cell_map = replace(cell_map, columns=columns)
         moved[parameter.key.metric] = replace(parameter, cell_map=cell_map)
     return moved
-
-
-def corrected(
-    joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
-) -> JointEstimate:
-    """Add to each estimate its correction by the proxies of all rows.
-
-    `expected` are rows of the same units whose squared weights, where they have no
-    truth, are those expected of labelled rows. The bounds of an estimate are those of
-    the metric, its method that of the metric or, where possible outcomes are too many
-    for it, another.
-    """
-    contrasts: list[Contrast] = [
-        (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
-        for block in blocks
-    ]
-    combined = contrast_estimate(joint, contrasts)
-    sampling: Any = combined.sampling
-    parameters: list[Parameter] = []
-    for (key, terms), block, parameter in zip(
-        contrasts, blocks, combined.parameters, strict=True
-    ):
-        of_truth = joint.parameters[block.truth]
-        if len(terms) == 1 and isinstance(sampling, RowSampling):
-            parameters.append(replace(of_truth, key=key, subgroup_size=None))
-            continue
-        bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
-        trait = replace(parameter.trait, bounds=bounds, reach=reach)
-        method = method_for(of_truth, trait)
-        parameters.append(replace(parameter, trait=trait, method=method))
-    return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
-
-
-def _weights(
-    joint: JointEstimate, block: Block, expected: Rows | None
-) -> dict[int, float]:
-    """Coefficients of the parameters of the proxies."""
-    sampling = joint.sampling
-    assert isinstance(sampling, RowSampling)
-    estimates = joint.estimates
-    defined = [bool(np.isfinite(estimates[[*pair]]).all()) for pair in block.proxies]
-    pairs = [*compress(block.proxies, defined)]
-    if not (pairs and np.isfinite(estimates[block.truth])):
-        return {}
-    positions = [block.truth, *np.ravel(pairs).tolist()]
-    few, many = np.arange(1, len(positions), 2), np.arange(2, len(positions), 2)
-    order = np.arange(len(pairs))
-    changes = np.zeros((len(pairs), len(positions)))
-    changes[order, many], changes[order, few] = 1.0, -1.0
-    # At the observed tables, where a proxy that equals a prediction has no variance.
-    chosen = [sampling.parameters[k].with_method("delta") for k in positions]
-    covariance = sampling.with_parameters(chosen).unsmoothed
-    gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
-    variance = covariance[0, 0]
-    if expected is not None:
-        of_both = [*compress(block.of_both, defined)]
-        unseen = _unseen(of_both, chosen[1], expected)
-        share = np.full(len(pairs), 1 / len(pairs))
-        gains, matrix = gains - unseen @ share, matrix + unseen
-        variance += share @ unseen @ share
-    weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
-    explained = -float(weights @ gains) / max(variance, np.finfo(float).tiny)
-    df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
-    weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
-    change = float(weights @ changes @ estimates[positions])
-    weights *= _within(estimates[block.truth], change, joint, block)
-    return {
-        positions[k]: sign * float(weight)
-        for column, sign in ((few, -1.0), (many, 1.0))
-        for k, weight in zip(column.tolist(), weights, strict=True)
-        if abs(weight) > _NO_WEIGHT
-    }
-
-
-def _unseen(
-    parameters: Sequence[TableParameter], of_labelled: TableParameter, expected: Rows
-) -> Array:
-    """Covariance of metrics of proxies that the labelled rows lack, (K, K).
-
-    At most so much more than they have is expected of rows of their probabilities.
-    """
-    assert expected.powers is not None
-    labelled, both = of_labelled.units, parameters[0].units
-    squares = expected.powers[0] * np.where(labelled, -1.0, both)
-    total = expected.weights[labelled].sum()
-    influence = np.array(
-        [
-            np.nan_to_num(np.append(each.linearised.influence, 0.0))[each.index]
-            for each in parameters
-        ]
-    )
-    values, vectors = np.linalg.eigh((influence * squares) @ influence.T / total**2)
-    lacking: Array = (vectors * np.maximum(values, 0)) @ vectors.T
-    return lacking
-
-
-def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
-    """Adjusted over plain share of the variance that proxies explain, at least 0."""
-    left = df - n_proxies
-    if left <= 0 or explained <= 0:
-        return 0.0
-    return max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
-
-
-def _within(
-    estimate: float, change: float, joint: JointEstimate, block: Block
-) -> float:
-    """Share of a change that keeps an estimate within the range of its measure."""
-    low, high = joint.parameters[block.truth].trait.bounds
-    room = high - estimate if change > 0 else low - estimate
-    return 1.0 if abs(change) <= abs(room) else room / change

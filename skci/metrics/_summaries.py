@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
 
@@ -32,6 +33,11 @@ class Summary:
     def __call__(self, sample: Sample) -> Sample:
         """Reduce a sample to what is kept."""
         if self._moments:
+            if isinstance(sample, PartlyLabelledSample):
+                raise ValueError(
+                    "proxy must not be given with moments=True; without it rows are "
+                    "kept, or of metrics of labels distinct outcomes"
+                )
             return self._metric_set.moments(sample)
         return sample if self._edges is None else sample.binned(self._edges)
 

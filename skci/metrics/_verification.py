@@ -8,13 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci.data.partial_truth import PREDICTION
+from skci.data.partial_truth import PREDICTION, Part
 from skci.data.sample import Sample
+from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.measures.functional import Component
 from skci.measures.partly_verified import PartlyVerified
-from skci.metrics._labelled_parts import AUTOMATIC, Part, bindings, method_for
+from skci.metrics._labelled_parts import AUTOMATIC, bindings, method_for
 from skci.metrics._metric_set import MetricSet
+
+_FEW = 5  # labelled rows of a stratum
+_MOST_OF_FEW = 0.1  # share of all rows that may be of strata of few
 
 
 def bind_verified(
@@ -27,7 +31,7 @@ def bind_verified(
     codes = np.concatenate(columns, axis=1)
     assert sample.subgroups is not None
     parameters = []
-    for bind, part in bindings(metric_set, sample, (), parts):
+    for bind, part in bindings(metric_set, sample, parts):
         codes[:, -1] = sample.within(part.labelled)
         inside = sample.within(part.every)
         _check_strata(sample, codes, strata, inside, part)
@@ -41,10 +45,22 @@ def bind_verified(
 def _check_strata(
     sample: Sample, codes: Array, strata: Array, inside: Array, part: Part
 ) -> None:
-    """Check that rows of each prediction were labelled."""
-    known = np.isin(np.arange(len(strata)), codes[inside & (codes[:, -1] > 0), -2])
-    missing = np.isin(np.arange(len(strata)), codes[inside, -2]) & ~known
+    """Check that rows of each prediction were labelled, and warn of few of many."""
+    counts = sample.rows.frequencies * inside
+    sizes, labelled = (
+        np.bincount(codes[:, -2], each, len(strata))
+        for each in (counts, counts * (codes[:, -1] > 0))
+    )
+    missing = (sizes > 0) & (labelled == 0)
     if not missing.any():
+        share = sizes[labelled < _FEW].sum() / sizes.sum()
+        if share > _MOST_OF_FEW:
+            warn_caller(
+                f"fewer than {_FEW} rows are labelled of predictions, or combinations "
+                f"of those of the models, that {share:.0%} of the rows have: intervals "
+                "may be too narrow; report on fewer models or labels at a time",
+                SmallSampleWarning,
+            )
         return
     labels = [*map(str, sample.vocabulary.labels), "no answer"]
     first = strata[missing.argmax()].tolist()

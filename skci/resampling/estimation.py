@@ -328,7 +328,9 @@ class Resampling:
         if self.verbose:
             self._announce(len(pool))
         fitted = self.fit(pool, FOLD, models)
-        joint = mean_over_folds(self.metric_set, self.sample(pool, fitted, True))
+        joint = mean_over_folds(
+            self.metric_set.estimate(self.sample(pool, fitted, True))
+        )
         return CrossValidationReport(joint, splits, _estimators(fitted))
 
 

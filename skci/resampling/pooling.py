@@ -171,16 +171,17 @@ def blocks_of_folds(
     return blocks
 
 
-def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
-    """Estimate means over folds, with influence values centred within folds."""
-    joint, n_folds = mean_over_parts(metric_set, sample)
-    target = Target(f"these {n_folds} fold models", _WITHIN_FOLDS)
-    return replace(joint, target=target)
+def mean_over_folds(joint: JointEstimate) -> JointEstimate:
+    """Means over folds, which are subgroups, with influence centred within folds."""
+    joint, n_folds = mean_over_parts(joint)
+    of = f", of {joint.target.target}" if joint.target else ""
+    return replace(
+        joint, target=Target(f"these {n_folds} fold models{of}", _WITHIN_FOLDS)
+    )
 
 
-def mean_over_parts(metric_set: MetricSet, sample: Sample) -> tuple[JointEstimate, int]:
-    """Estimate means over the subgroups of a sample, and count these."""
-    joint = metric_set.estimate(sample)
+def mean_over_parts(joint: JointEstimate) -> tuple[JointEstimate, int]:
+    """Means over subgroups, and their number."""
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [

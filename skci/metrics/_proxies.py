@@ -1,0 +1,167 @@
+r"""Correction of estimates from labelled rows by proxies of the truth of all.
+
+With a metric T of the truth, and :math:`\tilde T` of the proxy in its place, the
+estimate is
+
+.. math:: T(\text{labelled}) + \lambda \big(\tilde T(\text{all}) - \tilde T(
+    \text{labelled})\big) ,
+
+a contrast of three parameters of the same rows. Its variance is least for
+:math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
+\operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
+estimates. It is shrunk by what chance explains, so that an uninformative proxy has
+next to no weight. Where labels were requested with known probabilities, labelled rows
+weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
+then known of all rows; what labelled rows lack of it, as few of large weight may be
+labelled, is added to both covariances, as if the proxy was right there.
+
+References
+----------
+Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient prediction-powered inference.
+arXiv:2311.01453.
+
+Zrnic and Candes (2024). Active statistical inference. ICML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.inference.contrast_parameters import Contrast
+from skci.inference.contrasts import contrast_estimate
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.rows import Rows
+from skci.inference.sampling import RowSampling
+from skci.metrics._labelled_parts import method_for
+
+_NO_WEIGHT = 1e-9
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions of the parameters that an estimate is a contrast of."""
+
+    key: Key
+    truth: int
+    proxies: Sequence[tuple[int, int]]
+    """Of each proxy, on labelled rows and on all."""
+    of_both: Sequence[TableParameter] = ()
+    """Of each proxy the parameter of both together."""
+
+
+def corrected(
+    joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
+) -> JointEstimate:
+    """Add to each estimate its correction by the proxies of all rows.
+
+    `expected` are rows of the same units whose squared weights, where they have no
+    truth, are those expected of labelled rows. The bounds of an estimate are those of
+    the metric, its method that of the metric or, where possible outcomes are too many
+    for it, another.
+    """
+    contrasts: list[Contrast] = [
+        (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
+        for block in blocks
+    ]
+    combined = contrast_estimate(joint, contrasts)
+    sampling: Any = combined.sampling
+    parameters: list[Parameter] = []
+    for (key, terms), block, parameter in zip(
+        contrasts, blocks, combined.parameters, strict=True
+    ):
+        of_truth = joint.parameters[block.truth]
+        if len(terms) == 1 and isinstance(sampling, RowSampling):
+            parameters.append(replace(of_truth, key=key, subgroup_size=None))
+            continue
+        bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
+        trait = replace(parameter.trait, bounds=bounds, reach=reach)
+        method = method_for(of_truth, trait)
+        parameters.append(replace(parameter, trait=trait, method=method))
+    return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
+
+
+def _weights(
+    joint: JointEstimate, block: Block, expected: Rows | None
+) -> dict[int, float]:
+    """Coefficients of the parameters of the proxies."""
+    sampling = joint.sampling
+    assert isinstance(sampling, RowSampling)
+    estimates = joint.estimates
+    defined = [bool(np.isfinite(estimates[[*pair]]).all()) for pair in block.proxies]
+    pairs = [*compress(block.proxies, defined)]
+    if not (pairs and np.isfinite(estimates[block.truth])):
+        return {}
+    positions = [block.truth, *np.ravel(pairs).tolist()]
+    few, many = np.arange(1, len(positions), 2), np.arange(2, len(positions), 2)
+    order = np.arange(len(pairs))
+    changes = np.zeros((len(pairs), len(positions)))
+    changes[order, many], changes[order, few] = 1.0, -1.0
+    # At the observed tables, where a proxy that equals a prediction has no variance.
+    chosen = [sampling.parameters[k].with_method("delta") for k in positions]
+    covariance = sampling.with_parameters(chosen).unsmoothed
+    gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
+    variance = covariance[0, 0]
+    if expected is not None:
+        of_both = [*compress(block.of_both, defined)]
+        unseen = _unseen(of_both, chosen[1], expected)
+        share = np.full(len(pairs), 1 / len(pairs))
+        gains, matrix = gains - unseen @ share, matrix + unseen
+        variance += share @ unseen @ share
+    weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
+    explained = -float(weights @ gains) / max(variance, np.finfo(float).tiny)
+    df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
+    weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
+    change = float(weights @ changes @ estimates[positions])
+    weights *= _within(estimates[block.truth], change, joint, block)
+    return {
+        positions[k]: sign * float(weight)
+        for column, sign in ((few, -1.0), (many, 1.0))
+        for k, weight in zip(column.tolist(), weights, strict=True)
+        if abs(weight) > _NO_WEIGHT
+    }
+
+
+def _unseen(
+    parameters: Sequence[TableParameter], of_labelled: TableParameter, expected: Rows
+) -> Array:
+    """Covariance of metrics of proxies that the labelled rows lack, (K, K).
+
+    At most so much more than they have is expected of rows of their probabilities.
+    """
+    assert expected.powers is not None
+    labelled, both = of_labelled.units, parameters[0].units
+    squares = expected.powers[0] * np.where(labelled, -1.0, both)
+    total = expected.weights[labelled].sum()
+    influence = np.array(
+        [
+            np.nan_to_num(np.append(each.linearised.influence, 0.0))[each.index]
+            for each in parameters
+        ]
+    )
+    values, vectors = np.linalg.eigh((influence * squares) @ influence.T / total**2)
+    lacking: Array = (vectors * np.maximum(values, 0)) @ vectors.T
+    return lacking
+
+
+def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
+    """Adjusted over plain share of the variance that proxies explain, at least 0."""
+    left = df - n_proxies
+    if left <= 0 or explained <= 0:
+        return 0.0
+    return max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
+
+
+def _within(
+    estimate: float, change: float, joint: JointEstimate, block: Block
+) -> float:
+    """Share of a change that keeps an estimate within the range of its measure."""
+    low, high = joint.parameters[block.truth].trait.bounds
+    room = high - estimate if change > 0 else low - estimate
+    return 1.0 if abs(change) <= abs(room) else room / change
