@@ -45,6 +45,12 @@ _ONE_LABEL = SmallSampleReason(
     f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
 )
 
+_ALIKE = SmallSampleReason(
+    "rows of large weight, or in large groups, that vary less than others: were all "
+    f"alike, the standard error would be more than {_FAR} times as large, and the "
+    "interval may be too narrow"
+)
+
 
 class DesignSampling(ParameterSampling):
     """A parameter of rows with weights, in clusters or strata, or of another design."""
@@ -256,6 +262,8 @@ class DesignSampling(ParameterSampling):
                 reasons.append(_UNSEEN)
             elif self._hangs_on_a_label:
                 reasons.append(_ONE_LABEL)
+            elif self._is_less_than_exchangeable:
+                reasons.append(_ALIKE)
         of_design = getattr(self.design, "small_sample_reason", None)
         if of_design is not None and self.has_variance:
             texts = filter(None, [of_design(self._influences)])
@@ -274,3 +282,15 @@ class DesignSampling(ParameterSampling):
             return False
         change = greatest_change(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
+
+    @property
+    def _is_less_than_exchangeable(self) -> bool:
+        """Whether errors unrelated to weights and clusters would vary far more.
+
+        Methods that smooth or blur take that design effect instead.
+        """
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs or self._strata is not None:
+            return False
+        least = _FAR**2 * self.design_effect
+        return self.has_variance and self._exchangeable.design_effect > least
