@@ -656,6 +656,22 @@ def test_grades_unrelated_to_weights_seldom_warn(n):
     assert warned.mean() <= 0.03
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_copies", [2, 3, 10, 30])
+@pytest.mark.parametrize("method", ["score", "blurred", "plus-four"])
+@pytest.mark.parametrize("metric", [AccuracyCI, RecallCI])
+def test_groups_that_are_copies_tell_no_more_than_one_row_each(
+    metric, method, n_copies
+):
+    """They do not vary, so that the rows of each may be all alike."""
+    copies = np.tile(Y[:50], n_copies), np.tile(P[:50], n_copies)
+    groups = np.repeat(np.arange(n_copies), 50)
+    found = metric(method=method)(*copies, groups=groups)
+    low, high = found.confidence_interval()
+    limits = proportion_confint(found * n_copies, n_copies, method="wilson")
+    assert high - low >= 0.9 * (limits[1] - limits[0])
+
+
 UNEQUAL = np.repeat([200, 4], [20, 180])
 EXPONENTIAL = 1 + np.rint(-20 * np.log1p(-(np.arange(100) + 0.5) / 100)).astype(int)
 

@@ -153,7 +153,8 @@ class DesignSampling(ParameterSampling):
 
         From the influence values at the table with pseudo-counts. For methods that
         smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
-        no variance is observed, it is as if the rows of a cluster were all alike.
+        no variance is observed, of rows or of clusters, it is as if the rows of a
+        cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn)
@@ -168,18 +169,27 @@ class DesignSampling(ParameterSampling):
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
         least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= least or self.n_units < 2:
-            weights = [self._units_with(units) for units in self._informative]
-            effective = min(each.effective_sample_size for each in weights)
-            n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
-            return n / effective if effective else 1.0
+            return self._design_effect_of_alike_rows
         on_sample = self._influence(influence, smoothed=True)
         estimated = moments(self._components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance
         method = parameter.interval_method
-        if method.smooths or method.blurs:
-            effect = max(effect, self._exchangeable.design_effect)
-        return effect
+        if not (method.smooths or method.blurs):
+            return effect
+        has_own = method.smooths or not self.components  # or noise of the components
+        if effect <= _OBSERVED and has_own:  # as of clusters that are copies
+            return self._design_effect_of_alike_rows
+        return max(effect, self._exchangeable.design_effect)
+
+    @property
+    def _design_effect_of_alike_rows(self) -> float:
+        """Design effect if the rows of each cluster are all alike."""
+        weights = [self._units_with(units) for units in self._informative]
+        effective = min(each.effective_sample_size for each in weights)
+        rarer = self.parameter.support.rarer_class
+        n = rarer or self.rows.counts[self._informative[0]].sum()
+        return n / effective if effective else 1.0
 
     @property
     def _effect_on_interval(self) -> float:
