@@ -219,6 +219,10 @@ GATE = REPORT.requirements("f1 >= 0.2")
             lambda: skci.roc_report(Y, y_proba=SCORES[0]),
             r"y_proba; give it as y_score=\.\.\.",
         ),
+        (
+            lambda: REPORT.plot(figsize=(4, 3)),
+            r"figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]",
+        ),
     ],
 )
 def test_options_of_other_libraries(call, message):
@@ -282,6 +286,7 @@ def test_options_that_there_are_not(call, message):
         (REPORT["A", "f1"], "ci", "confidence_interval()"),
         (REPORT["A", "f1"], "p_value", "pvalue(null)"),
         (REPORT["A", "f1"], "lower", "low"),
+        (REPORT["A", "f1"], "ci_upper", "high"),
     ],
 )
 def test_attributes_of_other_libraries(held, attribute, instead):
