@@ -430,7 +430,15 @@ TRUTH = ["report", "FILE", "--truth=y"]
         ),
         (
             [*TRUTH, "--metrics=f1", "--model=a"],
-            "unrecognized arguments: --model=a; see",
+            "unrecognized arguments: --model=a; did you mean --models?; see",
+        ),
+        (
+            [*TRUTH, "--metrics=f1", "--alpha", "0.1"],
+            "unrecognized arguments: --alpha 0.1; did you mean --level?; see",
+        ),
+        (
+            [*TRUTH, "--metrics=f1", "--compare"],
+            "unrecognized arguments: --compare; did you mean --differences?; see",
         ),
     ],
 )
@@ -445,6 +453,12 @@ def test_what_a_command_needs(arguments, message, capsys):
 # --------------------------------------------------------------------------------------
 # Numbers beyond what floats and arrays hold
 # --------------------------------------------------------------------------------------
+
+
+def test_requirements_in_another_case_than_the_metric():
+    report = joint_report(Y, {"A": A, "B": B}, metrics="F1")
+    with pytest.raises(KeyError, match="got 'A - B f1'; did you mean 'F1'"):
+        report.requirements("A - B f1 >= -0.1")
 
 
 def test_numbers_beyond_floats():
