@@ -283,6 +283,11 @@ def test_options_that_there_are_not(call, message):
         (REPORT.ranks(), "to_pandas", "to_frame()"),
         (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
         (GATE, "to_html", "to_frame().to_html(...)"),
+        (
+            REPORT.differences(),
+            "letters",
+            "that of the report of the models, report.letters()",
+        ),
         (REPORT["A", "f1"], "ci", "confidence_interval()"),
         (REPORT["A", "f1"], "p_value", "pvalue(null)"),
         (REPORT["A", "f1"], "lower", "low"),
