@@ -663,7 +663,7 @@ def test_grades_unrelated_to_weights_seldom_warn(n):
 def test_groups_that_are_copies_tell_no_more_than_one_row_each(
     metric, method, n_copies
 ):
-    """They do not vary, so that the rows of each may be all alike."""
+    """They do not vary, so that the rows of each may be all alike, or anything."""
     copies = np.tile(Y[:50], n_copies), np.tile(P[:50], n_copies)
     groups = np.repeat(np.arange(n_copies), 50)
     found = metric(method=method)(*copies, groups=groups)

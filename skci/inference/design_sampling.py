@@ -152,9 +152,9 @@ class DesignSampling(ParameterSampling):
         """Variance over that of a simple random sample of the same size.
 
         From the influence values at the table with pseudo-counts. For methods that
-        smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
-        no variance is observed, of rows or of clusters, it is as if the rows of a
-        cluster were all alike.
+        smooth or blur it is at least that of :class:`ExchangeableErrors`. It is zero if
+        next to nothing of it is left but pseudo-counts. Where next to no variance is
+        observed, and for blurring, it is then as if the rows of a cluster were alike.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn)
@@ -177,10 +177,13 @@ class DesignSampling(ParameterSampling):
         method = parameter.interval_method
         if not (method.smooths or method.blurs):
             return effect
-        has_own = method.smooths or not self.components  # or noise of the components
-        if effect <= _OBSERVED and has_own:  # as of clusters that are copies
-            return self._design_effect_of_alike_rows
-        return max(effect, self._exchangeable.design_effect)
+        least = self._exchangeable.design_effect
+        if effect > _OBSERVED or least >= 1:
+            return max(effect, least)
+        # Clusters are copies; the noise of a contrast is that of its components.
+        is_noise = method.blurs and not self.components
+        known = is_noise or least > _OBSERVED
+        return self._design_effect_of_alike_rows if known else 0.0
 
     @property
     def _design_effect_of_alike_rows(self) -> float:
