@@ -43,6 +43,7 @@ _SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     ),
     "ci": ("confidence_level", lambda ci: f"confidence_level={_share(ci)}"),
     "ratio": ("scale", lambda ratio: "scale='ratio'"),
+    "figsize": ("ax", lambda size: f"ax=plt.subplots(figsize={brief(size)})[1]"),
     "name": ("y_pred", lambda name: f"y_pred={{{brief(name)}: ...}}"),
     "names": ("y_pred", lambda names: "y_pred={'A': ..., 'B': ...}"),
 }

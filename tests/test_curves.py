@@ -498,3 +498,16 @@ def test_a_threshold_that_no_row_reaches():
         warnings.simplefilter("ignore")
         assert np.isnan(report["99", "precision"])
         assert report["99", "precision"].confidence_interval() == (0, 1)
+
+
+def test_several_curves_have_a_line_for_each_point():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    scores = {name: y + rng.normal(size=200) for name in "AB"}
+    report = roc_report(y, scores, thresholds=[0.2, 0.5, 0.8])
+    _, _, header, _, *lines = str(report).splitlines()
+    assert header.split() == ["model", "threshold", "false_positive_rate", "recall"]
+    found = [line.split(maxsplit=2)[:2] for line in lines]
+    assert found == [[name, cut] for name in "AB" for cut in ("0.2", "0.5", "0.8")]
+    for (name, cut), line in zip(found, lines, strict=True):
+        assert str(report[name, "recall", cut]) in line

@@ -219,6 +219,10 @@ GATE = REPORT.requirements("f1 >= 0.2")
             lambda: skci.roc_report(Y, y_proba=SCORES[0]),
             r"y_proba; give it as y_score=\.\.\.",
         ),
+        (
+            lambda: REPORT.plot(figsize=(4, 3)),
+            r"figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]",
+        ),
     ],
 )
 def test_options_of_other_libraries(call, message):
@@ -279,9 +283,15 @@ def test_options_that_there_are_not(call, message):
         (REPORT.ranks(), "to_pandas", "to_frame()"),
         (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
         (GATE, "to_html", "to_frame().to_html(...)"),
+        (
+            REPORT.differences(),
+            "letters",
+            "that of the report of the models, report.letters()",
+        ),
         (REPORT["A", "f1"], "ci", "confidence_interval()"),
         (REPORT["A", "f1"], "p_value", "pvalue(null)"),
         (REPORT["A", "f1"], "lower", "low"),
+        (REPORT["A", "f1"], "ci_upper", "high"),
     ],
 )
 def test_attributes_of_other_libraries(held, attribute, instead):
@@ -425,7 +435,15 @@ TRUTH = ["report", "FILE", "--truth=y"]
         ),
         (
             [*TRUTH, "--metrics=f1", "--model=a"],
-            "unrecognized arguments: --model=a; see",
+            "unrecognized arguments: --model=a; did you mean --models?; see",
+        ),
+        (
+            [*TRUTH, "--metrics=f1", "--alpha", "0.1"],
+            "unrecognized arguments: --alpha 0.1; did you mean --level?; see",
+        ),
+        (
+            [*TRUTH, "--metrics=f1", "--compare"],
+            "unrecognized arguments: --compare; did you mean --differences?; see",
         ),
     ],
 )
@@ -440,6 +458,12 @@ def test_what_a_command_needs(arguments, message, capsys):
 # --------------------------------------------------------------------------------------
 # Numbers beyond what floats and arrays hold
 # --------------------------------------------------------------------------------------
+
+
+def test_requirements_in_another_case_than_the_metric():
+    report = joint_report(Y, {"A": A, "B": B}, metrics="F1")
+    with pytest.raises(KeyError, match="got 'A - B f1'; did you mean 'F1'"):
+        report.requirements("A - B f1 >= -0.1")
 
 
 def test_numbers_beyond_floats():

@@ -1,6 +1,7 @@
 """Strengths of models from pairwise votes."""
 
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from skci import votes_report
-from skci.exceptions import DegenerateVarianceWarning
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.measures.strengths import Votes
 
 # Games of the 1987 season in the Eastern Division of the American League, of Agresti
@@ -229,3 +230,55 @@ def test_intervals_of_strengths_cover_jointly():
             )
         )
     assert 0.92 - 0.026 <= np.mean(hits) <= 0.98 + 0.026
+
+
+def coverage_and_warnings(samples, truth, votes):
+    """Whether each individual interval covers, and whether its sample warns."""
+    covered, warned = [], []
+    for seed in range(samples):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                report = votes(np.random.default_rng(seed)).individual()
+            except ValueError as error:
+                assert "not finite" in str(error)
+                continue
+            limits = [report[key].confidence_interval() for key in truth]
+        values = truth.values()
+        covered += [a <= x <= b for (a, b), x in zip(limits, values, strict=True)]
+        warns = any(each.category is SmallSampleWarning for each in caught)
+        warned += [warns] * len(truth)
+    return np.array(covered), np.array(warned)
+
+
+TRUE = {
+    (name, "strength"): value
+    for name, value in zip(MODELS, STRENGTHS - STRENGTHS.mean(), strict=True)
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("position", "n"), [(2, 120), (3, 120), (4.5, 500)])
+def test_few_votes_against_the_position_cover_or_warn(position, n):
+    """Where hardly a vote is against it, some samples have no estimate at all."""
+
+    def votes(rng):
+        return votes_report(*draw(rng, n, None, position), position=True)
+
+    truth = TRUE | {("all models", "position"): position}
+    covered, warned = coverage_and_warnings(60, truth, votes)
+    assert warned[~covered].mean() > 0.5
+
+
+@pytest.mark.slow
+def test_forty_voters_of_very_unequal_size_cover_or_warn():
+    """The Monte Carlo error of .95 is .015."""
+
+    def votes(rng):
+        sizes = rng.lognormal(sigma=1.5, size=40)
+        voter = rng.choice(40, 800, p=sizes / sizes.sum())
+        return votes_report(*draw(rng, 800), position=True, groups=voter)
+
+    covered, warned = coverage_and_warnings(60, TRUE, votes)
+    assert covered.mean() >= 0.93 - 0.03
+    assert warned[~covered].mean() > 0.5

@@ -616,6 +616,62 @@ def test_weighted_intervals_cover_where_errors_are_few(draw, error, n):
     assert (1 - misses(draw, error, n, samples) / samples >= 0.93 - 0.028).all()
 
 
+def weighed(draw, weigh, n, truth, samples):
+    """Samples whose interval of the mean grade misses, and that warn of alike rows."""
+    rng, missed, warned = np.random.default_rng(4), [], []
+    for _ in range(samples):
+        weights = weigh(rng, n)
+        grades = draw(rng, n)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = grades_report(grades, sample_weight=weights)["grades", "mean"]
+            low, high = found.confidence_interval()
+        missed.append(not low <= truth <= high)
+        warned.append(any("vary less than others" in str(w.message) for w in caught))
+    return np.array(missed), np.array(warned)
+
+
+def test_grades_that_heavy_rows_have_not_failed_warn():
+    """Without bounds nothing says what the grades of heavy rows could be."""
+    missed, warned = weighed(
+        lambda rng, n: rng.binomial(1, np.where(np.arange(n) < n // 10, 0.98, 0.9)),
+        lambda rng, n: np.where(np.arange(n) < n // 10, 50.0, 1.0),
+        n=300,
+        truth=(30 * 50 * 0.98 + 270 * 0.9) / (30 * 50 + 270),
+        samples=100,
+    )
+    assert missed.mean() > 0.3
+    assert warned[missed].all()
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_grades_unrelated_to_weights_seldom_warn(n):
+    _, warned = weighed(
+        lambda rng, n: rng.beta(8, 2, n),
+        lambda rng, n: rng.exponential(size=n),
+        n=n,
+        truth=0.8,
+        samples=100,
+    )
+    assert warned.mean() <= 0.03
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_copies", [2, 3, 10, 30])
+@pytest.mark.parametrize("method", ["score", "blurred", "plus-four"])
+@pytest.mark.parametrize("metric", [AccuracyCI, RecallCI])
+def test_groups_that_are_copies_tell_no_more_than_one_row_each(
+    metric, method, n_copies
+):
+    """They do not vary, so that the rows of each may be all alike, or anything."""
+    copies = np.tile(Y[:50], n_copies), np.tile(P[:50], n_copies)
+    groups = np.repeat(np.arange(n_copies), 50)
+    found = metric(method=method)(*copies, groups=groups)
+    low, high = found.confidence_interval()
+    limits = proportion_confint(found * n_copies, n_copies, method="wilson")
+    assert high - low >= 0.9 * (limits[1] - limits[0])
+
+
 UNEQUAL = np.repeat([200, 4], [20, 180])
 EXPONENTIAL = 1 + np.rint(-20 * np.log1p(-(np.arange(100) + 0.5) / 100)).astype(int)
 

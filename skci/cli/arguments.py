@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -30,6 +31,16 @@ tells; 130 if interrupted.
 
 
 _DESIGNS = {"--design", "--strata", "--runs"}
+_SYNONYMS = {
+    **dict.fromkeys(("--alpha", "--confidence-level", "--confidence"), "--level"),
+    **dict.fromkeys(("--compare", "--diff", "--pairwise"), "--differences"),
+    **dict.fromkeys(("--baseline", "--reference"), "--control"),
+    **dict.fromkeys(("--predictions", "--pred", "--y-pred"), "--models"),
+    **dict.fromkeys(("--y-true", "--target", "--label"), "--truth"),
+    **dict.fromkeys(("--sample-weight", "--weight"), "--weights"),
+    **dict.fromkeys(("--cluster", "--clusters"), "--groups"),
+}
+"""Options by the names that users guess."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,8 +58,21 @@ class Parser(argparse.ArgumentParser):
                 message += "; names of a list have commas between them, as a,b"
             elif _DESIGNS & {text.partition("=")[0] for text in unknown}:
                 message += f"; {option_hint((), 'design', None)}"
+            elif near := self._near(unknown):
+                message += f"; did you mean {near}?"
             self.error(message)
         return namespace, unknown
+
+    def _near(self, unknown: Sequence[str]) -> str | None:
+        """Option that one of some unknown arguments is meant as."""
+        known = self._option_string_actions
+        for text in unknown:
+            name = text.partition("=")[0]
+            if _SYNONYMS.get(name) in known:
+                return _SYNONYMS[name]
+            if near := difflib.get_close_matches(name, known, 1, 0.75):
+                return near[0]
+        return None
 
     def error(self, message: str) -> NoReturn:
         """Exit with one line."""

@@ -45,6 +45,12 @@ _ONE_LABEL = SmallSampleReason(
     f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
 )
 
+_ALIKE = SmallSampleReason(
+    "rows of large weight, or in large groups, that vary less than others: were all "
+    f"alike, the standard error would be more than {_FAR} times as large, and the "
+    "interval may be too narrow"
+)
+
 
 class DesignSampling(ParameterSampling):
     """A parameter of rows with weights, in clusters or strata, or of another design."""
@@ -146,8 +152,9 @@ class DesignSampling(ParameterSampling):
         """Variance over that of a simple random sample of the same size.
 
         From the influence values at the table with pseudo-counts. For methods that
-        smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
-        no variance is observed, it is as if the rows of a cluster were all alike.
+        smooth or blur it is at least that of :class:`ExchangeableErrors`. It is zero if
+        next to nothing of it is left but pseudo-counts. Where next to no variance is
+        observed, and for blurring, it is then as if the rows of a cluster were alike.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn)
@@ -162,18 +169,30 @@ class DesignSampling(ParameterSampling):
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
         least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= least or self.n_units < 2:
-            weights = [self._units_with(units) for units in self._informative]
-            effective = min(each.effective_sample_size for each in weights)
-            n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
-            return n / effective if effective else 1.0
+            return self._design_effect_of_alike_rows
         on_sample = self._influence(influence, smoothed=True)
         estimated = moments(self._components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance
         method = parameter.interval_method
-        if method.smooths or method.blurs:
-            effect = max(effect, self._exchangeable.design_effect)
-        return effect
+        if not (method.smooths or method.blurs):
+            return effect
+        least = self._exchangeable.design_effect
+        if effect > _OBSERVED or least >= 1:
+            return max(effect, least)
+        # Clusters are copies; the noise of a contrast is that of its components.
+        is_noise = method.blurs and not self.components
+        known = is_noise or least > _OBSERVED
+        return self._design_effect_of_alike_rows if known else 0.0
+
+    @property
+    def _design_effect_of_alike_rows(self) -> float:
+        """Design effect if the rows of each cluster are all alike."""
+        weights = [self._units_with(units) for units in self._informative]
+        effective = min(each.effective_sample_size for each in weights)
+        rarer = self.parameter.support.rarer_class
+        n = rarer or self.rows.counts[self._informative[0]].sum()
+        return n / effective if effective else 1.0
 
     @property
     def _effect_on_interval(self) -> float:
@@ -256,6 +275,8 @@ class DesignSampling(ParameterSampling):
                 reasons.append(_UNSEEN)
             elif self._hangs_on_a_label:
                 reasons.append(_ONE_LABEL)
+            elif self._is_less_than_exchangeable:
+                reasons.append(_ALIKE)
         of_design = getattr(self.design, "small_sample_reason", None)
         if of_design is not None and self.has_variance:
             texts = filter(None, [of_design(self._influences)])
@@ -274,3 +295,15 @@ class DesignSampling(ParameterSampling):
             return False
         change = greatest_change(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
+
+    @property
+    def _is_less_than_exchangeable(self) -> bool:
+        """Whether errors unrelated to weights and clusters would vary far more.
+
+        Methods that smooth or blur take that design effect instead.
+        """
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs or self._strata is not None:
+            return False
+        least = _FAR**2 * self.design_effect
+        return self.has_variance and self._exchangeable.design_effect > least

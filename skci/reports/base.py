@@ -270,9 +270,12 @@ class Report(ShownReport):
         for each in required:
             if not any(map(each.is_of, keys)):
                 names = [*dict.fromkeys(key.name for key in keys)]
+                lower = each.name.lower()
+                meant = [m for m in self.metrics if lower.endswith(m.lower())]
+                hint = f"; did you mean {meant[0]!r}?" if meant else ""
                 raise KeyError(
                     f"metric must be one of {self.metrics}, perhaps after one of "
-                    f"{names} or a difference of two models, got {each.name!r}"
+                    f"{names} or a difference of two models, got {each.name!r}{hint}"
                 )
         return [
             (each, self._entry(k))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -135,6 +135,14 @@ class ContrastReport(ReportWithContrasts):
     >>> differences.findings()
     ['On accuracy, B is worse than A.']
     """
+
+    _other_attributes: ClassVar = {
+        **ReportWithContrasts._other_attributes,
+        **{
+            name: f"that of the report of the models, report.{name}()"
+            for name in ("best", "letters", "ranks")
+        },
+    }
 
     def __init__(
         self,

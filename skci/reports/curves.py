@@ -110,6 +110,13 @@ class ThresholdReport(JointReport):
         if joint.parameters[0].key.subgroup:
             self._model_header = "model"
 
+    def __str__(self) -> str:
+        """Print several curves with a line for each point."""
+        several = len({*self._models}) > 1
+        return str(self._wide()) if self._is_curve and several else super().__str__()
+
+    __repr__ = __str__
+
     @property
     def thresholds(self) -> Array | dict[str, Array]:
         """Thresholds in the order of the report, shape (T,); of several models by name.

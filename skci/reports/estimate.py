@@ -154,8 +154,8 @@ class MetricEstimate(HintedAttributes, float):
 
     _other_attributes: ClassVar = {
         **dict.fromkeys(("ci", "conf_int", "interval"), "confidence_interval()"),
-        **dict.fromkeys(("lower", "ci_low", "lower_bound"), "low"),
-        **dict.fromkeys(("upper", "ci_high", "upper_bound"), "high"),
+        **dict.fromkeys(("lower", "ci_low", "ci_lower", "lower_bound"), "low"),
+        **dict.fromkeys(("upper", "ci_high", "ci_upper", "upper_bound"), "high"),
         **dict.fromkeys(("se", "stderr", "std"), "standard_error"),
         **dict.fromkeys(("value", "estimate", "mean"), "float(estimate)"),
         **dict.fromkeys(("p_value", "p", "pval"), "pvalue(null)"),

@@ -138,7 +138,10 @@ class best_bound(_SplitRule):
     S the sample covariance of the scores on J splits with :math:`n_1` training and
     :math:`n_2` test rows [1]_, and q the quantile of t with J - 1 degrees of freedom
     that has the tail of the quantile of the largest of K correlated normal statistics.
-    Their correlation is that of S, shrunk towards independence.
+    Their correlation is that of S, shrunk towards independence. Three splits tell
+    little of it: of 300 simulated searches with 20 equally good models, whose scores
+    had correlations of 0, .5 and .9, the limits held at once in .92, .88 and .93; of
+    five splits in .95 and .93 with correlations of 0 and .5.
 
     A score that is the same on all splits shows nothing of its error, and has no limit.
     Such is the accuracy of a constant prediction in stratified splits, which do not
