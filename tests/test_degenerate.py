@@ -15,6 +15,7 @@ from skci import (
     R2CI,
     AccuracyCI,
     ExplainedVarianceCI,
+    HingeLossCI,
     JointEvaluator,
     LiftCI,
     MatthewsCorrCoefCI,
@@ -112,6 +113,20 @@ def test_numbers_of_any_size(metric, size):
     for report in (found, found.differences()):
         for key in report:
             honest(lambda report=report, key=key: report[key])
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-100, 1e100, 1e160, 1e299, 1e308])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_decision_values_of_any_size(labels, size):
+    y, weights = np.arange(N) % labels, SCORES + 0.5
+    scores = size * (np.random.default_rng(0).random((N, labels)) - 0.5)
+    scores = scores[:, 0] if labels == 2 else scores
+    hinge = partial(HingeLossCI(), y, scores, sample_weight=weights)
+    if size < 1e125:
+        honest(hinge)
+    else:
+        with pytest.raises(ValueError, match=r"^y_score must hold decision values"):
+            hinge()
 
 
 @pytest.mark.parametrize("metric", ["d2_absolute_error", "d2_pinball", "r2"])
@@ -309,6 +324,8 @@ def of_classes(labels):
         (lambda: RocAucCI(labels=[{}])(Y, SCORES), TypeError, "each of labels must be"),
         (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of"),
         (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain"),
+        (lambda: joint_report(Y, P, metrics="f1", missing=np.array(["a", "group"])),
+         ValueError, "^missing must be one of"),
         (lambda: sample_size("f1", 0.1, expected=[[1], [2, 3]]), ValueError, "nested"),
         (lambda: sample_size("f1", 0.1, expected=object()), TypeError, "expected must"),
     ],
