@@ -412,6 +412,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def check_text(value: Any, name: str) -> None:
+    """Check a text that need not be given."""
+    if not isinstance(value, str | None):
+        raise TypeError(f"{name} must be a text or None, got {value!r}")
+
+
 def join_names(names: Sequence[str]) -> str:
     """Join names as in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
