@@ -355,9 +355,14 @@ def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that not all are zero."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
-        raise error(
-            f"{name} must hold finite numbers, none negative and not all zero, got "
+        got = (
             f"values from {numbers.min()} to {numbers.max()}"
+            if numbers.size
+            else "none"
+        )
+        raise error(
+            f"{name} must hold finite numbers, none negative and not all zero, "
+            f"got {got}"
         )
 
 
