@@ -355,9 +355,14 @@ def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that not all are zero."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
-        raise error(
-            f"{name} must hold finite numbers, none negative and not all zero, got "
+        got = (
             f"values from {numbers.min()} to {numbers.max()}"
+            if numbers.size
+            else "none"
+        )
+        raise error(
+            f"{name} must hold finite numbers, none negative and not all zero, "
+            f"got {got}"
         )
 
 
@@ -410,6 +415,12 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def check_text(value: Any, name: str) -> None:
+    """Check a text that need not be given."""
+    if not isinstance(value, str | None):
+        raise TypeError(f"{name} must be a text or None, got {value!r}")
 
 
 def join_names(names: Sequence[str]) -> str:

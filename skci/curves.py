@@ -11,7 +11,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import check_choice
+from skci._validation import check_choice, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_numbers, parameter_name
@@ -409,7 +409,8 @@ def decision_curve_report(
     >>> print(*report.findings(), sep="\n")
     y_pred is shown to be better than to treat none and to treat all at thresholds 0...
     """
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    alone = isinstance(metrics, str) or not is_iterable(metrics)
+    names = [metrics] if alone else list(metrics)
     classes = {name: _at_threshold(name) for name in names}
     known = {name: cls(0.5) for name, cls in classes.items()}
     options = confidence_level, method, pos_label, random_state

@@ -448,6 +448,8 @@ def _read_frame(
         needed = parameter == "item" or name is not None
         if parameter != "by" and needed and not isinstance(name, str):
             raise TypeError(f"{parameter} must name a column of data, got {name!r}")
+    if grades is None:
+        raise TypeError("grades must name a column of data, or columns, got None")
     if isinstance(grades, str):
         grades = {UNNAMED: grades}
     elif columns["scorer"] is not None:

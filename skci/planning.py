@@ -326,9 +326,8 @@ def _compared(
     metric: MetricCI, expected: Any, difference: Any, disagreement: Any
 ) -> Array:
     """Table of two models, the second of which differs in the metric from the first."""
-    if metric.negate and difference is not None:
-        difference = -difference
-    return compared_table(expected, difference, disagreement, _measure(metric)[0])
+    measure = _measure(metric)[0]
+    return compared_table(expected, difference, disagreement, measure, metric.negate)
 
 
 def _report(

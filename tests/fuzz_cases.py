@@ -131,8 +131,8 @@ class Draw:
             warnings.simplefilter("ignore")
             function, arguments = ENTRIES[entry](self)
             for _ in range(self.one([0] * 9 + [1, 1, 2])):
-                argument = self.one([*arguments])
-                arguments[argument] = self.spoilt(arguments[argument])
+                argument = self.one([*arguments, *options_of(function)])
+                arguments[argument] = self.spoilt(arguments.get(argument))
         return Case(entry, function, arguments, self)
 
     def chance(self, probability: float) -> bool:
@@ -815,7 +815,13 @@ def parameters_of(function):
     try:
         return inspect.signature(function).parameters
     except ValueError:
-        return ()
+        return {}
+
+
+def options_of(function):
+    """Names of the parameters of a function that are given by name."""
+    parameters = parameters_of(function).items()
+    return [name for name, each in parameters if each.kind is each.KEYWORD_ONLY]
 
 
 PUBLIC_MODULES = [

@@ -15,14 +15,19 @@ from skci import (
     R2CI,
     AccuracyCI,
     ExplainedVarianceCI,
+    HingeLossCI,
     JointEvaluator,
     LiftCI,
     MatthewsCorrCoefCI,
+    MeanTweedieDevianceCI,
     RecallCI,
+    RejectionRateCI,
     RocAucCI,
     RootMeanSquaredErrorCI,
     available_metrics,
     combine_independent,
+    decision_curve_report,
+    grades_report,
     joint_intervals,
     joint_report,
     sample_size,
@@ -112,6 +117,20 @@ def test_numbers_of_any_size(metric, size):
     for report in (found, found.differences()):
         for key in report:
             honest(lambda report=report, key=key: report[key])
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-100, 1e100, 1e160, 1e299, 1e308])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_decision_values_of_any_size(labels, size):
+    y, weights = np.arange(N) % labels, SCORES + 0.5
+    scores = size * (np.random.default_rng(0).random((N, labels)) - 0.5)
+    scores = scores[:, 0] if labels == 2 else scores
+    hinge = partial(HingeLossCI(), y, scores, sample_weight=weights)
+    if size < 1e125:
+        honest(hinge)
+    else:
+        with pytest.raises(ValueError, match=r"^y_score must hold decision values"):
+            hinge()
 
 
 @pytest.mark.parametrize("metric", ["d2_absolute_error", "d2_pinball", "r2"])
@@ -309,10 +328,51 @@ def of_classes(labels):
         (lambda: RocAucCI(labels=[{}])(Y, SCORES), TypeError, "each of labels must be"),
         (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of"),
         (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain"),
+        (lambda: joint_report(Y, P, metrics="f1", missing=np.array(["a", "group"])),
+         ValueError, "^missing must be one of"),
         (lambda: sample_size("f1", 0.1, expected=[[1], [2, 3]]), ValueError, "nested"),
         (lambda: sample_size("f1", 0.1, expected=object()), TypeError, "expected must"),
+        (lambda: sample_size("f1", 0.1, expected=np.ones((2, 2, 2)), claim=[]),
+         ValueError, r"and claim, must be given, got .*claim=\[\]"),
+        (lambda: sample_size("neg_recall", power=0.8, difference=np.array(["a", "b"]),
+                             disagreement=0.1, expected={"prevalence": 0.5}),
+         ValueError, "^difference must be a number"),
+        (lambda: sample_size("neg_recall", power=0.8, difference=2, disagreement=0.1,
+                             expected={"prevalence": 0.5}),
+         ValueError, "^difference must be a number between -1 and 1, got 2"),
+        (lambda: R2CI(multioutput=[])(Y, P), ValueError, "^multioutput must.*none$"),
+        (lambda: RejectionRateCI(abstain=[])(Y, P), TypeError, "^abstain must be"),
+        (lambda: MeanTweedieDevianceCI(power=10**400)(SCORES, SCORES),
+         ValueError, "^power must be a finite number"),
+        (lambda: decision_curve_report(Y, SCORES, metrics=NOTHING),
+         ValueError, "^metrics must be one of"),
+        (lambda: grades_report(SCORES, item=[]), ValueError, "^item must name a col"),
+        (lambda: grades_report(SCORES, missing_grades=1e300), ValueError,
+         r"^missing_grades must be .*, or a number of a size up to 1e\+125"),
     ],
 )  # fmt: skip
 def test_what_is_no_argument_is_refused(call, error, message):
     with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: REPORT.to_html(5), "path must be a str or path-like, got 5"),
+        (lambda: REPORT.to_html(title=NOTHING), "title must be a text or None"),
+        (lambda: REPORT.to_html(call=b"x"), "call must be a text or None, got b'x'"),
+        (lambda: REPORT.to_html(sections=[REPORT]), "sections must be a mapping"),
+        (lambda: REPORT.to_html(sections={"A": "B"}), "sections must be a mapping"),
+        (
+            lambda: REPORT.to_markdown(caption=5),
+            "caption must be a text or None, got 5",
+        ),
+        (lambda: REPORT.to_latex(caption=NOTHING), "caption must be a text or None"),
+        (lambda: REPORT.to_latex(wide=True, label=5), "label must be a text or None"),
+    ],
+)
+def test_what_is_no_option_of_a_table_or_a_page(call, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
         call()

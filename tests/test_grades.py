@@ -458,13 +458,14 @@ def test_one_model_in_a_frame():
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
+        ({}, {"grades": None}, "grades must name a column of data, or columns, got No"),
     ],
 )
 def test_wrong_frames(change, options, error):
     pytest.importorskip("narwhals")
     frame = long_form(GRADES).assign(**change)
     with pytest.raises((ValueError, TypeError), match=error):
-        grades_report("score", **{"data": frame, **LONG, **options})
+        grades_report(**{"grades": "score", "data": frame, **LONG, **options})
 
 
 def two_levels(n_items, n_samples, rng):

@@ -215,6 +215,26 @@ def test_every_interval_of_a_report():
     assert report.sample_size(widths) == max(each)
 
 
+@pytest.mark.parametrize("method", ["delta", "score"])
+def test_groups_of_one_row_are_planned_as_rows(method):
+    options = {"metrics": ["accuracy", "f1"], "method": method}
+    counts = np.round(2000 * POPULATION).astype(int)
+
+    def planned(groups, combined):
+        pilots = [
+            two_models(each, **options, groups=groups)
+            for each in (counts, np.roll(counts, 1))
+        ]
+        alone = [pilot.select(models="A") for pilot in pilots]
+        report = combine_independent(alone) if combined else pilots[0]
+        compared = report.differences()
+        power = compared.power([500])
+        return report.sample_size(0.03), compared.sample_size(power=0.8), *power.ravel()
+
+    for combined in (False, True):
+        assert planned(np.arange(2000), combined) == planned(None, combined)
+
+
 # --------------------------------------------------------------------------------------
 # Power
 # --------------------------------------------------------------------------------------

@@ -166,6 +166,19 @@ def test_best_models(report):
         report.best("recall")
 
 
+@pytest.mark.parametrize("level", [1e-6, 0.3, 0.5])
+def test_low_levels_leave_the_best_estimate_and_its_equals(report, level):
+    two = report.at(level).select(models=["best", "fair"], metrics="accuracy")
+    gain = two.estimates[0] - two.estimates[1]
+    best = two.best("accuracy")
+    assert best.models == ["best"]
+    assert_allclose(best.intervals, [[0, gain], [-gain, 0]], atol=1e-5)
+    y = [0, 0, 1, 1] * 9
+    equal = {"a": [0, 1, 1, 1] * 9, "b": [0, 0, 1, 0] * 9}
+    tied = joint_report(y, equal, metrics="accuracy", confidence_level=level)
+    assert tied.best("accuracy").models == ["a", "b"]
+
+
 def test_the_best_has_the_lowest_error_rate(report):
     right, wrong = report.best("accuracy"), report.best("error_rate")
     assert wrong.models == right.models and not wrong.greater_is_better

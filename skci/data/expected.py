@@ -80,9 +80,11 @@ def expected_table(expected: Any, measure: Measure, rates: list[str]) -> Array:
 
 
 def compared_table(
-    expected: Any, difference: Any, disagreement: Any, measure: Measure
+    expected: Any, difference: Any, disagreement: Any, measure: Measure, negate: bool
 ) -> Array:
     """Table of two models, from the difference of the second and the first.
+
+    It is that of a measure, or of its negative.
 
     They disagree on a proportion of the rows that a measure is a proportion of. The
     variance of the difference does not depend on the values of the measure: where both
@@ -99,6 +101,7 @@ def compared_table(
         )
     wanted = "a number between -1 and 1"
     d = check_number(difference, "difference", wanted, lambda x: -1 < x < 1)
+    d = -d if negate else d
     wanted = (
         "the proportion of rows on which exactly one of the two models is right, from "
         f"{abs(d):.3g} to 1"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -331,7 +330,7 @@ def _items_of(
         index: Any = getattr(values, "index", None)
         named = getattr(index, "name", None) is not None and index.is_unique
         return np.asarray(index) if named else None
-    if item not in by_scorer:
+    if not isinstance(item, Hashable) or item not in by_scorer:
         raise ValueError(f"item must name a column of {name}, or of data, got {item!r}")
     column = f"{name}[{item!r}]"
     labels = as_array(by_scorer.pop(item), column, "an array of names")
@@ -432,5 +431,7 @@ def check_missing_grades(value: Any) -> str | float:
     """Check what becomes of missing grades: one of `MISSING`, or a number."""
     if isinstance(value, str):
         return check_choice(value, MISSING, "missing_grades")
-    wanted = f"one of {MISSING}, or a finite number"
-    return whole(check_number(value, "missing_grades", wanted, math.isfinite))
+    wanted = f"one of {MISSING}, or a number of a size up to {LARGEST:g}"
+    return whole(
+        check_number(value, "missing_grades", wanted, lambda x: abs(x) <= LARGEST)
+    )

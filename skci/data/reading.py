@@ -23,6 +23,7 @@ from skci.data.frames import Frame
 from skci.data.labels import (
     NUMBERS_HINT,
     check_indicators,
+    check_label,
     check_pos_label,
     check_two_labels,
     distinct_labels,
@@ -159,7 +160,8 @@ class Reader:
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
-            check_present([wanted.abstain], "abstain must be a label")
+            label = check_label(wanted.abstain, "abstain")
+            check_present([label], "abstain must be a label")
             if targets or kind != "labels":
                 read = "numbers" if targets else "items"
                 where = (

@@ -18,7 +18,10 @@ def replacing(path: Any) -> Iterator[Path]:
     Until it is whole, and if it never is, `path` stays as it was. What is no regular
     file, such as a pipe, is written to itself.
     """
-    target = Path(path).resolve()
+    try:
+        target = Path(path).resolve()
+    except TypeError as error:
+        raise TypeError(f"path must be a str or path-like, got {path!r}") from error
     if target.exists() and not target.is_file():
         yield Path(path)
         return

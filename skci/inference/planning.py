@@ -31,6 +31,7 @@ from skci.inference.units import is_simple
 
 _MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
+_APART = 1e-3  # standard errors between a null and an estimate that are not rounding
 
 
 def rows_for_width(
@@ -165,12 +166,14 @@ def _errors_at_ends(planned: JointEstimate, errors: Array, distances: Array) -> 
 
     Score intervals take the error at the null, here much greater than that of the
     estimate where models differ on few rows (Nam, 1997, Biometrics 53, 1422-1430). The
-    statistic of the null at the expected table is the distance over this error.
+    statistic of the null at the expected table is the distance over this error. Of a
+    null at the estimate it is rounding, and the error is that of the estimate.
     """
     errors = np.tile(errors, (2, 1))
     smooths = [parameter.interval_method.smooths for parameter in planned.parameters]
     for row, sign in enumerate((1, -1)):
-        chosen = np.flatnonzero(smooths & np.isfinite(distances[row]))
+        apart = np.isfinite(distances[row]) & (distances[row] > _APART * errors[row])
+        chosen = np.flatnonzero(smooths & apart)
         if len(chosen):
             reached = distances[row, chosen]
             nulls = planned.estimates[chosen] - sign * reached

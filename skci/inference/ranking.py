@@ -18,6 +18,7 @@ from skci.inference.many_contrasts import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
+_LEAST_QUANTILE = 1e-6  # in standard errors, about that of the lowest two-sided level
 
 
 def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
@@ -128,11 +129,13 @@ def _one_sided_quantiles(
     """One-sided joint normal quantiles of the differences of each of R models, (R,).
 
     Of usable differences of the first and the second of each pair. Infinite for a model
-    that is worse than another by Bonferroni's inequality, NaN for one without any.
+    that is worse than another by Bonferroni's inequality, NaN for one without any. They
+    are above 0, as quantiles of low confidence levels are not, so that no limit
+    excludes its estimate.
     """
     quantiles = np.full(size, np.nan)
     tails = _tails(compared)[usable]
-    alpha = 1 - compared.confidence_level
+    alpha = min(1 - compared.confidence_level, 0.5)
     for j in range(size):
         chosen = np.flatnonzero((first == j) | (second == j))
         is_first = first[chosen] == j
@@ -146,7 +149,7 @@ def _one_sided_quantiles(
         q: float = law.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
-        quantiles[j] = q
+        quantiles[j] = max(q, _LEAST_QUANTILE)
     return quantiles
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Real
+from math import isfinite
 from typing import Any, cast
 
 import numpy as np
 from scipy.special import xlogy
 
 from skci._arrays import ROUNDING, Array
+from skci._validation import check_number
 from skci.data.moments import Variable
 from skci.measures.functions import skill
 from skci.measures.quantiles import quantile
@@ -122,12 +123,10 @@ class _DevianceCI(RegressionMetricCI):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        power = self.power
-        if not (isinstance(power, Real) and np.isfinite(power)) or 0 < power < 1:
-            raise ValueError(
-                "power must be a finite number, not between 0 and 1, both excluded, "
-                f"got {power!r}"
-            )
+        wanted = "a finite number, not between 0 and 1, both excluded"
+        check_number(
+            self.power, "power", wanted, lambda x: isfinite(x) and not 0 < x < 1
+        )
 
     def _check_range(self, y: Array, values: Array) -> None:
         power = self.power

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import EPS, Array
+from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
@@ -302,6 +303,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
         return super()._bind_classes(binding, scores)
 
     def _losses(self, truth: Array, scores: Array, eps: float = EPS) -> Array:
+        check_sizes(scores, "y_score must hold decision values", 0, LARGEST)
         if truth.ndim == 1:
             margins = np.where(truth, scores, -scores)
         else:

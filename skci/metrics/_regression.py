@@ -192,7 +192,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return {"truth": y, "prediction": values, "error": y - values}[name]
 
     def _losses(self, y: Array, values: Array) -> Array:
-        options = {name: getattr(self, name) for name in self._loss_options}
+        options = {name: float(getattr(self, name)) for name in self._loss_options}
         return self._loss(y, values, **options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:

@@ -311,7 +311,8 @@ class ContrastReport(ReportWithContrasts):
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._shown(claim), difference)
-        if half_width is not None and {power, difference, claim} == {None}:
+        others = power, difference, claim
+        if half_width is not None and all(each is None for each in others):
             return rows_for_width(self._joint, half_width)
         raise ValueError(
             "either half_width or power, with or without difference and claim, must be "

@@ -23,7 +23,7 @@ import numpy as np
 
 from skci._arrays import cached_property
 from skci._hints import HintedAttributes, with_hints
-from skci._validation import as_name, check_known, printable
+from skci._validation import as_name, check_known, check_text, printable
 
 _Entry = TypeVar("_Entry")
 
@@ -309,6 +309,7 @@ class TabularReport(HintedAttributes, ABC):
         str
             With a line for each row of the report.
         """
+        check_text(caption, "caption")
         rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
         lines = [f"| {' | '.join(row)} |" for row in rows]
@@ -338,6 +339,8 @@ class TabularReport(HintedAttributes, ABC):
         ValueError
             If a label is given for a ``tabular``, which has none.
         """
+        check_text(caption, "caption")
+        check_text(label, "label")
         if caption is None:
             caption = escape_latex(printable(self._title()))
         if not caption:

@@ -10,7 +10,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import join_names
+from skci._validation import check_text, join_names
 from skci.data.writing import replacing
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize
@@ -282,7 +282,9 @@ class ShownReport(IndexedReport[MetricEstimate]):
         >>> "On accuracy, A ranks first." in report.to_html()
         True
         """
-        given = {name: each._part() for name, each in (sections or {}).items()}
+        check_text(title, "title")
+        check_text(call, "call")
+        given = _parts_of(sections)
         judged = {name: part for name, part in given.items() if not part.display}
         parts = judged | self._parts(without=given) | given
         html = page(self._joint, title, self._topic, parts, call)
@@ -412,3 +414,16 @@ class ShownReport(IndexedReport[MetricEstimate]):
             parts.append(f"positive label {positive.pop()}")
         parts.append(describe_unseen_ends(self._joint))
         return ", ".join(filter(None, parts))
+
+
+def _parts_of(sections: Any) -> dict[str, Part]:
+    """What a page shows of further reports, by heading."""
+    given = {} if sections is None else sections
+    is_known = isinstance(given, Mapping) and all(
+        isinstance(name, str) and hasattr(each, "_part") for name, each in given.items()
+    )
+    if not is_known:
+        raise TypeError(
+            f"sections must be a mapping of headings to reports, got {sections!r}"
+        )
+    return {name: each._part() for name, each in given.items()}

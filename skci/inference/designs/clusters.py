@@ -125,6 +125,10 @@ class Clusters:
         sizes = [size for *_, size in parts]
         return join_clusters(scaled, sizes, by_name=True).regrouped(unit)
 
+    def of_population(self, n: int) -> IndependentRows:
+        """The rows of clusters of one row each, of which n are all there are."""
+        return IndependentRows(n).of_population(n)
+
     @property
     def n_entries(self) -> int:
         """Number of occurrences of units in clusters."""

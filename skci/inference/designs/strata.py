@@ -77,7 +77,7 @@ class Strata:
 
     def of_population(self, n: int) -> Strata:
         """The same of n rows, which are all there are."""
-        return replace(self, within=self.within.of_population(n))  # type: ignore[union-attr]
+        return replace(self, within=self.within.of_population(n))
 
     def _means(self, influences: Influences) -> Array:
         """Mean influence values within strata, (strata, K)."""
