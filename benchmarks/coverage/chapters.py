@@ -168,6 +168,8 @@ Above makes intervals wide but not wrong; below makes them wrong:
 
 - *Rare labels.* Few rows of one label determine an area under a curve; below 12 degrees
   of freedom it warns.
-- *Few errors, by "delta".* It has no correction for them, and is not the default for
-  metrics of labels.
+- *Few errors, by "delta".* It has no correction for them, but warns; it is not the
+  default for metrics of labels.
+- Differences with a rare class, and gaps, may be below by chance: no other setting of
+  theirs is.
 """
