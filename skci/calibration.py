@@ -37,6 +37,7 @@ def calibration_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> CalibrationReport:
     r"""Calibration curve of predicted probabilities, with joint intervals.
@@ -122,7 +123,7 @@ def calibration_report(
     metrics = {"fraction_of_positives": "precision"}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
     joint = estimate_at_points(metric_set, scored, BIN, bins)

@@ -53,6 +53,7 @@ def threshold_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
     """Joint confidence intervals for metrics at several thresholds of scores.
@@ -111,7 +112,7 @@ def threshold_report(
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
     metric_set.must_read_labels()
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     chosen = _chosen_thresholds(thresholds, scored, ROC)
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
@@ -130,6 +131,7 @@ def roc_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
     r"""ROC curves of one or more models with a simultaneous confidence band.
@@ -198,7 +200,7 @@ def roc_report(
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
     options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
@@ -216,6 +218,7 @@ def det_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
     r"""Detection error tradeoff: rates of both errors, with a simultaneous band.
@@ -253,7 +256,7 @@ def det_report(
     false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
     options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(DET, *options), scored, thresholds)
 
@@ -271,6 +274,7 @@ def precision_recall_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
     r"""Precision-recall curves of one or more models with a simultaneous band.
@@ -314,7 +318,7 @@ def precision_recall_report(
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
     options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
 
@@ -333,6 +337,7 @@ def decision_curve_report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> DecisionCurveReport:
     r"""Decision curves of one or more models, with a simultaneous band.
@@ -415,7 +420,7 @@ def decision_curve_report(
     known = {name: cls(0.5) for name, cls in classes.items()}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(known, *options)
-    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
     scored = read_scores(y_true, y_score, rows, pos_label, data)
     check_both_labels(scored)
     if thresholds is None:

@@ -22,6 +22,7 @@ from skci import (
     roc_report,
     threshold_report,
 )
+from skci.designs import Crossed, Prevalence, Strata, TimeOrder
 
 CURVES = {"roc": roc_report, "precision-recall": precision_recall_report}
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
@@ -457,6 +458,51 @@ def test_grouped_duplicates_do_not_narrow_the_band(curve):
     assert (np.subtract(found["high"], expected["high"]) >= -1e-12).all()
     careless = CURVES[curve](Y[twice], SCORES[twice], **options)
     assert np.subtract(careless.to_dict()["high"], once.to_dict()["high"]).min() < -0.02
+
+
+# --------------------------------------------------------------------------------------
+# Designs and data frames
+# --------------------------------------------------------------------------------------
+
+FRAME = pd.DataFrame(
+    {"sick": Y, "A": SCORES, "B": MODELS["B 2"]}
+    | {"site": np.arange(400) % 4, "day": np.random.default_rng(3).permutation(400)}
+)
+DESIGNS = {
+    "strata": (Strata("site"), Strata(FRAME["site"])),
+    "time": (TimeOrder("day"), TimeOrder(FRAME["day"])),
+    "crossed": (Crossed("site", "day"), Crossed(FRAME["site"], FRAME["day"])),
+    "prevalence": (Prevalence(0.2, 0.05), Prevalence(0.2, 0.05)),
+}
+few_units = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+
+@few_units
+@pytest.mark.parametrize("kind", DESIGNS)
+@pytest.mark.parametrize("curve", CURVES)
+def test_curves_have_designs(curve, kind):
+    """Points are those of labels at the threshold, jointly of all models."""
+    named, given = DESIGNS[kind]
+    report = CURVES[curve]("sick", ["A", "B"], data=FRAME, design=named, thresholds=[1])
+    labels = {model: FRAME[model] >= 1 for model in "AB"}
+    metrics = report.metrics
+    expected = joint_report(Y, labels, metrics=metrics, design=given, method="score")
+    assert_allclose(joint_limits(report), joint_limits(expected), rtol=1e-9)
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-9)
+    assert ("in 4 strata" in str(report)) == (kind == "strata")
+
+
+@few_units
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_other_reports_of_scores_have_designs(kind):
+    named, given = DESIGNS[kind]
+    frame = FRAME.assign(A=norm.cdf(SCORES - 1))
+    for report in (decision_curve_report, calibration_report):
+        found = report("sick", {"y_pred": "A"}, data=frame, design=named)
+        expected = report(Y, {"y_pred": frame["A"]}, design=given)
+        assert_allclose(found.covariance, expected.covariance, rtol=1e-9)
+        independent = report(Y, {"y_pred": frame["A"]})
+        assert not np.allclose(found.covariance, independent.covariance, rtol=1e-3)
 
 
 # --------------------------------------------------------------------------------------

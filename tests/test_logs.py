@@ -235,6 +235,15 @@ def test_a_suite_is_that_of_arrays():
             results["sums"]["exact_match_stderr,flexible"],
         )
         assert error == pytest.approx(math.hypot(*errors) / 2, rel=1e-12)
+        assert error == pytest.approx(pooled_stderr(errors, [24, 24]), rel=1e-12)
+
+
+def pooled_stderr(errors, sizes):
+    """The error that lm-evaluation-harness gives to a group of tasks."""
+    squares = sum(
+        (n - 1) * n * error**2 for error, n in zip(errors, sizes, strict=True)
+    )
+    return math.sqrt(squares / (sum(sizes) - len(sizes)) / sum(sizes))
 
 
 def test_scorers_are_of_all_tasks():

@@ -17,6 +17,7 @@ from skci import (
     JointEvaluator,
     PrecisionCI,
     combine_independent,
+    grades_report,
     joint_report,
 )
 from skci.designs import Prevalence, Strata
@@ -230,6 +231,8 @@ def test_prevalence_of_one_of_two_labels():
         joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
     with pytest.raises(ValueError, match="neither numbers nor times nor items nor"):
         joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
+    with pytest.raises(ValueError, match="nor items nor grades have"):
+        grades_report({"A": 1.0 * Y}, design=Prevalence(0.1))
 
 
 def stratified(name, prevalence):

@@ -166,7 +166,7 @@ def test_readers_of_two_tests():
 
 
 def test_sensitivity_of_readers():
-    """Beside the jackknife, whose small-sample factor is that of the cases."""
+    """Obuchowski and Rockette's analysis with the jackknife over positive cases."""
     y, tests, known = read_readers()
     marked = {
         test: [(r >= 3).astype(int) for r in ratings] for test, ratings in tests.items()
@@ -176,11 +176,19 @@ def test_sensitivity_of_readers():
     differences = report.differences(method="delta")
     found = differences["recall", "1", "2"]
     assert_allclose(float(found), known["sensitivity_difference"], rtol=1e-6)
-    df = differences._joint.degrees_of_freedom
-    assert_allclose(df, known["sensitivity_df"], rtol=0.02)
-    assert_allclose(found.standard_error, known["sensitivity_error"], rtol=0.01)
-    limits = [known["sensitivity_low"], known["sensitivity_high"]]
-    assert_allclose(found.confidence_interval(), limits, rtol=0.02)
+    # That has n / (n - 1) of the positive cases, and not of all.
+    jackknife = (1 - 1 / len(y)) / (1 - 1 / y.sum())
+    rows, readers, both = differences.variance_components["recall", "1", "2"]
+    variance = readers + jackknife * (rows - both)
+    error, df = variance**0.5, 4 * (variance / readers) ** 2
+    assert_allclose(error, known["sensitivity_error"], rtol=2e-6)
+    assert_allclose(df, known["sensitivity_df"], rtol=4e-5)
+    limits = found + stats.t.ppf([0.025, 0.975], df) * error
+    known_limits = [known["sensitivity_low"], known["sensitivity_high"]]
+    assert_allclose(limits, known_limits, atol=6e-7)
+    # Without its factor they are narrower.
+    assert_allclose(found.standard_error, (readers + rows - both) ** 0.5)
+    assert_allclose(found.standard_error, error, rtol=0.01)
 
 
 def test_equal_runs_add_nothing():

@@ -1,10 +1,13 @@
 """Designs of rows in order of time, in crossed factors and in suites of tasks."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from skci import (
     F1CI,
@@ -17,6 +20,7 @@ from skci import (
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.exceptions import SmallSampleWarning
 
+REFERENCE = Path(__file__).parent / "reference"
 N = 400
 RNG = np.random.default_rng(3)
 MONTH = np.arange(N)
@@ -55,6 +59,22 @@ def test_test_of_diebold_and_mariano():
     pvalue = difference.pvalue(0)
     assert statistic == pytest.approx(-2.2229922805746782, rel=1e-12)
     assert pvalue / 2 == pytest.approx(0.04515565862, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_test_of_the_package_forecast(steps):
+    """``dm.test``, of WWWusage by ets and auto.arima; one step is in its examples."""
+    errors = pd.read_csv(REFERENCE / "forecasts_rows.csv")
+    known = pd.read_csv(REFERENCE / "forecasts.csv", index_col="steps").loc[steps]
+    design = TimeOrder(method="diebold-mariano", lags=steps - 1)
+    report = grades_report(
+        errors**2, design=design, higher_is_better=False, method="delta"
+    )
+    difference = report.differences()["mean", "ets", "arima"]
+    statistic = float(difference) / difference.standard_error
+    assert statistic == pytest.approx(known["statistic"], rel=1e-12)
+    assert difference.pvalue(0) == pytest.approx(known["pvalue"], rel=1e-9)
 
 
 def test_several_steps_ahead_sum_autocovariances():
@@ -168,6 +188,21 @@ def test_variances_of_series_are_added():
     assert "in 4 series" in repr(found)
 
 
+@pytest.mark.parametrize("n_series", [1, 4, 20])
+@pytest.mark.parametrize("method", ["score", "delta"])
+def test_degrees_of_freedom_of_series_are_added(method, n_series):
+    y = np.tile([0, 1], N // 2)
+    p = np.where(RNG.random(N) < 0.3, 1 - y, y)
+    found = AccuracyCI(method=method)(
+        y, p, design=TimeOrder(), groups=np.arange(N) % n_series
+    )
+    low, high = found.confidence_interval()
+    n_cosines = np.ceil(0.4 * (N / n_series) ** (2 / 3))
+    quantile = stats.t.ppf(0.975, n_series * n_cosines)
+    # Series differ in their variances, which costs some degrees of freedom.
+    assert (high - low) / 2 / found.standard_error == pytest.approx(quantile, rel=0.03)
+
+
 def test_all_metrics_are_ordered_by_time():
     scores = np.where(P == 1, 0.6, 0.4) + RNG.normal(0, 0.1, N)
     reversed_time = TimeOrder(-MONTH)
@@ -273,8 +308,27 @@ RIGHT = {
 }
 
 
+@pytest.mark.parametrize("weights", ["pw", "equal"])
+def test_strata_are_those_of_survey(weights):
+    """``svymean`` of stratified schools, weighted or with the mean over strata."""
+    rows = pd.read_csv(REFERENCE / "survey_rows.csv")
+    known = pd.read_csv(REFERENCE / "survey.csv", index_col=["weights", "estimate"])
+    options = (
+        {"design": Strata(rows["stype"]), "sample_weight": rows["pw"]}
+        if weights == "pw"
+        else {"tasks": rows["stype"]}
+    )
+    report = grades_report(rows[["api00", "api99"]], **options)
+    found = {year: report[year, "mean"] for year in report.models}
+    found["difference"] = report.differences()["mean", "api00", "api99"]
+    for name, estimate in found.items():
+        value, error = known.loc[weights, name]
+        assert float(estimate) == pytest.approx(value, rel=1e-12)
+        assert estimate.standard_error == pytest.approx(error, rel=1e-12)
+
+
 def of_tasks(values):
-    """Mean over tasks of means within tasks, and its error, as of survey::svymean."""
+    """Mean over tasks of means within tasks, and its error."""
     parts = [values[task_of_item == t] for t in "abcd"]
     variance = sum(part.var(ddof=1) / len(part) for part in parts) / 16
     return np.mean([part.mean() for part in parts]), variance**0.5

@@ -21,9 +21,8 @@ from benchmarks.coverage.designs_simulation import (
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
 _MODULES = ("designs_simulation", "simulation")
-_FEWER = 10  # times fewer samples of the largest settings
-_LARGE = 15_000  # computing time from which on settings are large
-_MEDIUM = 2_500
+_SLOW = 200  # milliseconds of a sample from which on fewer are drawn
+_FEWER = 5  # times
 
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
@@ -67,11 +66,10 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     sections += [section for _, section in parts]
     show(*sections)
     if output:
-        errors = (
-            monte_carlo_error(JOINT_LEVEL, size.draws // factor)
-            for factor in (1, _FEWER // 2, _FEWER)
+        error, larger = (
+            monte_carlo_error(JOINT_LEVEL, size.draws // fewer) for fewer in (1, _FEWER)
         )
-        introduction = _INTRODUCTION.format(size.draws, *errors)
+        introduction = _INTRODUCTION.format(size.draws, error, larger)
         file = output / "designs.rst"
         write_page(
             file, "coverage", "Crossed, in time, in suites", introduction, *sections
@@ -79,11 +77,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
 
 
 def _draws(setting: Any, draws: int) -> int:
-    """Number of samples, of large settings fewer."""
-    if setting.cost <= _MEDIUM:
-        return draws
-    large = isinstance(setting, TwoWay | Tasks) and setting.cost > _LARGE
-    return max(draws // (_FEWER if large else _FEWER // 2), 1)
+    """Number of samples, of slow settings fewer."""
+    return max(draws // _FEWER, 1) if setting.cost > _SLOW else draws
 
 
 def table(records: Records, settings: Mapping[str, Any]) -> list[Row]:
@@ -136,8 +131,8 @@ How often individual 95% intervals cover the value in the population where rows 
 independent: of a two-way table, such as users and items; of a series in order of time;
 of a suite of tasks; and of runs on tasks, without items. Beside each is what is often
 computed in its place. There are {0} samples of each setting, with a Monte Carlo error
-of {1:.3f} at a coverage of .95; of those that take long a fifth, with one of {2:.3f},
-and of the largest tables and suites a tenth, with one of {3:.3f}. Differences are those
+of {1:.3f} at a coverage of .95, and a fifth as many of those that take long (the
+largest table, 5,000 rows in time, 20 tasks), with one of {2:.3f}. Differences are those
 of two models on the same rows.
 """
 

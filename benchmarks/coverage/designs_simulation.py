@@ -35,6 +35,7 @@ class DesignCoverage:
     """Coverage of individual intervals on samples of a setting."""
 
     setting: Any
+    """Draws samples; its cost is the milliseconds of one, roughly."""
     draws: int
 
     @property
@@ -101,7 +102,7 @@ class TwoWay:
 
     @property
     def cost(self) -> float:
-        return self.items * self.users
+        return self.items * self.users / 70
 
     def intervals(self, rng: np.random.Generator) -> Iterator[Found]:
         activity = rng.beta(0.8, 1.6, self.users)
@@ -132,7 +133,7 @@ class Series:
 
     @property
     def cost(self) -> float:
-        return self.n + 500
+        return 30 + self.n / 12
 
     def intervals(self, rng: np.random.Generator) -> Iterator[Found]:
         def noise() -> Array:
@@ -160,7 +161,7 @@ class Tasks:
 
     @property
     def cost(self) -> float:
-        return 400.0 * self.number
+        return 25.0 * self.number if self.number <= _MOST_AVERAGED else 20.0
 
     def intervals(self, rng: np.random.Generator) -> Iterator[Found]:
         fixed = np.random.default_rng(self.number)
@@ -236,7 +237,7 @@ class Agents:
 
     @property
     def cost(self) -> float:
-        return 20_000.0
+        return 50.0
 
     @property
     def _level(self) -> Array:

@@ -177,7 +177,7 @@ Few runs cost width. Where seeds have no effect, three or five runs do not show 
 there is none, and intervals cover more than they need: of two runs in .98, of three in
 .97, of five in .96. With two runs there is a warning, and little to learn.
 
-Of readers the default covers in .94 to .99 of samples; Hillis's degrees of freedom
+Of readers the default covers in .94 to .98 of samples; Hillis's degrees of freedom
 come to .88 with three readers and 500 cases, and give narrower intervals. Intervals for
 the readers as given are short of their level by up to .2 as soon as cases are many.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from skci.accumulation import JointAccumulator
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
+from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
 from skci.reports.joint import JointReport
@@ -21,6 +22,13 @@ _COLUMNS = (
     *("y_true", "y_pred", "y_score"),
     *("by", "groups", "query", "sample_weight", "counts"),
 )
+_DESIGNS: dict[str, Callable[[Any], Any]] = {
+    "strata": Strata,
+    "crossed": lambda columns: Crossed(*columns),
+    "time": TimeOrder,
+}
+"""Designs by names of columns."""
+_OF_KEPT_ROWS = "label_probability", *_DESIGNS
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
 _LINE_WIDTH = 79
@@ -43,9 +51,9 @@ def given_options(arguments: Namespace) -> dict[str, Any]:
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
-    """Report on the rows of the files, accumulated unless labels have probabilities."""
-    if arguments.label_probability:
-        return _report_chosen(arguments), None
+    """Report on the rows of the files, accumulated unless all have to be kept."""
+    if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
+        return _report_kept_rows(arguments), None
     accumulator = accumulate(arguments)
     return accumulator.report(), accumulator
 
@@ -64,24 +72,46 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
     return accumulator
 
 
-def _report_chosen(arguments: Namespace) -> JointReport:
-    """Report on rows labelled with known probabilities, all of which are kept."""
+def _report_kept_rows(arguments: Namespace) -> JointReport:
+    """Report on rows with label probabilities, or a design, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
-            flag = name.replace("_", "-")
+            needs = [_flag(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
             raise ValueError(
-                f"--{flag} must not be given with --label-probability, with which all "
-                "rows are kept"
+                f"{_flag(name)} must not be given with {join_names(needs)}, with which "
+                "all rows are kept"
             )
     names = _names(arguments, (*_COLUMNS, "proxy", "label_probability"))
+    of_design = {name: getattr(arguments, name) for name in _DESIGNS}
     columns: dict[str, list[Any]] = {}
-    for _, _, batch in _batches(arguments, names):
-        for column in _leaves(names):
+    for _, _, batch in _batches(arguments, names | of_design):
+        for column in _leaves(names | of_design):
             values: Any = batch[column]
             as_list = getattr(values, "to_pylist", None) or values.tolist
             columns.setdefault(column, []).extend(as_list())
     options = given_options(arguments) | {"missing": arguments.missing}
-    return joint_report(**names, data=columns, metrics=arguments.metrics, **options)
+    return joint_report(
+        **names,
+        data=columns,
+        metrics=arguments.metrics,
+        design=_design(of_design),
+        **options,
+    )
+
+
+def _design(columns: Mapping[str, Any]) -> Any:
+    """The design whose columns are named, if one is."""
+    given = [name for name, column in columns.items() if column]
+    if len(given) > 1:
+        raise ValueError(
+            f"{_flag(given[0])} must not be given with {_flag(given[1])}: rows have "
+            "one design"
+        )
+    return _DESIGNS[given[0]](columns[given[0]]) if given else None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:
@@ -109,7 +139,14 @@ def _batches(
     arguments: Namespace, names: dict[str, Any]
 ) -> Iterator[tuple[str, int, Any]]:
     """Path, number of rows before, and columns of each batch of rows of the files."""
-    text = ["by", "groups", "query", *["y_true", "y_pred", "proxy"] * arguments.text]
+    text = [
+        "by",
+        "groups",
+        "query",
+        "strata",
+        "crossed",
+        *["y_true", "y_pred", "proxy"] * arguments.text,
+    ]
     options = {
         "columns": [*dict.fromkeys(_leaves(names))],
         "text_columns": [*_leaves({k: names.get(k) for k in text})],

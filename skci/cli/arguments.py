@@ -30,7 +30,7 @@ tells; 130 if interrupted.
 """
 
 
-_DESIGNS = {"--design", "--strata", "--runs"}
+_NEEDS_ROWS = {"--design", "--runs", "--strata", "--crossed", "--time"}
 _SYNONYMS = {
     **dict.fromkeys(("--alpha", "--confidence-level", "--confidence"), "--level"),
     **dict.fromkeys(("--compare", "--diff", "--pairwise"), "--differences"),
@@ -56,8 +56,11 @@ class Parser(argparse.ArgumentParser):
             message = f"unrecognized arguments: {' '.join(unknown)}"
             if not any(text.startswith("-") for text in unknown):
                 message += "; names of a list have commas between them, as a,b"
-            elif _DESIGNS & {text.partition("=")[0] for text in unknown}:
-                message += f"; {option_hint((), 'design', None)}"
+            elif _NEEDS_ROWS & {text.partition("=")[0] for text in unknown}:
+                message += (
+                    "; report and compare take --strata, --crossed or --time, and "
+                    f"{option_hint((), 'design', None)}"
+                )
             elif near := self._near(unknown):
                 message += f"; did you mean {near}?"
             self.error(message)
@@ -105,6 +108,13 @@ def names(text: str) -> list[str]:
     found = next(csv.reader([decoded(text)], skipinitialspace=True), [])
     if not all(found) or not found:
         raise argparse.ArgumentTypeError(f"must be names, as a,b, got {text!r}")
+    return found
+
+
+def pair(text: str) -> list[str]:
+    """Read two names."""
+    if len(found := names(text)) != 2:
+        raise argparse.ArgumentTypeError(f"must be two names, as a,b, got {text!r}")
     return found
 
 
@@ -286,6 +296,13 @@ _PARTLY = {
     ),
     "--label-probability": _column("probability with which a row was to be labelled"),
 }
+_DESIGN = {
+    "--strata": _column("strata, from each of which a fixed number of rows was drawn"),
+    "--crossed": _option(
+        "two crossed factors, such as items and users", "COLUMN,COLUMN", pair
+    ),
+    "--time": _column("what rows are in order of; --groups are then the series"),
+}
 _PILOT = _DATA | {
     "files": _DATA["files"] | {"nargs": "*"},
     "--truth": _column(_TRUTH, dest="y_true"),
@@ -430,7 +447,10 @@ _PLAN = {
 }
 
 _Group = tuple[str | None, dict[str, dict[str, Any]]]
-_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT | _PARTLY), ("the metrics", _METRICS)
+_OF_DATA, _OF_METRICS = (
+    ("the data", _DATA | _KEPT | _PARTLY | _DESIGN),
+    ("the metrics", _METRICS),
+)
 _OF_OUTPUT = ("the output", _OUTPUT | _SAVED)
 _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (

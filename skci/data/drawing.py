@@ -364,6 +364,11 @@ class CheckedRows:
 
     def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
         """Weight rows of two labels, which are strata, to the prevalence."""
+        if not codes.shape[1]:
+            raise ValueError(
+                "design=Prevalence is of a positive label, which neither numbers nor "
+                "times nor items nor grades have"
+            )
         if not vocabulary.binary:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(

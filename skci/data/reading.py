@@ -171,11 +171,6 @@ class Reader:
                     f"abstain must not be set for {where}, got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):
-            if targets or kind != "labels":
-                raise ValueError(
-                    "design=Prevalence is of a positive label, which neither numbers "
-                    "nor times nor items nor several targets have"
-                )
             wanted = replace(wanted, infer_pos_label=False)
         rows = options.read(len(y), truth, alignment.check)
         return cls(wanted, y, targets, rows, alignment, truth, items)

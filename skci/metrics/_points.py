@@ -35,10 +35,15 @@ def estimate_at_points(
     """
     check_both_labels(scored)
     alone = list(points) == [DEFAULT_MODEL]
-    outcomes, unit = distinct_rows(
-        np.stack([scored.codes[:, 0], *(each.levels for each in points.values())], 1)
+    rows, design = scored.rows, scored.design
+    outcomes = np.stack(
+        [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
     )
-    truth, *levels = outcomes.T
+    if design.counts_suffice:
+        strata = getattr(design, "strata", np.zeros(len(outcomes), dtype=int))
+        outcomes, unit = distinct_rows(np.column_stack([outcomes, strata]))
+        rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
+    truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
     keys: dict[str, dict[str, Any]] = {}
     for (model, each), level in zip(points.items(), levels, strict=True):
@@ -46,8 +51,6 @@ def estimate_at_points(
         for name in each.names:
             key = {"model": model, "subgroup": ((column, name),)}
             keys[str(len(keys))] = {"model": name} if alone else key
-    rows = scored.rows.regrouped(unit, len(outcomes))
-    design = scored.design.regrouped(unit)
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)

@@ -36,6 +36,8 @@ class Clusters:
     rows_are_units: ClassVar[bool] = False
     units_are_disjoint: ClassVar[bool] = True
     """Whether each row belongs to one unit, so that as many units as rows are rows."""
+    counts_suffice: ClassVar[bool] = True
+    """Whether rows that are alike may be counted: order does not matter."""
 
     @classmethod
     def of(

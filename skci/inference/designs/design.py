@@ -40,6 +40,10 @@ class Component:
         Degrees of freedom of the term, if they do not follow from the totals.
     is_known : bool, default=False
         Whether the term is known and not estimated from the units.
+    is_part : bool, default=False
+        Whether the term is of some of the rows, such as one of several series. The
+        degrees of freedom of all parts add up; of several terms that are each of all
+        rows, such as crossed factors, the fewest count.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Component:
     ddof: int = 1
     degrees_of_freedom: float | None = None
     is_known: bool = False
+    is_part: bool = False
 
 
 @runtime_checkable

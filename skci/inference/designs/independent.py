@@ -21,6 +21,8 @@ class IndependentRows:
     """Whether units with the same influence values may be united."""
     rows_are_units: ClassVar[bool] = True
     """Whether each row is an independent unit."""
+    counts_suffice: ClassVar[bool] = True
+    """Whether rows that are alike may be counted: order does not matter."""
 
     def components(self, influences: Influences) -> Iterator[Component]:
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)

@@ -22,6 +22,7 @@ class RowwiseDesign:
     """Index of the rows that have weight, which are the units of the sample."""
     n: int
     rows_are_units: ClassVar[bool] = False
+    counts_suffice: ClassVar[bool] = False
 
     @property
     def n_units(self) -> int:
@@ -51,10 +52,6 @@ class RowwiseDesign:
         values: Array = np.zeros((self.n, influences.shape[1]))
         values[self.kept] = influences
         return values
-
-    def regrouped(self, unit: Array) -> Design:
-        """Not possible: rows cannot be united."""
-        raise ValueError(f"rows cannot be united with the design {self}")
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ class Strata:
     share_covariance: Array | None = None
     """Covariance of the shares of the strata in all weights, if these are estimates."""
     units_are_disjoint: ClassVar[bool] = True
+    counts_suffice: ClassVar[bool] = True
 
     @property
     def n_units(self) -> int:
@@ -88,8 +89,12 @@ class Strata:
         return np.transpose(sums) / totals[:, np.newaxis]
 
     def regrouped(self, unit: Array) -> Strata:
-        """Not possible: units of several independent samples cannot be united."""
-        raise ValueError("units of several independent samples cannot be united")
+        """The same for units of a stratum that are united."""
+        strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
+        strata[unit] = self.strata
+        if (strata[unit] != self.strata).any():
+            raise ValueError("units of several independent samples cannot be united")
+        return replace(self, strata=strata, within=self.within.regrouped(unit))
 
     def __str__(self) -> str:
         return f"in {self.n_strata} strata"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -216,28 +215,30 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
     n = len(values)
     phase = np.pi * np.outer(np.arange(1, n_cosines + 1), np.arange(n) + 0.5) / n
     sums = np.cos(phase) @ values * np.sqrt(2 / n_cosines)
-    return Component(sums, ddof=0, degrees_of_freedom=n_cosines)
+    return Component(sums, ddof=0, degrees_of_freedom=n_cosines, is_part=True)
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:
     """Sums over moving windows, whose products have Bartlett weights."""
     padded = np.pad(values, ((lags, lags), (0, 0)))
     sums = np.lib.stride_tricks.sliding_window_view(padded, lags + 1, 0).sum(axis=-1)
-    return Component(sums / np.sqrt(lags + 1), ddof=0, degrees_of_freedom=_NORMAL)
+    sums = sums / np.sqrt(lags + 1)
+    return Component(sums, ddof=0, degrees_of_freedom=_NORMAL, is_part=True)
 
 
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
-    """Rows and sums of pairs at each lag, with the factor of small samples."""
+    """Rows and sums of pairs at each lag, with the factor of small samples.
+
+    Degrees of freedom are those of the rows, whatever the lags.
+    """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
     values = values * factor
-    of_sums = partial(Component, ddof=0, degrees_of_freedom=n - 1)
-    yield of_sums(values)
+    yield Component(values, ddof=0, degrees_of_freedom=n - 1, is_part=True)
     for k in range(1, h):
         ahead, behind = values[k:], values[:-k]
-        yield of_sums(ahead + behind)
-        yield of_sums(ahead, sign=-1)
-        yield of_sums(behind, sign=-1)
+        for totals, sign in ((ahead + behind, 1), (ahead, -1), (behind, -1)):
+            yield Component(totals, sign, ddof=0, is_known=True)
 
 
 _NORMAL = 1e9  # degrees of freedom of a normal quantile

@@ -261,21 +261,26 @@ class UnitWeights(NamedTuple):
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
     """Sum powers of the weights of units, from the components of an indicator of rows.
 
-    Of several kinds of units those of which there are fewest. `total` is the weight of
-    the rows.
+    Of several kinds of units those of which there are fewest; units of parts of the
+    rows are of one kind. `total` is the weight of the rows.
     """
-    found = []
+    found: list[UnitWeights] = []
+    parts: list[UnitWeights] = []
     for component in components:
         if component.is_known or component.sign < 0:
             continue
         values, repeats = _column(component, 0), _repeats(component)
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            found.append(UnitWeights(n, total, square, 0.0, square**2 / n))
-            continue
-        numbers = repeats[0] * (values > 0)
-        (n,), *sums = _sums_of_powers(values, repeats, numbers)
-        found.append(UnitWeights(n, total, *(each for (each,) in sums)))
+            weights = UnitWeights(n, total, square, 0.0, square**2 / n)
+        else:
+            numbers = repeats[0] * (values > 0)
+            (n,), *sums = _sums_of_powers(values, repeats, numbers)
+            weights = UnitWeights(n, total, *(each for (each,) in sums))
+        (parts if component.is_part else found).append(weights)
+    if parts:
+        n, _, *powers = (sum(column) for column in zip(*parts, strict=True))
+        found.append(UnitWeights(n - len(parts) + 1, total, *powers))
     return min(found, key=lambda each: each.n)
 
 
