@@ -534,3 +534,15 @@ def test_memory_of_many_strata_is_linear():
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 6 * peaks[0]
+
+
+def test_an_undefined_gap_has_the_design_effect_of_equal_rows():
+    """The other subgroup lacks a stratum, and with it one of the labels."""
+    y = np.array([1, 1, 0, 0, 0])
+    by = {"sex": np.array(["f", "f", "f", "m", "f"])}
+    options = {"metrics": "informedness", "method": "blurred", "by": by}
+    report = quiet(joint_report, y, {"A": y}, design=Strata(y), **options)
+    gaps = quiet(report.gaps, to="rest")
+    (gap,) = (gap for key, gap in gaps.items() if "f" in key)
+    assert math.isnan(gap)
+    assert gap.design_effect == 1

@@ -163,8 +163,9 @@ class DesignSampling(ParameterSampling):
         influence = parameter.smoothed_influence
         if self.stratified:
             multinomial = parameter.smoothed_weights @ influence**2
-            n = parameter.total
-            return self.stratified.variance * n / multinomial if multinomial else 1.0
+            variance = self.stratified.variance * parameter.total
+            defined = multinomial and math.isfinite(variance)
+            return variance / multinomial if defined else 1.0
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
         least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
