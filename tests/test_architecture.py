@@ -56,7 +56,7 @@ BUILT_ON = {
     "accumulation": {"evaluation"},
     "calibration": {"curves"},
     "classification": {"evaluation"},
-    "cli": {"accumulation", "evaluation", "logs", "planning"},
+    "cli": {"accumulation", "designs", "evaluation", "logs", "planning"},
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},

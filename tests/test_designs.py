@@ -1,13 +1,19 @@
 """Designs of users, and what all designs have in common."""
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from battery import quiet
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from skci import (
     F1CI,
     AccuracyCI,
+    MeanAbsoluteErrorCI,
     MeanSquaredErrorCI,
     RocAucCI,
     grades_report,
@@ -308,3 +314,72 @@ def test_columns_of_a_design_are_called_so():
         joint_report(
             "y", "A", data=data, metrics="accuracy", design=TwoWay("typo", "A")
         )
+
+
+def test_an_attribute_of_a_design_is_not_that_of_strata():
+    """A design of one's own may have `strata` and an `average` that mean other."""
+
+    class Mine:
+        strata, average, n_units = np.arange(8) // 4, "macro", 8
+
+        def components(self, influences):
+            yield Component(np.asarray(influences))
+
+        def __str__(self):
+            return "of mine"
+
+    y = np.array([0, 1] * 4)
+    report = quiet(joint_report, y, {"A": y[::-1]}, metrics="accuracy", design=Mine())
+    assert "of mine" in str(quiet(str, report))
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """Clusters by a column."""
+
+    cluster: Any
+    columns = ("cluster",)
+
+    @property
+    def n_units(self):
+        return len(np.unique(self.cluster))
+
+    def components(self, influences):
+        _, unit = np.unique(self.cluster, return_inverse=True)
+        totals = np.zeros((self.n_units, influences.shape[1]))
+        np.add.at(totals, unit, influences)
+        yield Component(totals)
+
+    def __str__(self):
+        return ""
+
+
+def test_a_frozen_design_takes_columns_of_data():
+    rng = np.random.default_rng(0)
+    y, p, g = rng.integers(0, 2, (3, 60))
+    g = np.arange(60) // 3
+    named = {"y": y, "p": p, "g": g}
+    options = {"metrics": "accuracy", "method": "delta"}
+    mine = joint_report("y", "p", data=named, design=Frozen("g"), **options)
+    ours = joint_report(y, p, groups=g, **options)
+    assert mine.to_dict()["standard_error"] == pytest.approx(
+        ours.to_dict()["standard_error"]
+    )
+
+
+def test_a_term_with_infinite_degrees_of_freedom_has_a_normal_quantile():
+    class Known:
+        n_units = 60
+
+        def components(self, influences):
+            yield Component(np.asarray(influences), degrees_of_freedom=np.inf)
+
+        def __str__(self):
+            return ""
+
+    rng = np.random.default_rng(0)
+    x, p = rng.normal(size=(2, 60))
+    metric = MeanAbsoluteErrorCI(method="delta")
+    known = metric(x, p, design=Known())
+    z = stats.norm.isf(0.025)
+    assert known.half_width == pytest.approx(z * known.standard_error)

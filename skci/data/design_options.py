@@ -50,7 +50,7 @@ class Strata:
 
 def without_average(design: Any) -> tuple[Any, bool]:
     """The design alone, and whether means over its strata are to be reported."""
-    if getattr(design, "average", "micro") == "macro":
+    if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True
     return design, False
 

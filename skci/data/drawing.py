@@ -101,7 +101,8 @@ class RowOptions:
             changed["design"] = copy(self.design)
         for key, name in of_design.items():
             if key in changed:
-                setattr(changed["design"], name, changed.pop(key))
+                # Also of designs that are frozen.
+                object.__setattr__(changed["design"], name, changed.pop(key))
         return replace(self, **changed)
 
     @property

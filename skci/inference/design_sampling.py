@@ -301,10 +301,15 @@ class DesignSampling(ParameterSampling):
     def _is_less_than_exchangeable(self) -> bool:
         """Whether errors unrelated to weights and clusters would vary far more.
 
-        Methods that smooth or blur take that design effect instead.
+        Methods that smooth or blur take that design effect instead. Contrasts of
+        different rows have weights that are no accident, as of labels that were
+        requested with known probabilities.
         """
-        method = self.parameter.interval_method
+        parameter, method = self.parameter, self.parameter.interval_method
         if method.smooths or method.blurs or self._strata is not None:
+            return False
+        of_parts = bool(parameter.components) and not parameter.sees_all
+        if of_parts or self.rows.are_mixtures:
             return False
         least = _FAR**2 * self.design_effect
         return self.has_variance and self._exchangeable.design_effect > least

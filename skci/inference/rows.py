@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Rows:
     weights, of shape (3, units)."""
     numbers: Array | None = None
     """Number of rows of each unit, if they have weights."""
+    are_mixtures: ClassVar[bool] = False
+    """Whether units are no rows but cells, which a row belongs to several of."""
     scale: float = 1.0
     """Power of two that the weights were divided by, lest their powers overflow."""
 

@@ -22,7 +22,7 @@ from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
 from skci.metrics._proxies import Block, corrected
 
-_FEW = 5  # graded items of a stratum
+_FEW = 10  # graded items of a stratum
 
 
 def estimate_judged_grades(

@@ -536,7 +536,7 @@ def _causes_of_intervals(
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))
-        chance = parameter.trait.chance
+        chance = parameter.unsigned[0].chance
         if chance is not None and _is_below_half(joint, k, chance):
             causes.append((_OTHER_LABEL, k))
     return causes

@@ -179,7 +179,9 @@ class RequirementReport(IndexedReport[Verdict]):
 
     def _title(self) -> str:
         level = format_level(self.estimates[0].confidence_level, self.simultaneous)
-        return f"Requirements by {level} confidence intervals"
+        compares = any(each._parameter.key.is_contrast for each in self.estimates)
+        alone = ", of the differences that are required alone" * compares
+        return f"Requirements by {level} confidence intervals{alone}"
 
     def _columns(self) -> list[Column]:
         limits = [estimate.confidence_interval() for estimate in self.estimates]

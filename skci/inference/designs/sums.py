@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,7 @@ _ROUNDING = 1e-11  # share of the largest possible variance that may be rounding
 class SumsOfRows(Rows):
     """Rows as mixtures of D cells, which are the units, of weights of either sign."""
 
+    are_mixtures: ClassVar[bool] = True
     products: Array = field(default_factory=lambda: np.ones((2, 1, 1)))
     r"""Sums over rows of :math:`w_i c_i c_i^T` and :math:`w_i^2 c_i c_i^T`, of shape
     (2, D, D)."""

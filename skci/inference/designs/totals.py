@@ -151,7 +151,7 @@ class Moments(NamedTuple):
                 power = square * square
                 least = power / (n - 1) if n != 1 else math.inf
                 terms += max((fourth - power / n) / 2, least)
-        return total**2 / terms
+        return total**2 / terms if terms else math.inf
 
 
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
