@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from test_cli import DOCS
 
 from skci import grades_report, logs
 from skci.cli.main import main
 from skci.data.files import read_batches
+from skci.logs import tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -369,6 +371,9 @@ TABLES = {
     "m.tsv": "question_id\tcorrect\ttask\tseed\n1\tp\tt\t2\n2\tTrue\tt\t2\n",
     "m.jsonl": '{"id": 1, "score": 0.5, "task": "t", "run": 2}\n\n'
     '{"id": 2, "score": true, "task": "t", "run": 2}\n',
+    "m.ndjson": '{"question": 1, "accuracy": 0.5, "task": "t", "run": 2}\n'
+    '{"question": 2, "accuracy": 1, "task": "t", "run": 2}\n',
+    "m.tab": "id\tquestion\tpass\ttask\tseed\n1\tWhy?\tp\tt\t2\n2\tWhy?\tyes\tt\t2\n",
     "m.json": '[{"id": "1", "grade": "0.5", "task": "t", "epoch": 2},'
     '{"id": "2", "grade": 1, "task": "t", "epoch": 2}]',
 }
@@ -388,6 +393,14 @@ def test_tables(name, tmp_path):
         "grade": [0.5, 1.0],
         "group": ["", ""],
     }
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
+def test_accepted_columns_are_documented():
+    text = (DOCS / "logs.rst").read_text(encoding="utf-8")
+    for column, names in tables._ALIASES.items():
+        (cell,) = re.findall(rf"   \* - {column}\n     - ((?:.+\n       )*.+)\n", text)
+        assert re.findall(r"``(\w+)``", cell) == names.split()
 
 
 def test_missing_grades_are_nan(tmp_path):
@@ -474,9 +487,23 @@ def test_a_grade_twice_names_both_places(tmp_path):
         logs.read(tmp_path)
     with pytest.raises(ValueError, match="leave one of the files out"):
         logs.read([PROMPTFOO, PROMPTFOO])
+    with pytest.raises(ValueError, match=r"as new=new\.json old=old\.json in a shell"):
+        logs.read([PROMPTFOO, PROMPTFOO])
     both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
     with pytest.raises(ValueError, match=r"first\.json, line .* and .*report\.json"):
         logs.read(both)
+
+
+def test_models_of_one_name_are_named_as_in_a_shell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("v 1.5", "v1.0"):
+        folder = tmp_path / "d" / name
+        folder.mkdir(parents=True)
+        (folder / "m.csv").write_text("id,score\n1,1\n2,0\n3,1\n")
+    assert main(["grades", "d"]) == 2
+    error = capsys.readouterr().err
+    assert "name the models, as 'v 1.5=d/v 1.5' v1.0=d/v1.0 in a shell" in error
+    assert main(["grades", "v 1.5=d/v 1.5", "v1.0=d/v1.0"]) == 0
 
 
 def archive_of(path, folder, samples=None):
@@ -537,7 +564,11 @@ def test_samples_that_failed_have_no_grade(tmp_path):
     ("name", "content", "message"),
     [
         ("a.json", b"", "must be a log of one of the formats inspect_ai, "),
-        ("a.csv", b"item,name\n1,a\n", "must be a log of one of the formats"),
+        (
+            "a.csv",
+            b"item,name\n1,a\n",
+            r"a\.csv, line 1: no column for the grade \(one ",
+        ),
         (
             "a.csv",
             b"item,score\n1,1\n2\n",
@@ -568,6 +599,103 @@ def test_files_that_are_no_logs(name, content, message, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         logs.read(path)
+
+
+NO_ITEM = r"{}, line 1: no {} for the item \(one of item, item_id, .*, question\); "
+NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\); "
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.jsonl",
+            '{"query": 1, "score": 1}',
+            NO_ITEM.format(r"a\.jsonl", "field") + "the fields are query, score$",
+        ),
+        (
+            "a.csv",
+            "model,query,correct\nm,1,1\n",
+            NO_ITEM.format(r"a\.csv", "column")
+            + "the columns are model, query, correct$",
+        ),
+        (
+            "a.tsv",
+            "id\tpoints\n1\t1\n",
+            NO_GRADE.format(r"a\.tsv", "column") + "the columns are id, points$",
+        ),
+        (
+            "a.ndjson",
+            '{"id": 1}\n{"id": 2, "score": 1}',
+            NO_GRADE.format(r"a\.ndjson", "field") + "the fields are id$",
+        ),
+        (
+            "a.json",
+            '[{"id": 1, "points": 1}]',
+            NO_GRADE.format(r"a\.json", "field") + "the fields are id, points$",
+        ),
+        ("a.json", "[]", NO_ITEM.format(r"a\.json", "field") + "the fields are none$"),
+        ("a.jsonl", "", r"a\.jsonl: must be a log of .*, got an empty file$"),
+        ("a.json", "", r"a\.json: must be a log of .*, got an empty file$"),
+        ("a.csv", "\n", r"a\.csv: must be a log of .*, got an empty file$"),
+        ("a.jsonl", "{bad\n", r"a\.jsonl, line 1: must be JSON: "),
+        ("a.jsonl", "3\n", r"a\.jsonl, line 1: must be a JSON object, got 3$"),
+        ("a.csv", 'id,"score\n', r"a\.csv, line 1: unexpected end of data$"),
+        ("a.csv", "id,score\n", r"a\.csv: paths must be of logs with grades, got none"),
+        ("a.json", '{"vers', r"a\.json, line 1: .*truncated"),
+        (
+            "results_final.json",
+            '{"results": [{"id": 1, "score": 1}]}',
+            r"results_final\.json: must be a log of .* with the fields \['results'\]$",
+        ),
+        (
+            "listing.json",
+            '{"a": {"score": 1}}',
+            r"listing\.json: must be a log of .* with the fields \['a'\]$",
+        ),
+    ],
+)
+@pytest.mark.parametrize("in_folder", [True, False])
+def test_data_that_are_not_recognised(name, content, message, in_folder, tmp_path):
+    """Beside a log they are an error, as they are by themselves."""
+    (tmp_path / "z.csv").write_text("id,score\n1,1\n")
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        logs.read(tmp_path if in_folder else tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.md", "# Notes"),
+        ("run.log", "started"),
+        ("settings.yaml", "a: 1"),
+        ("settings.json", '{"version": 1, "name": "a"}'),
+        ("results_2026-11-23T22-10-16.209314.json", '{"results": {"a": {"acc": 1}}}'),
+        ("results.json", '{"results": {"a": {"acc": 1}}, "versions": {"a": 1}}'),
+        ("logs.json", '{"2026_a.json": {"version": 2, "eval": {}}}'),
+        ("listing.json", '{"2026_a.eval": {"task": "a"}}'),
+        ("eval-set.json", '{"eval_set_id": "a", "tasks": [{"name": "b"}]}'),
+        (".deepeval-cache.json", '{"test_cases_lookup_map": {"a": {}}}'),
+        (
+            "preds.jsonl",
+            '{"instance_id": "a", "model_name_or_path": "m", "model_patch": ""}',
+        ),
+    ],
+)
+def test_files_beside_logs_are_ignored(name, content, tmp_path):
+    (tmp_path / "z.csv").write_text("id,score\n1,1\n")
+    (tmp_path / name).write_text(content)
+    assert logs.read(tmp_path).models == ["z"]
+    with pytest.raises(ValueError, match=rf"{re.escape(name)}.*: (must|no field)"):
+        logs.read(tmp_path / name)
+
+
+def test_a_grade_after_a_long_text(tmp_path):
+    """The first line is read whole."""
+    record = {"id": 1, "prompt": "a" * 100_000, "score": 1}
+    (tmp_path / "m.jsonl").write_text("\n" + json.dumps(record))
+    assert logs.read(tmp_path)["grade"].tolist() == [1]
 
 
 def test_paths_without_logs(tmp_path):

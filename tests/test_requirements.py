@@ -216,6 +216,27 @@ def test_the_verdict_on_all_is_the_worst():
     assert gate.unmet[1] == (f"C recall >= 0.95 is refuted: {report['C', 'recall']!r}")
 
 
+@pytest.mark.parametrize(
+    ("required", "message"),
+    [
+        (
+            "gpt_mini",
+            r"^.metric must be one of \['recall', 'f1'\], .*, as in 'gpt_mini recall "
+            r">= 0\.9', got 'gpt_mini'.$",
+        ),
+        ("gpt_mni", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
+        ("gpt_mni f1", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
+        ("llama f1", r"^.requirements must be of .*\['gpt_mini', 'B'\].*got 'llama'.$"),
+        ("gpt_mini F1", r"^.metric must be .*got 'gpt_mini F1'; did you mean 'f1'\?.$"),
+    ],
+)
+def test_a_model_is_not_called_a_metric(required, message):
+    models = {"gpt_mini": MODELS["A"], "B": MODELS["B"]}
+    report = joint_report(Y, models, metrics=["recall", "f1"])
+    with pytest.raises(KeyError, match=message):
+        report.requirements(f"{required} >= 0.9")
+
+
 @pytest.mark.parametrize("required", ["D", "D - A", "A - D", "A * B", "AB recall"])
 def test_unknown_names_in_requirements(required):
     report = joint_report(Y, MODELS, metrics="recall")

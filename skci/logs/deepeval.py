@@ -10,14 +10,19 @@ from skci.logs.rows import Row
 
 _OUTER = "testRunData"
 _COPY = ".latest_run_full.json"  # a duplicate of the latest run
+_CACHE = ".deepeval-cache.json"
 _CASES = "testCases", "conversationalTestCases"
 
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a test run of DeepEval."""
-    if file.path.name == _COPY:
-        return False
-    return file.is_document and bool({_OUTER, _CASES[0]} & {*file.keys})
+    is_run = bool({_OUTER, _CASES[0]} & {*file.keys})
+    return file.is_document and is_run and not accompanies(file)
+
+
+def accompanies(file: LogFile) -> bool:
+    """Whether a file is the copy or the cache of a test run."""
+    return file.path.name in (_COPY, _CACHE)
 
 
 def rows(file: LogFile) -> Iterator[Row]:

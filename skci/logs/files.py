@@ -44,14 +44,26 @@ class LogFile:
         """Whether it is one JSON document."""
         return self.ending == ".json"
 
+    @property
+    def has_records(self) -> bool:
+        """Whether it is JSON lines, an array or a table, by its name and its head."""
+        is_array = self.is_document and self.head.lstrip().startswith("[")
+        return is_array or self.is_lines or self.ending in DELIMITERS
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its ending is that of JSON or a table."""
+        return self.ending in _TEXT
+
     @cached_property
     def head(self) -> str:
-        """The first characters; empty for a file that is not text."""
-        if self.ending not in _TEXT:
+        """The first characters or line; empty for a file that is not text."""
+        if not self.is_text:
             return ""
         with self._open() as file:
             try:
-                return file.read(_HEAD)
+                head = file.read(_HEAD)
+                return head + file.readline() if self.is_lines else head
             except UnicodeDecodeError as error:
                 raise self.error(0, "must be text in UTF-8") from error
 
@@ -59,7 +71,11 @@ class LogFile:
     def keys(self) -> tuple[str, ...]:
         """Keys of the first object in the head, or names of the columns."""
         if self.ending in DELIMITERS:
-            return tuple(next(csv.reader([self.head.partition("\n")[0]], **self._csv)))
+            header = self.head.partition("\n")[0]
+            try:
+                return tuple(next(csv.reader([header], **self._csv)))
+            except csv.Error as error:
+                raise self.error(1, str(error)) from error
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
         for match in _TOKEN.finditer(text):
             token = match[0]
@@ -76,7 +92,7 @@ class LogFile:
 
     def place(self, line: int) -> str:
         """Write the path and a line, or an entry of an archive; 0 for the file."""
-        kind = "line" if self.ending in _TEXT else "entry"
+        kind = "line" if self.is_text else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
     def field(self, record: Mapping[str, Any], name: str, line: int) -> Any:

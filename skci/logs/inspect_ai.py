@@ -8,18 +8,28 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from skci.logs.files import LogFile
 from skci.logs.rows import Row
 
 _ARCHIVE = ".eval"
+_LISTS = "logs.json", "listing.json"
 _ZSTANDARD = 93
 
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a log of inspect_ai."""
     return file.ending == _ARCHIVE or {"version", "eval"} <= {*file.keys}
+
+
+def accompanies(file: LogFile) -> bool:
+    """Whether a file lists logs, or the tasks of a set of evaluations."""
+    is_set = {"eval_set_id", "tasks"} <= {*file.keys}
+    of_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
+    is_list = bool(file.keys) and file.path.name in _LISTS and all(of_logs)
+    return file.is_document and (is_set or is_list)
 
 
 def rows(file: LogFile) -> Iterator[Row]:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from skci.logs.files import LogFile
 from skci.logs.rows import Row
 
-_NAME = re.compile(r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+))?")
+_TIME = r"\d{4}-\d\d-\d\dT[\d.:-]+"
+_NAME = re.compile(rf"samples_(?P<task>.+?)(_(?P<time>{_TIME}))?")
+_RESULTS = re.compile(rf"results_{_TIME}\.json")
 _FIELDS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("metrics", "doc_hash", "prompt_hash", "target_hash"),
@@ -20,6 +22,12 @@ _NO_FILTER = "none"
 def recognises(file: LogFile) -> bool:
     """Whether a file has samples of lm-evaluation-harness."""
     return file.is_lines and {"doc_id", "doc", "resps"} <= {*file.keys}
+
+
+def accompanies(file: LogFile) -> bool:
+    """Whether a file has the results of an evaluation, which are means."""
+    is_named = _RESULTS.fullmatch(file.path.name) is not None
+    return is_named or (file.is_document and {"results", "versions"} <= {*file.keys})
 
 
 def rows(file: LogFile) -> Iterator[Row]:

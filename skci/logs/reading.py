@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,6 +34,9 @@ FORMATS: dict[str, LogFormat] = {
     "tables in CSV or JSON": tables,
 }
 """Formats by name; the first that recognises a file reads it."""
+
+_COMPANIONS = deepeval, inspect_ai, lm_eval, swebench
+"""Formats of harnesses that write files without samples beside their logs."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -88,8 +93,12 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
       perhaps of the others, such as ``id`` and ``score``; the name of the file is that
       of the model if no column is.
 
-    Other files in folders are ignored. Samples without a grade, such as after an error
-    of a provider, have the grade NaN. Infinite grades are an error.
+    In folders, files with other endings are ignored, and so are JSON objects of plain
+    values, such as settings, and what a harness writes beside its logs. Tables and JSON
+    that are not recognised are an error, and so are logs without any sample.
+
+    Samples without a grade, such as after an error of a provider, have the grade NaN.
+    Infinite grades are an error.
 
     Logs are streamed and rows are stored in columns: memory grows with the number of
     grades alone.
@@ -116,20 +125,16 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
 
 def _logs(path: Path) -> Iterator[tuple[LogFile, LogFormat]]:
     """Find the logs at a path, each with its format."""
-    if not path.is_dir():
-        file = LogFile(path)
-        path.stat()  # or there is none
-        if (log_format := _format_of(file)) is None:
-            known = join_names([*FORMATS])
-            raise file.error(0, f"must be a log of one of the formats {known}")
-        yield file, log_format
-        return
-    found = False
-    for each in sorted(path.rglob("*")):
-        file = LogFile(each)
-        if each.is_file() and (log_format := _format_of(file)) is not None:
+    path.stat()  # or there is none
+    is_folder, found = path.is_dir(), False
+    within = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
+    for file in map(LogFile, within):
+        log_format = next((x for x in FORMATS.values() if x.recognises(file)), None)
+        if log_format is not None:
             found = True
             yield file, log_format
+        elif not (is_folder and _is_ignored(file)):
+            raise _unrecognised(file)
     if not found:
         raise ValueError(
             f"{path}: the folder must have logs of one of the formats "
@@ -137,5 +142,33 @@ def _logs(path: Path) -> Iterator[tuple[LogFile, LogFormat]]:
         )
 
 
-def _format_of(file: LogFile) -> Any:
-    return next((each for each in FORMATS.values() if each.recognises(file)), None)
+def _is_ignored(file: LogFile) -> bool:
+    """Whether a file in a folder is no log, and need not be one."""
+    is_data = file.is_text and not _is_settings(file)
+    return not is_data or any(each.accompanies(file) for each in _COMPANIONS)
+
+
+def _is_settings(file: LogFile) -> bool:
+    """Whether a file is a JSON object of plain values."""
+    found: Any = None
+    if file.is_document:
+        with suppress(ValueError):
+            found = json.loads(file.head)
+    return isinstance(found, dict) and not any(
+        isinstance(value, dict | list) for value in found.values()
+    )
+
+
+def _unrecognised(file: LogFile) -> ValueError:
+    """Error of a file that should be a log, which says why it is none."""
+    must = f"must be a log of one of the formats {join_names([*FORMATS])}"
+    if not file.is_text:
+        return file.error(0, f"{must}, got the ending {file.ending!r}")
+    if not file.head.strip():
+        return file.error(0, f"{must}, got an empty file")
+    if not file.has_records:
+        for _ in file.members():  # or it is damaged
+            pass
+        got = f"an object with the fields {[*file.keys][:20]}"
+        return file.error(0, f"{must}, got {got}")
+    return tables.lacking(file)

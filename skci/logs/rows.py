@@ -6,6 +6,7 @@ import shlex
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -318,6 +319,8 @@ class Collector:
             self._grades.append(as_grade(row.grade, file, row.line, row.scorer))
             of_file.append(len(self._files))
             of_line.append(row.line)
+        if len(self._files) not in of_file[-1:]:
+            raise file.error(0, "paths must be of logs with grades, got none")
         self._files.append(file)
 
     def _group(self, row: Row, file: LogFile) -> str:
@@ -370,11 +373,12 @@ class Collector:
         pair = np.sort(order[same.argmax() :][:2]).tolist()
         places = [*map(self._place, pair)]
         of_file, _ = self._places
+        first, second = (self._files[of_file[row]] for row in pair)
         remedy = (
-            "leave one of the files out, or read them as models of other names, as "
-            "{'new': 'new.json', 'old': 'old.json'}"
+            "leave one of the files out, or name the models, as "
+            f"{_naming(first.path, second.path)} in a shell, or by a mapping in Python"
         )
-        if of_file[pair[0]] == of_file[pair[1]]:
+        if first is second:
             remedy = (
                 "leave one of them out, or, in a table, distinguish runs by a column "
                 "or field 'run' or 'epoch'"
@@ -385,6 +389,18 @@ class Collector:
             f"of item {of['item']!r} of task {of['task']!r} by {of['scorer']!r} in run "
             f"{of['run']}, got two; {remedy}"
         )
+
+
+def _naming(*paths: Path) -> str:
+    """Write NAME=LOGS of two paths, by the part of each in which they differ."""
+    parts = zip(*(path.parts for path in paths), strict=False)
+    depth = next((k for k, (a, b) in enumerate(parts, 1) if a != b), 0)
+    ends = [Path(*path.parts[:depth]) for path in paths]
+    names = [end.stem if end in paths else end.name for end in ends]
+    if names[0] == names[1]:
+        return "new=new.json old=old.json"
+    pairs = zip(names, ends, strict=True)
+    return " ".join(shlex.quote(f"{name}={end}") for name, end in pairs)
 
 
 def _with_missing(

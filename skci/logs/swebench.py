@@ -12,12 +12,18 @@ _IDS = {
     **dict.fromkeys(("unresolved_ids", "empty_patch_ids", "error_ids"), 0.0),
     "resolved_ids": 1.0,
 }
+_PREDICTION = {"instance_id", "model_name_or_path", "model_patch"}
 
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a summary of a run, or the report of an instance."""
     is_report = file.path.name == "report.json" and '"patch_exists"' in file.head
     return file.is_document and (is_report or "total_instances" in file.keys)
+
+
+def accompanies(file: LogFile) -> bool:
+    """Whether a file has predictions, before they are evaluated."""
+    return file.has_records and {*file.keys} == _PREDICTION
 
 
 def rows(file: LogFile) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skci.data.files import DELIMITERS
 from skci.data.items import UNNAMED
 from skci.logs.files import LogFile
 from skci.logs.rows import Row
@@ -11,13 +12,15 @@ from skci.logs.rows import Row
 _ALIASES = {
     "model": "model model_name system",
     "task": "task task_name benchmark dataset",
-    "item": "item item_id question_id sample_id doc_id instance_id example_id id",
+    "item": "item item_id question_id sample_id doc_id instance_id example_id id "
+    "question",
     "run": "run epoch seed trial repeat attempt",
     "scorer": "scorer metric grader judge",
-    "grade": "grade score correct is_correct reward passed",
+    "grade": "grade score correct is_correct reward passed pass accuracy",
     "group": "group cluster",
 }
 """Accepted names of columns, in order of precedence."""
+_NEEDED = "item", "grade"
 
 
 def _columns(keys: Sequence[str]) -> dict[str, str]:
@@ -32,9 +35,20 @@ def _columns(keys: Sequence[str]) -> dict[str, str]:
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a table with a column of items and one of grades."""
-    is_array = file.head.lstrip().startswith("[")
-    is_table = is_array or not file.is_document
-    return is_table and {"item", "grade"} <= _columns(file.keys).keys()
+    return file.has_records and {*_NEEDED} <= _columns(file.keys).keys()
+
+
+def lacking(file: LogFile) -> ValueError:
+    """Make the error of a table without a column of items or one of grades."""
+    kind, line = "column", 1
+    if file.ending not in DELIMITERS:
+        kind, line = "field", next((line for _, line in file.records()), 1)
+    name = next(name for name in _NEEDED if name not in _columns(file.keys))
+    accepted = ", ".join(_ALIASES[name].split())
+    found = ", ".join(file.keys) or "none"
+    return file.error(
+        line, f"no {kind} for the {name} (one of {accepted}); the {kind}s are {found}"
+    )
 
 
 def rows(file: LogFile) -> Iterator[Row]:

@@ -24,6 +24,7 @@ from skci.reports.requirements import (
     RequirementReport,
     Requirements,
     read_requirements,
+    unknown_subject,
 )
 from skci.reports.shown import ShownReport
 
@@ -245,7 +246,7 @@ class Report(ShownReport):
         >>> report.requirements("B - A recall >= -0.01").verdict
         'shown'
         """
-        required = read_requirements(requirements, self.metrics)
+        required = read_requirements(requirements, self.metrics, self._names_of_keys)
         judges = self._judges(required)
         judged = [each for report, group in judges for each in report._judged(group)]
         verdicts = [each.verdict(estimate) for each, estimate in judged]
@@ -262,20 +263,21 @@ class Report(ShownReport):
             simultaneous=self._joint.simultaneous,
         )
 
+    @property
+    def _names_of_keys(self) -> list[str]:
+        """Names of the models, or of what is compared."""
+        return [*dict.fromkeys(key.name for key in self._keys)]
+
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
         """Estimates of this report, and what is required of each."""
-        keys = self._keys
+        keys, metrics = self._keys, self.metrics
         for each in required:
             if not any(map(each.is_of, keys)):
-                names = [*dict.fromkeys(key.name for key in keys)]
-                lower = each.name.lower()
-                meant = [m for m in self.metrics if lower.endswith(m.lower())]
-                hint = f"; did you mean {meant[0]!r}?" if meant else ""
-                raise KeyError(
-                    f"metric must be one of {self.metrics}, perhaps after one of "
-                    f"{names} or a difference of two models, got {each.name!r}{hint}"
+                stated = len(metrics) > 1
+                raise unknown_subject(
+                    each.name, metrics, self._names_of_keys, has_metric=stated
                 )
         return [
             (each, self._entry(k))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from skci._validation import check_known, printable
+from skci._validation import printable
 from skci.inference.parameter import Key
 from skci.reports.estimate import MetricEstimate, Verdict
 from skci.reports.page import Part
@@ -196,8 +197,10 @@ class RequirementReport(IndexedReport[Verdict]):
         ]
 
 
-def read_requirements(requirements: Any, metrics: list[str]) -> list[Requirement]:
-    """Check requirements of a report with some metrics."""
+def read_requirements(
+    requirements: Any, metrics: list[str], names: list[str]
+) -> list[Requirement]:
+    """Check requirements of a report with some metrics, of models or comparisons."""
     if isinstance(requirements, str):
         required = _parse(requirements)
     elif isinstance(requirements, Mapping):
@@ -221,19 +224,39 @@ def read_requirements(requirements: Any, metrics: list[str]) -> list[Requirement
                 f"got {requirement!r}"
             )
     return [
-        Requirement(*_split_subject(subject, metrics), *requirement)
+        Requirement(*_split_subject(subject, metrics, names), *requirement)
         for subject, requirement in required
     ]
 
 
-def _split_subject(subject: Any, metrics: list[str]) -> tuple[str, str]:
+def _split_subject(
+    subject: Any, metrics: list[str], names: list[str]
+) -> tuple[str, str]:
     """Split what is required of into a name and a metric, which one metric need not."""
     for metric in sorted(metrics, key=len, reverse=True):
         if f" {subject}".endswith(f" {metric}"):
             return subject.removesuffix(metric).strip(), metric
     if len(metrics) > 1:
-        check_known(subject, metrics, "metric")
+        raise unknown_subject(str(subject), metrics, names, has_metric=False)
     return str(subject), metrics[0]
+
+
+def unknown_subject(
+    subject: str, metrics: list[str], names: list[str], *, has_metric: bool
+) -> KeyError:
+    """Make the error of a requirement of no metric, or no model or comparison."""
+    lower = subject.lower()
+    ends = [metric for metric in metrics if lower.endswith(metric.lower())]
+    near = difflib.get_close_matches(subject, names, 1, 0.75)
+    is_model = has_metric or (near and not ends and near != [subject])
+    must = "requirements must be of" if is_model else "metric must be one of"
+    meant = near if is_model else ends
+    hint = f"; did you mean {meant[0]!r}?" if meant else ""
+    return KeyError(
+        f"{must} {metrics}, perhaps after one of {names} or a difference of two "
+        f"models, as in {f'{[*near, *names][0]} {metrics[0]} >= 0.9'!r}, got "
+        f"{subject!r}{hint}"
+    )
 
 
 def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
