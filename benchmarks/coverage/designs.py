@@ -143,8 +143,8 @@ with an autocorrelation of .9; the bootstrap of three runs covers in .78 to .94 
 of five in .89 to .95.
 
 A hundred rows in time are always warned of, and most samples of 400 rows with an
-autocorrelation of .9, where areas need it. What covers in less than .93 without a warning
-does so by less than the Monte Carlo error.
+autocorrelation of .9, where areas need it. What covers in less than .93 without a
+warning does so by less than the Monte Carlo error.
 """
 
 _CROSSED = """\
