@@ -804,8 +804,8 @@ def test_differences_are_required_of_reports_and_tables(
         limits = row["low"], row["high"]
         assert limits == pytest.approx(expected.confidence_interval(), abs=1e-12)
     for name, text in {
-        "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals, of "
-        "the differences that are required alone\n",
+        "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals, "
+        "of the differences that are required alone\n",
         "text": "\nRequirements by joint 95%",
         "latex": "Requirements by joint 95",
         "html": "<li>Requirements by joint 95%",
