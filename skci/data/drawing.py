@@ -92,7 +92,7 @@ class RowOptions:
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
         names = getattr(self.design, "columns", ())
-        return dict(zip(map("design.{}".format, names), names, strict=True))
+        return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
