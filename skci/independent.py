@@ -9,7 +9,7 @@ import numpy as np
 
 from skci._validation import is_iterable
 from skci.exceptions import warn_caller
-from skci.inference.designs.strata import n_blocks, stacked
+from skci.inference.designs.strata import stacked
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.reports.estimate import MetricEstimate
@@ -145,7 +145,7 @@ def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
             if cells is not None:
                 cells = replace(cells, sample=stratum + cells.sample)
             parameters.append(replace(parameter, key=key, index=index, cell_map=cells))
-        start, stratum = stop, stratum + n_blocks(joint.sampling.design)
+        start, stratum = stop, stratum + joint.sampling.n_strata
     _, first = joints[0]
     return JointEstimate.from_rows(
         parameters,

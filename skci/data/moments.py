@@ -166,7 +166,7 @@ class MomentSample(Sample):
 
     @property
     def size(self) -> int:
-        return getattr(self.design, "n_entries", len(self.rows)) // len(self.rows)
+        return (self.design.n_entries or len(self.rows)) // len(self.rows)
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
         """Moments of some of the columns."""

@@ -190,7 +190,7 @@ class Sample:
     @property
     def size(self) -> int:
         """Number of units that are held, and of their occurrences in clusters."""
-        return len(self.rows.weights) + getattr(self.design, "n_entries", 0)
+        return len(self.rows.weights) + self.design.n_entries
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""

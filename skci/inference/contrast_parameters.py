@@ -122,7 +122,10 @@ class ContrastTables:
             table = _combined_table(components, coefficients, kind, cells, counts)
         described = {name: getattr(contrast, name) for name in _DESCRIPTION}
         parameter = TableParameter(**described | table)
-        return smoothed_by_stratum(parameter, self.sampling.rows, self.sampling.design)
+        rows, design = self.sampling.rows, self.sampling.design
+        if design.strata is None:
+            return parameter
+        return smoothed_by_stratum(parameter, rows, design)
 
     def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
         """Check that the method needs no possible outcomes."""

@@ -74,9 +74,9 @@ class DesignSampling(ParameterSampling):
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
-    @cached_property
+    @property
     def _strata(self) -> Any:
-        return getattr(self.design, "strata", None)
+        return self.design.strata
 
     @cached_property
     def _drawn(self) -> Array:
@@ -248,8 +248,7 @@ class DesignSampling(ParameterSampling):
 
     @property
     def _direction(self) -> Array:
-        spread = getattr(self.design, "spread", None)
-        if spread is not None:
+        if (spread := self.design.spread) is not None:
             (component, *_) = self.design.components(self._influences)
             totals = component.totals[:, 0]
             return spread(totals) / math.sqrt(dot(totals, totals))
@@ -278,10 +277,9 @@ class DesignSampling(ParameterSampling):
                 reasons.append(_ONE_LABEL)
             elif self._is_less_than_exchangeable:
                 reasons.append(_ALIKE)
-        of_design = getattr(self.design, "small_sample_reason", None)
-        if of_design is not None and self.has_variance:
-            texts = filter(None, [of_design(self._influences)])
-            reasons += map(SmallSampleReason, texts)
+        text = self.has_variance and self.design.small_sample_reason(self._influences)
+        if text:
+            reasons.append(SmallSampleReason(text))
         return reasons
 
     @property

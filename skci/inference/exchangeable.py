@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.inference.designs.design import Design
+from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import UnitWeights, intraclass_correlation
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import rows_are_units, units_with
+from skci.inference.units import units_with
 
 _ROUNDING = 1e-12  # design effect that is zero
 _MATTERS = 2.0  # factor of a design effect from which on it must be known better
@@ -38,7 +38,7 @@ class ExchangeableErrors:
 
     parameter: TableParameter
     rows: Rows
-    design: Design
+    design: SampleDesign
 
     @cached_property
     def _influence(self) -> Array:
@@ -93,7 +93,7 @@ class ExchangeableErrors:
     @cached_property
     def _of_pairs(self) -> float:
         """What rows of a cluster add to it that are all alike."""
-        if rows_are_units(self.design):
+        if self.design.rows_are_units:
             return 0.0
         inside = self.parameter.units
         of_units = units_with(inside, self.rows, self.design)
@@ -114,7 +114,7 @@ class ExchangeableErrors:
     @cached_property
     def _correlation(self) -> float | None:
         """Correlation of influence values within clusters; None where these overlap."""
-        if rows_are_units(self.design):
+        if self.design.rows_are_units:
             return 0.0
         parameter, rows = self.parameter, self.rows
         inside = parameter.units
@@ -136,7 +136,7 @@ class ExchangeableErrors:
         Those of totals like the number of errors in a cluster. None are needed unless
         rows of a cluster that are all alike would at least double the variance.
         """
-        if rows_are_units(self.design):
+        if self.design.rows_are_units:
             return math.inf
         effect = self.design_effect
         if effect and self._of_rows + self._of_pairs <= _MATTERS * effect:
@@ -157,7 +157,7 @@ class ExchangeableErrors:
         square to the variance of a row. Many clusters of which many have errors are
         taken to show that there are no others.
         """
-        if rows_are_units(self.design):
+        if self.design.rows_are_units:
             return False
         parameter = self.parameter
         inside = units_with(self.with_influence, self.rows, self.design)

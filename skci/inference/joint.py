@@ -18,7 +18,7 @@ from skci._arrays import Array, cached_property
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
-from skci.inference.designs.design import Design
+from skci.inference.designs.design import SampleDesign
 from skci.inference.given_sampling import (
     GivenCovariance,
     ResampledEstimates,
@@ -62,7 +62,7 @@ class JointEstimate:
         cls,
         parameters: Iterable[TableParameter],
         rows: Rows,
-        design: Design,
+        design: SampleDesign,
         **options: Any,
     ) -> JointEstimate:
         """Estimate parameters of the tables of rows, drawn by a design."""

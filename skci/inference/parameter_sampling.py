@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci.inference.designs.design import Component, Design
+from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.totals import (
     Moments,
     moments,
@@ -23,7 +23,7 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import rows_are_units, units_with
+from skci.inference.units import units_with
 from skci.measures.functional import Functional, Mean, unsigned
 from skci.measures.registry import IDENTITY
 
@@ -74,7 +74,7 @@ class ParameterSampling:
 
     parameter: TableParameter
     rows: Rows
-    design: Design
+    design: SampleDesign
     components: Sequence[ParameterSampling]
     """Those of the components of a contrast."""
 
@@ -178,7 +178,7 @@ class ParameterSampling:
         """
         rows, design, index = self._pooled
         columns = [influence]
-        if not (self.parameter.sees_all and rows_are_units(design)):
+        if not (self.parameter.sees_all and design.rows_are_units):
             inside = np.ones(len(influence))
             inside[self.parameter.size :] = 0
             columns.append(inside)
@@ -186,15 +186,14 @@ class ParameterSampling:
         return design.components(values)
 
     @cached_property
-    def _pooled(self) -> tuple[Rows, Design, Any]:
+    def _pooled(self) -> tuple[Rows, SampleDesign, Any]:
         """Rows of each cell, and of what is outside, where they can be pooled.
 
         With the index of the cell of each.
         """
         parameter, rows = self.parameter, self.rows
         size = parameter.size + (not parameter.sees_all)
-        pools = getattr(self.design, "pools_units", False)
-        if not pools or size >= len(rows):
+        if not self.design.pools_units or size >= len(rows):
             return rows, self.design, parameter.index
         if rows.numbers is not None:
             pooled = rows.regrouped(parameter.index, size)
@@ -281,11 +280,11 @@ class ParameterSampling:
         """Whether there are several units, for each component of a contrast."""
         parameter = self.parameter
         method = parameter.interval_method
-        rows_suffice = rows_are_units(self.design)
+        rows_suffice = self.design.rows_are_units
         if rows_suffice and method.smooths:
             return True
         if parameter.sees_all:
-            return self.design.n_units > getattr(self.design, "n_strata", 1)
+            return self.design.has_replicates
         return self.n_units > 1 and self._components_vary
 
     @property

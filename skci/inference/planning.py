@@ -22,7 +22,6 @@ from skci._validation import (
     check_probability,
     join_names,
 )
-from skci.inference.designs.strata import n_blocks
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import statistics_at
@@ -69,7 +68,7 @@ def rows_for_width(
     # Intervals cut off at the end of a range are not planned for.
     smoothed = [parameter.interval_method.smooths for parameter in parameters]
     least = np.where(smoothed, 0, formula).max()
-    fewest = max(math.ceil(least), 2 * n_blocks(joint.sampling.design))
+    fewest = max(math.ceil(least), 2 * joint.sampling.n_strata)
     for parameter in parameters:  # one trial is expected
         if parameter.trait.proportion and isinstance(parameter, TableParameter):
             _, trials = parameter.trait.successes_and_trials(parameter.counts)
@@ -116,7 +115,7 @@ def rows_for_power(
     with np.errstate(over="ignore"):
         formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
     _check_rows(formula.max(), "difference", difference)
-    fewest = 2 * n_blocks(joint.sampling.design)
+    fewest = 2 * joint.sampling.n_strata
     start = max(math.ceil(formula.max()), fewest)
     if not isinstance(shown, Region):
         fewest = start
@@ -138,7 +137,7 @@ def power_at(
     See :func:`rows_for_power`. It is NaN for contrasts without a difference.
     """
     joint = joint.with_tables
-    numbers, fewest = np.asarray(n_samples), 2 * n_blocks(joint.sampling.design)
+    numbers, fewest = np.asarray(n_samples), 2 * joint.sampling.n_strata
     if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
         raise ValueError(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"

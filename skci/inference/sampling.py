@@ -13,7 +13,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.design_sampling import DesignSampling
-from skci.inference.designs.design import Design
+from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task, automatic
@@ -24,7 +24,7 @@ from skci.inference.parameter_sampling import (
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.units import is_simple, rows_are_units
+from skci.inference.units import is_simple
 from skci.measures.registry import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
@@ -50,7 +50,7 @@ class Sampling:
     common_df: float | None = None
     """Degrees of freedom of a variance that all have in common, if there is one."""
     rows: Rows | None = None
-    design: Design | None = None
+    design: SampleDesign | None = None
     known: ClassVar[Known] = "table"
     """What is known beside estimates and degrees of freedom."""
     preferred: ClassVar[Sequence[str]] = ()
@@ -107,6 +107,11 @@ class Sampling:
         return None
 
     @property
+    def n_strata(self) -> int:
+        """Number of strata, 1 without any."""
+        return 1 if self.design is None else self.design.n_strata
+
+    @property
     def design_in_words(self) -> str:
         """What the header of a report says of the design."""
         return ""
@@ -158,7 +163,7 @@ class RowSampling(Sampling):
 
     parameters: tuple[TableParameter, ...]
     rows: Rows
-    design: Design
+    design: SampleDesign
     _known: dict[TableParameter, ParameterSampling] = field(
         default_factory=dict, init=False
     )
@@ -180,10 +185,9 @@ class RowSampling(Sampling):
         return self._known[parameter]
 
     @cached_property
-    def _units(self) -> Design:
+    def _units(self) -> SampleDesign:
         """The design, simplified where rows are independent all the same."""
-        simplified = getattr(self.design, "simplified", None)
-        return self.design if simplified is None else simplified(self.rows)
+        return self.design.simplified(self.rows)
 
     @cached_property
     def each(self) -> list[ParameterSampling]:
@@ -193,8 +197,8 @@ class RowSampling(Sampling):
     @cached_property
     def _rows_are_simple(self) -> bool:
         """Whether all rows are a simple random sample, without strata."""
-        of_strata = getattr(self.design, "strata", None) is not None
-        return not of_strata and is_simple(self.rows, self.design)
+        units = self._units
+        return units.rows_are_units and units.strata is None and self.rows.are_equal
 
     @property
     def is_simple(self) -> bool:
@@ -204,14 +208,13 @@ class RowSampling(Sampling):
 
     @property
     def n_groups(self) -> int | None:
-        units = rows_are_units(self.design)
-        return None if units else self.design.n_units
+        return None if self.design.rows_are_units else self.design.n_units
 
     @property
     def design_in_words(self) -> str:
         if self.spans_strata.any():
             return str(self.design)
-        return str(getattr(self.design, "within", self.design))
+        return str(self.design.within_strata)
 
     @cached_property
     def spans_strata(self) -> Array:
@@ -246,7 +249,7 @@ class RowSampling(Sampling):
 
     @property
     def shows_variance(self) -> bool:
-        return self.design.n_units > getattr(self.design, "n_strata", 1)
+        return self.design.has_replicates
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.inference.designs.design import Design
+from skci.inference.designs.design import SampleDesign
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Component, unsigned
@@ -152,7 +152,7 @@ def stratified_table(
 
     None for others, and without strata of independent rows.
     """
-    if getattr(design, "strata", None) is None or not design.rows_are_units:
+    if design.strata is None or not design.rows_are_units:
         return None
     size, bases = parameter.size, parameter.components or (parameter,)
     enumerated = np.any(parameter.smoothing) and size <= MAX_ENUMERATED_CELLS
@@ -221,12 +221,10 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
 
 
 def smoothed_by_stratum(
-    parameter: TableParameter, rows: Rows, design: Design
+    parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
     """Weight the pseudo-counts of a parameter as the rows of the strata are."""
-    if getattr(design, "strata", None) is None:
-        return parameter
-    simple = rows.are_equal and getattr(design, "share_covariance", None) is None
+    simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
         return parameter

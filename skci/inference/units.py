@@ -8,19 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.designs.design import Design
+from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import UnitWeights, unit_weights
 from skci.inference.influences import Influences
 from skci.inference.rows import SAME_WEIGHT, Rows
 
 
-def rows_are_units(design: Design) -> bool:
-    """Whether each row is an independent unit."""
-    return getattr(design, "rows_are_units", False)
-
-
-def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
+def units_with(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
     """Weights of the independent units that have rows of some units of a sample.
 
     These are a bool array, or weights of them.
@@ -31,7 +26,7 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
         index = units.view(np.uint8)
     else:
         values, index = np.unique(units, return_inverse=True)
-    if getattr(design, "pools_units", False):
+    if design.pools_units:
         rows, index = rows.regrouped(index, len(values)), np.arange(len(values))
     indicator, inside = Influences([values], [index], rows), values[index] > 0
     share = rows.weights / rows.weights.sum()
@@ -45,29 +40,27 @@ def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
     return found
 
 
-def all_units_are_rows(rows: Rows, design: Design) -> bool:
+def all_units_are_rows(rows: Rows, design: SampleDesign) -> bool:
     """Whether each row is an independent unit, or a cluster of its own."""
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
-def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
+def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
     """Whether as many independent units have some of the rows as there are rows."""
-    if rows_are_units(design):
-        return True
-    if not getattr(design, "units_are_disjoint", False):
-        return False
+    if design.rows_are_units or not design.units_are_disjoint:
+        return bool(design.rows_are_units)
     n_units = units_with(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
 
 
-def is_simple(rows: Rows, design: Design) -> bool:
+def is_simple(rows: Rows, design: SampleDesign) -> bool:
     """Whether all rows are a simple random sample: equal weights, each a unit."""
-    if not rows.are_equal or getattr(design, "share_covariance", None) is not None:
+    if not rows.are_equal or design.share_covariance is not None:
         return False
-    return rows_are_units(design) or all_units_are_rows(rows, design)
+    return all_units_are_rows(rows, design)
 
 
-def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
+def is_simple_among(units: Array, rows: Rows, design: SampleDesign) -> bool:
     """Whether the rows of some units are a simple random sample.
 
     They have equal weights, and as many independent units as there are rows.

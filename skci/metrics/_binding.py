@@ -362,7 +362,10 @@ class Binding:
             size_limit=limit,
             **fields,
         )
-        return smoothed_by_stratum(parameter, self.sample.rows, self.sample.design)
+        rows, design = self.sample.rows, self.sample.design
+        if design.strata is None:
+            return parameter
+        return smoothed_by_stratum(parameter, rows, design)
 
     @property
     def _subgroup_names(self) -> tuple[tuple[str, str], ...]:

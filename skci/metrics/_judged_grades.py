@@ -46,7 +46,7 @@ def estimate_judged_grades(
         raise ValueError("proxy must have a grade of every item, got NaN")
     codes = np.zeros((of_people.shape[1], 0), dtype=bool)
     sample = checked.sample(codes, Vocabulary(), by_rows=True)
-    strata = getattr(sample.design, "strata", None)
+    strata = sample.design.strata
     if strata is not None:
         _warn_of_few(strata, ~np.isnan(of_people))
     if clusters_are_tasks:

@@ -27,7 +27,6 @@ from skci.exceptions import warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import rows_are_units
 from skci.metrics._labelled_parts import AUTOMATIC, bindings
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._proxies import Block, corrected
@@ -95,9 +94,9 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
 
 def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
     """Check that of a part as much is labelled whatever the stratum and prediction."""
-    if not rows_are_units(sample.design):
+    if not sample.design.rows_are_units:
         return
-    strata = getattr(sample.design, "strata", None)
+    strata = sample.design.strata
     outcome = distinct_rows(sample.codes[:, 1:].astype(int))[1]
     for part in parts:
         if strata is not None and (ends := _other_shares(sample, part, strata)):

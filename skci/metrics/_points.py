@@ -40,8 +40,8 @@ def estimate_at_points(
         [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
     )
     if design.counts_suffice:
-        strata = getattr(design, "strata", np.zeros(len(outcomes), dtype=int))
-        outcomes, unit = distinct_rows(np.column_stack([outcomes, strata]))
+        strata = [] if design.strata is None else [design.strata]
+        outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
         rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, factorise
-from skci.inference.designs.design import Component
+from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
@@ -17,7 +17,7 @@ from skci.inference.units import all_units_are_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(SampleDesign):
     """Clusters of rows: the weight of the rows of each unit in each cluster."""
 
     number: Array
@@ -33,11 +33,8 @@ class Clusters:
     kind: str = "group"
     """What a cluster is: a "group" or a "query"."""
     ddof: int = 1
-    rows_are_units: ClassVar[bool] = False
     units_are_disjoint: ClassVar[bool] = True
-    """Whether each row belongs to one unit, so that as many units as rows are rows."""
     counts_suffice: ClassVar[bool] = True
-    """Whether rows that are alike may be counted: order does not matter."""
 
     @classmethod
     def of(

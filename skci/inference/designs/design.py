@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
 
 from skci._arrays import Array
 
@@ -142,3 +144,54 @@ class Design(Protocol):
 
     def __str__(self) -> str:
         """Description in headers, after the number of rows: ``"in 60 groups"``."""
+
+
+class SampleDesign:
+    """A design of the units of a sample, with what inference may know of it besides.
+
+    A unit is a row, or several that are alike. Designs of users are not of units, and
+    know no more than `Design` says: they are wrapped as a `RowwiseDesign`.
+    """
+
+    n_units: Any
+    components: Callable[[Any], Iterable[Component]]
+    rows_are_units: ClassVar[Any] = False
+    """Whether each row is an independent unit."""
+    units_are_disjoint: ClassVar[bool] = False
+    """Whether each row belongs to one unit, so that as many units as rows are rows."""
+    pools_units: ClassVar[bool] = False
+    """Whether units with the same influence values may be united."""
+    counts_suffice: ClassVar[bool] = False
+    """Whether rows that are alike may be counted: order does not matter."""
+    strata: Any = None
+    """Number of the stratum of each unit, from 0 on, if there are strata."""
+    n_strata: Any = 1
+    share_covariance: Any = None
+    """Covariance of the shares of the strata in all weights, if these are estimates."""
+    n_entries: Any = 0
+    """Number of occurrences of units in clusters."""
+    spread: ClassVar[Callable[..., Array] | None] = None
+    """Sum of values of the independent units over the rows of each unit."""
+
+    @property
+    def within_strata(self) -> SampleDesign:
+        """The design within each stratum."""
+        return self
+
+    @property
+    def labels_of_strata(self) -> Array:
+        """Code of the true label of all rows of each stratum, -1 without one."""
+        return np.full(self.n_strata, -1)
+
+    @property
+    def has_replicates(self) -> bool:
+        """Whether some stratum has two independent units, which show a variance."""
+        return self.n_units > self.n_strata
+
+    def simplified(self, rows: Any) -> SampleDesign:
+        """Independent rows, where the design is no other; itself else."""
+        return self
+
+    def small_sample_reason(self, influences: Any) -> str:
+        """Why an interval may be too narrow, if the design says so."""
+        return ""

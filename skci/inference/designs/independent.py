@@ -7,22 +7,19 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from skci._arrays import Array
-from skci.inference.designs.design import Component
+from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.influences import Influences
 
 
 @dataclass(frozen=True)
-class IndependentRows:
+class IndependentRows(SampleDesign):
     """Each row is an independent unit."""
 
     n_units: int
     ddof: int = 1
     pools_units: ClassVar[bool] = True
-    """Whether units with the same influence values may be united."""
     rows_are_units: ClassVar[bool] = True
-    """Whether each row is an independent unit."""
     counts_suffice: ClassVar[bool] = True
-    """Whether rows that are alike may be counted: order does not matter."""
 
     def components(self, influences: Influences) -> Iterator[Component]:
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)

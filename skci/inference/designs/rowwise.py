@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.designs.design import Component, Design
+from skci.inference.designs.design import Component, Design, SampleDesign
 from skci.inference.influences import Influences
 
 
 @dataclass(frozen=True, eq=False)
-class RowwiseDesign:
+class RowwiseDesign(SampleDesign):
     """A design that has values of its own for each of n rows."""
 
     design: Design
     kept: Any
     """Index of the rows that have weight, which are the units of the sample."""
     n: int
-    rows_are_units: ClassVar[bool] = False
-    counts_suffice: ClassVar[bool] = False
 
     @property
     def n_units(self) -> int:
@@ -43,7 +41,6 @@ class RowwiseDesign:
         return checked
 
     def small_sample_reason(self, influences: Influences) -> str:
-        """Why an interval may be too narrow, if the design says so."""
         reason = getattr(self.design, "small_sample_reason", None)
         return reason(self._of_rows(influences)) if reason else ""
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.clusters import Clusters, join_clusters
-from skci.inference.designs.design import Component
+from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Strata:
+class Strata(SampleDesign):
     """Independent rows, or clusters, within each of several strata."""
 
-    strata: Array
-    """Number of the stratum of each unit, from 0 on."""
+    strata: Array = field()
     within: IndependentRows | Clusters
     labels: Array | None = None
     """Code of the true label of all rows of each stratum, if each has one."""
     share_covariance: Array | None = None
-    """Covariance of the shares of the strata in all weights, if these are estimates."""
     units_are_disjoint: ClassVar[bool] = True
     counts_suffice: ClassVar[bool] = True
 
@@ -36,8 +34,11 @@ class Strata:
         return self.within.n_units
 
     @property
+    def within_strata(self) -> IndependentRows | Clusters:
+        return self.within
+
+    @property
     def rows_are_units(self) -> bool:
-        """Whether each row is an independent unit."""
         return self.within.rows_are_units
 
     @cached_property
@@ -54,7 +55,6 @@ class Strata:
 
     @property
     def labels_of_strata(self) -> Array:
-        """Code of the true label of all rows of each stratum, -1 without one."""
         return np.full(self.n_strata, -1) if self.labels is None else self.labels
 
     def components(self, influences: Influences) -> Iterator[Component]:
@@ -108,23 +108,24 @@ def stacked(
     A row of one sample weighs as much as a row of another.
     """
     designs = [design for _, design in parts]
-    if any(getattr(design, "share_covariance", None) is not None for design in designs):
+    if any(design.share_covariance is not None for design in designs):
         raise ValueError(
             "reports must not be at a prevalence with a standard error, which they "
             "may have in common"
         )
-    withins: list[Any] = [getattr(design, "within", design) for design in designs]
+    withins: list[Any] = [design.within_strata for design in designs]
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
-        strata.append(first + getattr(design, "strata", np.zeros(len(rows), int)))
-        labels.append(getattr(design, "labels_of_strata", np.full(1, -1)))
+        single = np.zeros(len(rows), dtype=int)
+        strata.append(first + (single if design.strata is None else design.strata))
+        labels.append(design.labels_of_strata)
         first += len(labels[-1])
     clusters = [each for each in withins if not each.rows_are_units]
     if 0 < len(clusters) < len(parts):
         raise ValueError(
             "reports must all have groups or none, got some of either kind"
         )
-    if any(n_blocks(d) >= d.n_units for d in designs if clusters):
+    if clusters and not all(design.has_replicates for design in designs):
         raise ValueError("reports must have two groups or more each, got one")
     together = Rows.concatenate([rows.per_row() for rows, _ in parts])
     within: IndependentRows | Clusters = IndependentRows(together.n_samples)
@@ -135,8 +136,3 @@ def stacked(
         ]
         within = join_clusters(scaled, [len(rows) for rows, _ in parts])
     return together, Strata(np.concatenate(strata), within, np.concatenate(labels))
-
-
-def n_blocks(design: object) -> int:
-    """Number of strata of a design, 1 without any."""
-    return getattr(design, "n_strata", 1)
