@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,10 +155,10 @@ class Sample:
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
     # True numbers, (m, targets), and those that are predicted, by model. Beside scores
     # they are relevances; of survival they are events and times.
-    truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
+    truth: Array = field(default_factory=partial(np.zeros, (0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     # True items, (m, ...), as they were given, and those that are predicted, by model.
-    true_items: Array = field(default_factory=lambda: np.zeros(0))
+    true_items: Array = field(default_factory=partial(np.zeros, 0))
     items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
     queries: Queries | None = None  # where units are rows

@@ -371,7 +371,9 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.array([p.trait.bounds for p in self.parameters], dtype=float)
+        limits = np.empty((len(self.parameters), 2))
+        for k in (~self.usable).nonzero()[0].tolist():
+            limits[k] = self.parameters[k].trait.bounds
         usable = self.usable.nonzero()[0]
         if len(usable):
             q = float(self.normal_quantile)
@@ -442,16 +444,14 @@ class JointEstimate:
         """Each interval method of some parameters, which of them have it, and tasks."""
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for row, k in enumerate(positions.tolist()):
-            rows, tasks = batches.setdefault(self.parameters[k].method, ([], []))
+            method, error = self.parameters[k].method, math.nan
+            if METHODS[method].needs_error:
+                error = math.sqrt(self._interval_variances[k])
+            rows, tasks = batches.setdefault(method, ([], []))
             rows.append(row)
-            tasks.append(self._task(k))
+            tasks.append(self.sampling.task(k, error))
         for method, batch in batches.items():
             yield METHODS[method], *batch
-
-    def _task(self, k: int) -> Task:
-        needs_error = self.parameters[k].interval_method.needs_error
-        error = math.sqrt(self._interval_variances[k]) if needs_error else math.nan
-        return self.sampling.task(k, error)
 
 
 def correlation_from(covariance: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from skci.measures.functional import (
 from skci.measures.functions import EDGE
 from skci.measures.registry import Trait
 
+_SEES_ALL = attrgetter("sees_all")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
 _ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 
@@ -344,9 +346,7 @@ class TableParameter(Parameter):
     @cached_property
     def sees_all(self) -> bool:
         """Whether it, and all it is made of, depends on all units of the sample."""
-        if not self.units.all():
-            return False
-        return all(component.sees_all for component in self.components)
+        return bool(self.units.all()) and all(map(_SEES_ALL, self.components))
 
     @cached_property
     def value(self) -> float:

@@ -251,6 +251,8 @@ class ParameterSampling:
 
         Influence values then do not have mean zero within their intersections.
         """
+        if len(self.components) < 2:
+            return False
         partitions = {
             tuple(each.tobytes() for each in classes): classes
             for part in self.components
@@ -322,6 +324,11 @@ class ParameterSampling:
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
         return self._df_of_totals
+
+    @property
+    def df_of_quantile(self) -> float:
+        """Degrees of freedom of the quantile; infinite for a normal one."""
+        return math.inf if self.is_normal else self.degrees_of_freedom
 
     @property
     def _df_of_totals(self) -> float:
@@ -412,11 +419,12 @@ class ParameterSampling:
 
     def _reasons_of_few(self, df: float) -> list[SmallSampleReason]:
         """Reason of too few degrees of freedom, if they are."""
+        if df >= _ENOUGH_FOR_NORMAL * (1 - _ROUNDING):
+            return []
         parts = self.components or [self]
         of_events = any(part.parameter.support.events for part in parts)
-        least = _ENOUGH_FOR_T
-        if self.is_normal or of_events:
-            least = _ENOUGH_FOR_NORMAL
+        needs_more = self.is_normal or of_events
+        least = _ENOUGH_FOR_NORMAL if needs_more else _ENOUGH_FOR_T
         if df >= least * (1 - _ROUNDING):
             return []
         helps = self.is_normal and not of_events

@@ -157,6 +157,16 @@ class Sampling:
         return Task(trait, estimate, standard_error, sign=sign)
 
 
+def of_each(path: str) -> Any:
+    """Array of an attribute of each parameter of a sampling, (K,)."""
+    attribute = attrgetter(path)
+
+    def values(sampling: RowSampling) -> Array:
+        return np.array([*map(attribute, sampling.each)])
+
+    return cached_property(values)
+
+
 @dataclass(frozen=True, eq=False)
 class RowSampling(Sampling):
     """Parameters of rows that were drawn by a design."""
@@ -216,17 +226,12 @@ class RowSampling(Sampling):
             return str(self.design)
         return str(self.design.within_strata)
 
-    @cached_property
-    def spans_strata(self) -> Array:
-        return np.array([each.spans_strata for each in self.each], dtype=bool)
-
-    @cached_property
-    def is_linear(self) -> Array:
-        return np.array([p.is_linear for p in self.parameters], dtype=bool)
-
-    @cached_property
-    def variances(self) -> Array:
-        return np.array([each.estimated_variance for each in self.each])
+    variances = of_each("estimated_variance")
+    degrees_of_freedom = of_each("df_of_quantile")
+    is_linear = of_each("parameter.is_linear")
+    spans_strata = of_each("spans_strata")
+    design_effects = of_each("design_effect")
+    table_sizes = of_each("parameter.total")
 
     def has_variance(self, k: int) -> bool:
         return self.each[k].has_variance
@@ -369,21 +374,8 @@ class RowSampling(Sampling):
         shape = len(self.parameters), len(bases)
         return sparse.csr_array((loadings, (rows.astype(int), places)), shape)
 
-    @cached_property
-    def design_effects(self) -> Array:
-        return np.array([each.design_effect for each in self.each])
-
     def n_rows(self, k: int) -> int:
         return self.rows.n_rows(self.parameters[k].units)
-
-    @property
-    def table_sizes(self) -> Array:
-        return np.array([parameter.total for parameter in self.parameters])
-
-    @cached_property
-    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        df = [math.inf if x.is_normal else x.degrees_of_freedom for x in self.each]
-        return np.array(df)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         return self.each[k].small_sample_reasons

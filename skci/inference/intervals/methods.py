@@ -7,6 +7,7 @@ normal quantile for an individual interval and that of the maximum for a joint o
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -416,6 +417,7 @@ AUTO = "auto"
 """Name of the method that serves a measure best."""
 
 
+@lru_cache
 def automatic(
     trait: Trait, *, known: Known = "table", preferred: Sequence[str] = ()
 ) -> str:
