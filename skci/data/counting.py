@@ -33,7 +33,8 @@ def count_two_labels(
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = codes[:, : n - start]
-        if not _encode([column[rows] for column in columns], positive, negative, block):
+        held = columns if n <= _BLOCK else [column[rows] for column in columns]
+        if not _encode(held, positive, negative, block):
             return None
         if words is None:
             table += _tabulate(block)

@@ -91,7 +91,9 @@ class RowOptions:
     @property
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
-        names = getattr(self.design, "columns", ())
+        names = getattr(self.design, "columns", None)
+        if names is None:
+            return {}
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:

@@ -282,9 +282,9 @@ class GradedSamples:
     def _moments(self) -> tuple[Array, Array, Array]:
         """Means, numbers and squared deviations of the samples of each item."""
         known = ~np.isnan(self.grades)
-        column, item, grades = (
-            each[known] for each in (self.column, self.item, self.grades)
-        )
+        column, item, grades = self.column, self.item, self.grades
+        if not known.all():
+            column, item, grades = column[known], item[known], grades[known]
         shape = len(self._columns), self.n_items
         cell, size = column * self.n_items + item, shape[0] * shape[1]
         n_samples = np.bincount(cell, minlength=size)

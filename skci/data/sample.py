@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -185,7 +186,7 @@ class Sample:
     @property
     def models(self) -> list[str]:
         """Names of all models."""
-        return list(dict.fromkeys(model for kind in self._by_kind for model in kind))
+        return list(dict.fromkeys(chain(*self._by_kind)))
 
     @property
     def size(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,10 +36,13 @@ def covariance(components: Iterable[Component]) -> Array:
     with the totals of each block less their mean. Where parts are subtracted, negative
     eigenvalues are set to zero (Cameron, Gelbach and Miller, 2011).
     """
-    parts = [(component.sign, _products(component)) for component in components]
-    total: Array = sum(sign * part for sign, part in parts)  # type: ignore[assignment]
+    total: Any = 0.0
+    is_subtracted = False
+    for component in components:
+        total = total + component.sign * _products(component)
+        is_subtracted |= component.sign < 0
     total = (total + total.T) / 2  # a product of matrices rounds on one side only
-    if any(sign < 0 for sign, _ in parts):
+    if is_subtracted:
         values, vectors = np.linalg.eigh(total)
         if values.min() < 0:
             total = (vectors * np.maximum(values, 0)) @ vectors.T
@@ -253,9 +257,8 @@ class UnitWeights(NamedTuple):
     @property
     def degrees_of_freedom(self) -> float:
         """Satterthwaite degrees of freedom of a variance of totals like the weights."""
-        sums = self.n, self.squares, self.cubes, self.fourths
-        n, squares, cubes, fourths = ([each] for each in sums)
-        return Moments(n, squares, cubes, fourths).degrees_of_freedom
+        sums = [self.squares], [self.cubes], [self.fourths]
+        return Moments([self.n], *sums).degrees_of_freedom
 
 
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
@@ -275,13 +278,13 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
             weights = UnitWeights(n, total, square, 0.0, square**2 / n)
         else:
             numbers = repeats[0] * (values > 0)
-            (n,), *sums = _sums_of_powers(values, repeats, numbers)
-            weights = UnitWeights(n, total, *(each for (each,) in sums))
+            (n,), squares, cubes, fourths = _sums_of_powers(values, repeats, numbers)
+            weights = UnitWeights(n, total, squares[0], cubes[0], fourths[0])
         (parts if component.is_part else found).append(weights)
     if parts:
         n, _, *powers = (sum(column) for column in zip(*parts, strict=True))
         found.append(UnitWeights(n - len(parts) + 1, total, *powers))
-    return min(found, key=lambda each: each.n)
+    return min(found, key=attrgetter("n"))
 
 
 def intraclass_correlation(components: Iterable[Component]) -> float | None:

@@ -153,9 +153,9 @@ class _Profile:
 
     def __call__(self, log_tilt: Array) -> tuple[Array, Array]:
         """Mean and square root of the statistic by the log of the tilt, (K, points)."""
-        points = [self.at(np.exp(column)) for column in log_tilt.T]
-        value = [self._end - self._side * self._width * point.mean for point in points]
-        return np.stack(value, axis=-1), np.stack([p.root for p in points], axis=-1)
+        means, _, _, roots = zip(*map(self.at, np.exp(log_tilt.T)), strict=True)
+        values = self._end - self._side * self._width * np.array(means)
+        return values.T, np.array(roots).T
 
     def at(self, s: Array) -> _Point:
         """Mean and statistics at a tilt of each profile, (K,)."""
@@ -202,7 +202,7 @@ class _Profile:
 
         def x2(x: Array, rows: Array) -> tuple[Array, Array]:
             s, r, c, steepness = self._weights(x, rows)
-            constant, slope = (each[rows] for each in self._squares)
+            constant, slope = self._squares[0][rows], self._squares[1][rows]
             missing = s * _dot(self._fd[rows], r)
             value = self._n[rows] * _x2(s, c, missing, constant, slope)
             change = c * slope - (1 + constant + s * slope) * steepness
@@ -269,7 +269,7 @@ def _solve(
     The function takes points and which of the K functions they are for, and gives
     values and derivatives.
     """
-    low, high = (np.broadcast_to(end, start.shape).copy() for end in (least, most))
+    low, high = np.full(start.shape, least), np.full(start.shape, most)
     x = np.clip(start, low, high)
     step = high - low
     rows = np.arange(len(x))

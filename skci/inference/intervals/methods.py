@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -358,12 +359,12 @@ def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
     """Functionals of tasks, their counts, bounds and design effects."""
-    rows = [
-        (t.functional, t.counts, t.trait.range_of_estimator, t.design_effect)
-        for t in tasks
-    ]
-    functionals, counts, bounds, effects = zip(*rows, strict=True)
-    return functionals, counts, np.array(bounds, dtype=float), np.array(effects)
+    columns: Any = Task._make(zip(*tasks, strict=True))
+    bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
+    return columns.functional, columns.counts, bounds, np.array(columns.design_effect)
+
+
+_RANGE = attrgetter("range_of_estimator")
 
 
 _PROPORTION: dict[str, Any] = {
