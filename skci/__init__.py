@@ -8,12 +8,10 @@ one report whose intervals all cover at once. What fewer users need is in the mo
 :mod:`skci.inference` and :mod:`skci.textbook`.
 """
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from skci.metrics import *  # noqa: F403
-from skci.metrics import __all__ as _metrics
+from skci._lazy import lazy_names
 
 __version__ = version("skci")
 
@@ -48,6 +46,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.independent import combine_independent as combine_independent
     from skci.intervals import joint_intervals as joint_intervals
     from skci.learning_curves import learning_curve_report as learning_curve_report
+    from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
     from skci.scorers import interval_scorers as interval_scorers
     from skci.searching import search_report as search_report
@@ -93,16 +92,4 @@ else:
     }
     """Module of each name that is not a metric; "" if it is a module itself."""
 
-    __all__ = [*_MODULES, *_metrics]
-
-    def __getattr__(name):
-        """Import an entry point or a module when it is first used."""
-        if name not in _MODULES:
-            raise AttributeError(f"module 'skci' has no attribute {name!r}")
-        if not (module := _MODULES[name]):
-            return import_module(f"skci.{name}")
-        globals()[name] = getattr(import_module(f"skci.{module}"), name)
-        return globals()[name]
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")

@@ -18,6 +18,7 @@ ROOMS = {
     "_arrays": {"numpy"},
     "_docstrings": set(),
     "_hints": set(),
+    "_lazy": set(),
     "_validation": {"numpy"},
     "_versions": set(),
     "exceptions": set(),
@@ -85,7 +86,8 @@ def imports_of(module):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            known = [n for n in inner if n.removeprefix("skci.") in MODULES]
+            packages = [f"{name}.__init__" for name in inner]
+            known = [n for n in inner + packages if n.removeprefix("skci.") in MODULES]
             yield from known or [node.module]
 
 
@@ -157,6 +159,7 @@ def test_names_are_imported_from_where_type_checkers_find_them():
         alias.asname: node.module.removeprefix("skci").removeprefix(".")
         for node in block.body
         for alias in node.names
+        if alias.name != "*"
     }
     assert declared == skci._MODULES
     assert {*skci.__all__} == {*declared, *skci.metrics.__all__}

@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
+from skci import reports
 from skci._arrays import Array
 from skci._docstrings import complete_parameters
 from skci._hints import unknown_options
@@ -44,7 +45,6 @@ from skci.measures.classes import AVERAGES
 from skci.measures.registry import MEASURES, NEGATED, Measure, Trait
 from skci.metrics._binding import Binding
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
-from skci.reports.joint import JointReport
 
 _Metric = TypeVar("_Metric")
 
@@ -381,7 +381,7 @@ class MetricCI(BaseEstimator):
             confidence_level=float(self.confidence_level),
         )
         warn_of_undefined(joint)
-        return JointReport(joint) if self._each else MetricEstimate(joint)
+        return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
     def wanted(self, pos_label: Any = None) -> Wanted:
         """What it reads; the positive label is for a metric that sets none.

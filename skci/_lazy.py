@@ -1,0 +1,45 @@
+"""Packages whose names are imported when they are first used."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str], others: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make ``__getattr__`` and ``__dir__`` of a package (PEP 562).
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    modules : mapping of str to str
+        Module within the package that defines each name; "" of a name that is a module
+        itself.
+    others : str, optional
+        Module within the package whose public names are names of the package as well.
+    """
+
+    def public() -> list[str]:
+        known = import_module(f"{package}.{others}").__all__ if others else []
+        return [*modules, *known]
+
+    def get(name: str) -> Any:
+        """Import a name when it is first used."""
+        if name == "__all__":
+            return public()
+        is_special = name.startswith("__")  # asked of any module, as by inspect
+        if is_special or (name not in modules and name not in public()):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not (module := modules.get(name, others)):
+            return import_module(f"{package}.{name}")
+        value = getattr(import_module(f"{package}.{module}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *public()})
+
+    return get, names
