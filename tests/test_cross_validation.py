@@ -44,7 +44,8 @@ from skci import (
     search_report,
 )
 from skci.exceptions import ResamplingWarning
-from skci.inference.joint import JointEstimate, correlation_from, shrink_correlation
+from skci.inference.critical.correlation import correlation_from, shrink_correlation
+from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
 from skci.inference.resampling_variance import (
     conservative_z,

@@ -176,7 +176,7 @@ class DesignSampling(ParameterSampling):
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance
         method = parameter.interval_method
-        if not (method.smooths or method.blurs):
+        if not method.adds_variance:
             return effect
         least = self._exchangeable.design_effect
         if effect > _OBSERVED or least >= 1:
@@ -290,7 +290,7 @@ class DesignSampling(ParameterSampling):
         Methods that smooth allow for them, and weights by stratum are no accident.
         """
         method = self.parameter.interval_method
-        if method.smooths or method.blurs or self._strata is not None:
+        if method.adds_variance or self._strata is not None:
             return False
         change = greatest_change(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
@@ -304,7 +304,7 @@ class DesignSampling(ParameterSampling):
         requested with known probabilities.
         """
         parameter, method = self.parameter, self.parameter.interval_method
-        if method.smooths or method.blurs or self._strata is not None:
+        if method.adds_variance or self._strata is not None:
             return False
         of_parts = bool(parameter.components) and not parameter.sees_all
         if of_parts or self.rows.are_mixtures:

@@ -16,11 +16,12 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.contrast_parameters import ContrastTables
+from skci.inference.critical.correlation import shrinkage
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
 from skci.inference.intervals.methods import IntervalMethod, Task
-from skci.inference.joint import JointEstimate, shrinkage
+from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling

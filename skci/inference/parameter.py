@@ -418,7 +418,7 @@ class TableParameter(Parameter):
     def boundary(self) -> list[Boundary]:
         """Components on the boundary, for methods that estimate their variance."""
         method = self.interval_method
-        if method.smooths or method.blurs or not self.is_linear:
+        if method.adds_variance or not self.is_linear:
             return []
         return self.functional.boundary(self.counts)
 

@@ -296,7 +296,7 @@ class ParameterSampling:
         It need not where the method smooths or blurs.
         """
         method = self.parameter.interval_method
-        if method.smooths or method.blurs:
+        if method.adds_variance:
             return True
         return all(
             each.parameter.is_on_boundary or each.observed.has_variance

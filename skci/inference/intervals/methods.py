@@ -91,6 +91,11 @@ class IntervalMethod:
     reads_table: ClassVar[bool] = True
     """Whether limits follow from the table, and not from estimate and error alone."""
 
+    @property
+    def adds_variance(self) -> bool:
+        """Whether it has a variance beyond the one that the table shows."""
+        return self.smooths or self.blurs
+
     def serves(self, trait: Trait, known: Known = "table") -> bool:
         """Whether it can serve a measure of which so much is known."""
         suffices = _INCREASING.index(known) >= _INCREASING.index(self.needs)
