@@ -1,5 +1,6 @@
 """Configuration of the test processes, and fixtures for every test."""
 
+import gc
 import os
 import sys
 
@@ -11,6 +12,10 @@ pytest.register_assert_rewrite("battery")
 os.environ["MPLBACKEND"] = "Agg"
 # A process per core already; read when NumPy is first imported, which is after this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_finish():
+    gc.freeze()  # or all tests are looked through in each collection of garbage
 
 
 @pytest.fixture(autouse=True)
