@@ -4,6 +4,7 @@ import ast
 import graphlib
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,15 @@ MODULES = {
 }
 
 
+@cache
+def nodes_of(module):
+    """The syntax tree of a module, node by node."""
+    return [*ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8")))]
+
+
 def imports_of(module):
     """Names that a module imports, wherever in it; those of skci without the prefix."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -117,8 +124,8 @@ def test_imports_point_downward(module):
 
 def test_values_are_compared_by_what_they_are():
     """A constant of a module is another object in a deep copy."""
-    for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in MODULES:
+        for node in nodes_of(module):
             if isinstance(node, ast.Compare) and isinstance(
                 node.ops[0], ast.Is | ast.IsNot
             ):
@@ -130,11 +137,9 @@ def test_values_are_compared_by_what_they_are():
 
 def test_no_module_changes_the_filters_of_warnings():
     """They are those of all threads; only the command line has the process alone."""
-    for module, path in MODULES.items():
+    for module in MODULES:
         names = {
-            node.attr
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Attribute)
+            node.attr for node in nodes_of(module) if isinstance(node, ast.Attribute)
         }
         changed = names & {"catch_warnings", "filterwarnings", "simplefilter"}
         assert not changed or module == "cli.main", f"{module} has {changed}"
