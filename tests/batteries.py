@@ -7,7 +7,7 @@ import pytest
 import rankings_battery
 import scores_battery
 import survival_battery
-from slow import slow_except
+from slow import in_turn, slow_except
 
 FAMILIES = {
     "labels": metrics_battery.FAMILY,
@@ -36,6 +36,14 @@ EVERY_CASE = [(family, name) for family in FAMILIES for name in FAMILIES[family]
 every_case = pytest.mark.parametrize(
     ("family", "name"), slow_except(is_representative, EVERY_CASE)
 )
+
+
+def every_case_with(option, values):
+    """Every case with one of the values of an option, in turn."""
+    return pytest.mark.parametrize(
+        ("family", "name", option),
+        slow_except(is_representative, in_turn(EVERY_CASE, values)),
+    )
 
 
 def case_of(family, name):

@@ -16,19 +16,34 @@ def slow_except(fast, cases):
 
 
 def each_once(*axes):
-    """All combinations of parameters; by default each value of the longest axis once.
+    """All combinations of parameters; by default those of ``in_turn``."""
+    axes = [[*axis] for axis in axes]
+    fast = set(_turns(axes))
+    return [
+        _combined(axes, indices) if indices in fast else slow(_combined(axes, indices))
+        for indices in product(*(range(len(axis)) for axis in axes))
+    ]
+
+
+def in_turn(*axes):
+    """Combinations of parameters, in which each value of the longest axis is once.
 
     It meets the values of the other axes in turn, one further on after each round.
     Values of several parameters are tuples.
     """
-    axes = [[_as_tuple(value) for value in axis] for axis in axes]
+    axes = [[*axis] for axis in axes]
+    return [_combined(axes, indices) for indices in _turns(axes)]
+
+
+def _turns(axes):
     sizes = [len(axis) for axis in axes]
-    fast = {tuple((k + k // n) % n for n in sizes) for k in range(max(sizes))}
-    cases = []
-    for indices in product(*map(range, sizes)):
-        case = tuple(chain(*map(list.__getitem__, axes, indices)))
-        cases.append(case if indices in fast else slow(case))
-    return cases
+    return [tuple((k + k // n) % n for n in sizes) for k in range(max(sizes))]
+
+
+def _combined(axes, indices):
+    return tuple(
+        chain(*(_as_tuple(axis[k]) for axis, k in zip(axes, indices, strict=True)))
+    )
 
 
 def slow(case):

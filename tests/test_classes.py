@@ -45,7 +45,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from slow import each_once
+from slow import each_once, in_turn, slow
 
 from skci import (
     F1CI,
@@ -152,7 +152,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), each_once(OF_LABELS, KINDS))
+@pytest.mark.parametrize(("name", "kind"), in_turn(OF_LABELS, KINDS))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_estimates_of_labels_of_any_kind(name, kind):
     rows = KINDS[kind]
@@ -654,7 +654,7 @@ def test_blurring_of_accuracy_is_of_one_moment(name):
     assert_allclose(blurred - delta, norm.ppf(0.975) ** 2 / (2 * len(THREE) ** 2))
 
 
-@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("method", ["delta", "blurred", slow("score")])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_identical_models_have_zero_difference(method):
     metrics = ["f1_macro", "accuracy", "matthews_corrcoef", "precision_weighted"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import in_turn, slow
 
 import skci.__main__
 from skci import JointAccumulator, joint_report, sample_size
@@ -209,30 +209,31 @@ def assert_equal(found, expected):
             np.testing.assert_allclose(found[name], column, tolerance, tolerance)
 
 
+OF_PROXIES = [
+    (["--proxy=judge"], {"proxy": {"judge": PARTLY["judge"]}}),
+    (["--proxy=prediction"], {"proxy": "prediction"}),
+    (
+        ["--proxy=J=judge", "--label-probability=asked", "--groups=patient"],
+        {
+            "proxy": {"J": PARTLY["judge"]},
+            "label_probability": PARTLY["asked"],
+            "groups": PARTLY["patient"],
+        },
+    ),
+    (
+        ["--proxy=judge", "--by=sex", "--pos-label=0"],
+        {
+            "proxy": {"judge": PARTLY["judge"]},
+            "by": {"sex": PARTLY["sex"]},
+            "pos_label": 0,
+        },
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "options"),
-    [
-        (["--proxy=judge"], {"proxy": {"judge": PARTLY["judge"]}}),
-        (["--proxy=prediction"], {"proxy": "prediction"}),
-        (
-            ["--proxy=J=judge", "--label-probability=asked", "--groups=patient"],
-            {
-                "proxy": {"J": PARTLY["judge"]},
-                "label_probability": PARTLY["asked"],
-                "groups": PARTLY["patient"],
-            },
-        ),
-        (
-            ["--proxy=judge", "--by=sex", "--pos-label=0"],
-            {
-                "proxy": {"judge": PARTLY["judge"]},
-                "by": {"sex": PARTLY["sex"]},
-                "pos_label": 0,
-            },
-        ),
-    ],
+    ("arguments", "options", "ending"), in_turn(OF_PROXIES, [".csv", ".parquet"])
 )
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_proxy_of_labels_that_some_rows_have(
     tmp_path, capsys, ending, arguments, options
 ):
@@ -276,8 +277,7 @@ def test_what_a_proxy_must_not_be_given_with(tmp_path, capsys):
     assert "row" in (error := capsys.readouterr().err) and "--proxy judge" in error
 
 
-@pytest.mark.parametrize("ending", WRITERS)
-@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize(("selection", "ending"), in_turn(SELECTIONS, WRITERS))
 def test_the_report_is_that_of_the_columns(selection, ending, tmp_path, rows):
     arguments, columns, options = SELECTIONS[selection]
     path = tmp_path / f"predictions{ending}"
@@ -965,6 +965,7 @@ def test_progress_is_shown_on_a_terminal_only(predictions, run, monkeypatch):
 COMMAND = [sys.executable, "-m", "skci"]
 
 
+@pytest.mark.slow
 def test_interrupted_while_reading(tmp_path):
     out = tmp_path / "out.txt"
     command = [*COMMAND, "report", "-", *BINARY, "--out", str(out)]
@@ -979,6 +980,7 @@ def test_interrupted_while_reading(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_output_that_nobody_reads(predictions):
     command = [*COMMAND, "report", str(predictions), *BINARY]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -995,7 +997,7 @@ def test_output_that_nobody_reads(predictions):
         slow((">&-", "f1 <= 0.5", 1)),
         slow(("2>&-", "accuracy <= 0.5", 1)),
         slow((">&- 2>&-", "accuracy >= 0.5", 0)),
-        (">&- 2>&-", "accuracy <= 0.5", 1),
+        slow((">&- 2>&-", "accuracy <= 0.5", 1)),
     ],
 )
 def test_requirements_without_standard_streams(closed, required, status, predictions):
@@ -1007,7 +1009,8 @@ def test_requirements_without_standard_streams(closed, required, status, predict
     assert process.returncode == status
 
 
-@pytest.mark.parametrize("to_file", [slow(False), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("to_file", [False, True])
 def test_names_under_an_ascii_locale(to_file, tmp_path):
     path = tmp_path / "prédictions.csv"
     write_csv(path, {"vérité": Y, "modèle": A, "sexe": np.where(Y, "♀", "♂")})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numbers_battery import CASES as OF_NUMBERS
 from numpy.testing import assert_allclose
-from slow import slow_except
+from slow import each_once
 
 from skci import JointAccumulator, available_metrics, joint_report
 from skci.inference.designs.totals import shape_of_tail
@@ -107,8 +107,7 @@ def everything_of(report):
     }
 
 
-@pytest.mark.parametrize("design", slow_except({*DESIGNS} - {"folds"}, DESIGNS))
-@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize(("kind", "design"), each_once(DATA, DESIGNS))
 def test_the_report_is_that_of_repeated_rows(kind, design):
     y, predicted, scores, metrics = DATA[kind]
     rows = DESIGNS[design]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score, roc_auc_score
-from slow import each_once
+from slow import in_turn
 
 from skci import JointAccumulator, MeanAbsoluteErrorCI, joint_report
 from skci.data import frames
@@ -193,7 +193,7 @@ def report_of(kind, columns=lambda names: names, **options):
     )
 
 
-@pytest.mark.parametrize(("kind", "design"), each_once(DATA, DESIGNS))
+@pytest.mark.parametrize(("kind", "design"), in_turn(DATA, DESIGNS))
 def test_the_report_of_a_frame_is_that_of_its_columns(make, kind, design):
     report = report_of(kind, rows=design, data=make({**COLUMNS, **UNUSED}))
     expected = report_of(kind, arrays, rows=design)

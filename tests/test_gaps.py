@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import UndefinedMetricWarning
-from slow import slow_except
+from slow import each_once, slow_except
 
 from skci import (
     JointAccumulator,
@@ -82,8 +82,9 @@ def jackknife_of_rows(kind, to, weights, groups):
 
 
 @pytest.mark.parametrize("kind", slow_except(["labels", "numbers"], KINDS))
-@pytest.mark.parametrize("to", ["rest", "overall"])
-@pytest.mark.parametrize("design", ["rows", "groups and weights"])
+@pytest.mark.parametrize(
+    ("to", "design"), each_once(["rest", "overall"], ["rows", "groups and weights"])
+)
 def test_gaps_have_the_covariance_of_the_jackknife(kind, to, design):
     metrics, given = KINDS[kind]
     drawn = {"sample_weight": WEIGHTS, "groups": GROUPS} if design != "rows" else {}

@@ -18,6 +18,7 @@ from sklearn.metrics import (
     precision_score,
     roc_auc_score,
 )
+from slow import in_turn, slow
 
 from skci import F1CI, JointAccumulator, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
@@ -508,19 +509,21 @@ def batches_of(rows):
     return taken
 
 
+IN_BATCHES = [
+    (["accuracy", "f1"], ["y_pred", "judge"], {}, 32),
+    ("recall", ["y_pred"], {"proxy": "prediction"}, 12),
+    ("f1", ["y_pred", "judge", "by"], {}, 64),
+    ("f1", ["y_pred", "judge", "groups", "sample_weight"], {}, 2000),
+    (["roc_auc", "log_loss"], ["y_score", "judge"], {}, 2000),
+    ("brier_score", ["y_score", "judge"], {}, 2000),
+    ("mean_absolute_error", ["y_pred", "judge"], {}, 2000),
+]
+
+
 @pytest.mark.parametrize(
-    ("metrics", "names", "others", "most"),
-    [
-        (["accuracy", "f1"], ["y_pred", "judge"], {}, 32),
-        ("recall", ["y_pred"], {"proxy": "prediction"}, 12),
-        ("f1", ["y_pred", "judge", "by"], {}, 64),
-        ("f1", ["y_pred", "judge", "groups", "sample_weight"], {}, 2000),
-        (["roc_auc", "log_loss"], ["y_score", "judge"], {}, 2000),
-        ("brier_score", ["y_score", "judge"], {}, 2000),
-        ("mean_absolute_error", ["y_pred", "judge"], {}, 2000),
-    ],
+    ("metrics", "names", "others", "most", "ending"),
+    in_turn(IN_BATCHES, [".npz", ".json"]),
 )
-@pytest.mark.parametrize("ending", [".npz", ".json"])
 def test_batches_have_the_report_of_all_rows(
     rows, metrics, names, others, most, ending, tmp_path
 ):
@@ -850,8 +853,10 @@ def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
         assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
-@pytest.mark.parametrize("shares", [(0.2, 0.2, 0.2), (0.6, 0.2, 0.1)])
-@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize(
+    ("average", "shares"),
+    [("macro", (0.6, 0.2, 0.1)), slow(("micro", (0.6, 0.2, 0.1)))],
+)
 def test_means_over_tasks_have_the_error_of_repeated_suites(shares, average):
     rng = np.random.default_rng(13)
     task = np.repeat([0, 1, 2], [100, 200, 300])
