@@ -434,6 +434,7 @@ def test_few_rows_are_warned_of():
         assert CalibrationSlopeCI()(y, scores).low < 1
 
 
+@pytest.mark.slow
 def test_the_squared_calibration_error_has_no_bias():
     """Of predictions that differ by .1 from the probabilities, and of right ones."""
     rng = np.random.default_rng(2)

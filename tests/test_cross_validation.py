@@ -35,6 +35,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from slow import slow
 
 from skci import (
     available_metrics,
@@ -754,7 +755,8 @@ STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"
 
 
 @pytest.mark.parametrize(
-    "cv", [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=2, random_state=0)]
+    "cv",
+    [StratifiedKFold(3), slow(RepeatedStratifiedKFold(n_splits=2, random_state=0))],
 )
 def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
     options = {"cv": cv, "resampling": "corrected-t"}

@@ -282,7 +282,7 @@ def assert_kept(seed, numbers):
     assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} broke the promise"])
 
 
-@pytest.mark.parametrize("part", slow_except(range(2), range(4)))
+@pytest.mark.parametrize("part", slow_except([0], range(4)))
 def test_the_promise_is_kept(part):
     assert_kept(0, range(100 * part, 100 * (part + 1)))
 

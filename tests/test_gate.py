@@ -48,7 +48,7 @@ def recipe(tracker, report):
 
 @pytest.mark.parametrize(
     ("errors", "status", "verdict"),
-    [slow((0, 0, "shown")), slow((120, 1, "refuted")), (30, 0, "open")],
+    [slow((0, 0, "shown")), slow((120, 1, "refuted")), slow((30, 0, "open"))],
 )
 def test_the_workflow(errors, status, verdict, tmp_path):
     write_csv(tmp_path / "predictions.csv", {"y": Y, "new": worse(errors), "old": OLD})

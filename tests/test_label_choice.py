@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from slow import slow
 
 from skci import F1CI, joint_report
 from skci.planning import label_next
@@ -70,7 +71,11 @@ def test_labels_of_cells_are_allocated_as_by_neyman():
 
 @pytest.mark.parametrize(
     ("metric", "models", "kind"),
-    [("f1", "A", "y_pred"), ("accuracy", None, "y_pred"), ("roc_auc", "A", "y_score")],
+    [
+        slow(("f1", "A", "y_pred")),
+        ("accuracy", None, "y_pred"),
+        ("roc_auc", "A", "y_score"),
+    ],
 )
 def test_the_width_of_a_plan_is_that_of_the_report(metric, models, kind):
     rng = np.random.default_rng(2)
@@ -131,7 +136,7 @@ def test_rows_are_chosen_in_proportion_to_their_weights(rows):
         )
 
 
-@pytest.mark.parametrize("columns", [["groups"], ["sample_weight", "groups"]])
+@pytest.mark.parametrize("columns", [slow(["groups"]), ["sample_weight", "groups"]])
 def test_the_width_of_a_plan_is_that_of_the_report_of_clusters(columns):
     rng = np.random.default_rng(5)
     found, plain = [], []

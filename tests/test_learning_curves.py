@@ -124,7 +124,7 @@ def test_the_jackknife_leaves_groups_out_of_the_subsets(recorded):
         slow({"cv": 4, "method": "delta", "confidence_level": 0.9}),
         slow({"cv": KFold(3), "resampling": "conservative-z"}),
         slow({"cv": RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)}),
-        {"cv": ShuffleSplit(6, random_state=0), "resampling": "corrected-t"},
+        slow({"cv": ShuffleSplit(6, random_state=0), "resampling": "corrected-t"}),
         {"groups": np.arange(200) // 4, "sample_weight": 1 + np.arange(200) % 3},
     ],
 )

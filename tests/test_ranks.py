@@ -47,6 +47,7 @@ def published(rows, prefix=""):
     return [[int(row[f"{prefix}{side}"]) for side in ("low", "high")] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", ["math", slow("science")])
 def test_published_ranks(subject):
     """Of all 37 countries in both figures."""

@@ -179,7 +179,7 @@ def assert_kept(seed, numbers):
     assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} do not hold"])
 
 
-@pytest.mark.parametrize("part", slow_except(range(2), range(4)))
+@pytest.mark.parametrize("part", slow_except([0], range(4)))
 def test_relations_hold(part):
     assert_kept(0, range(100 * part, 100 * (part + 1)))
 

@@ -10,6 +10,7 @@ import pytest
 from battery import quiet
 from numpy.testing import assert_array_equal
 from scipy import stats
+from slow import slow
 
 from skci import (
     AccuracyCI,
@@ -66,7 +67,7 @@ def test_a_verdict_is_a_string():
         assert again and again == verdict and again.pvalue == verdict.pvalue < 1e-10
 
 
-@pytest.mark.parametrize("simultaneous", [True, False])
+@pytest.mark.parametrize("simultaneous", [True, slow(False)])
 def test_a_verdict_is_true_only_where_the_interval_shows_the_claim(simultaneous):
     """Of estimates of models, and of differences, whose range has negative values."""
     report = joint_report(Y, MODELS, metrics=["recall", "false_positive_rate"])
@@ -286,6 +287,7 @@ def test_a_failed_assertion_tells_the_interval(pytester):
         assert re.search(expected, lines)
 
 
+@pytest.mark.slow
 def test_how_often_some_verdict_is_wrong():
     """At true values that just miss what is required, in at most 1 of 20 reports."""
     rng = np.random.default_rng(0)

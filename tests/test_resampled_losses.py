@@ -357,7 +357,7 @@ def classes(n):
     ("resampling", "share"),
     [
         (None, 20),
-        (GroupJackknife(5, 1), 35),
+        pytest.param(GroupJackknife(5, 1), 35, marks=pytest.mark.slow),
         pytest.param(ConservativeZ(10), 22, marks=pytest.mark.slow),
     ],
 )

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
-from slow import each_once, slow
+from slow import in_turn, slow, slow_except
 
 import skci
 from skci.designs import Strata
@@ -166,7 +166,13 @@ def outcomes_of(kind):
     return {name: outcome(use, report_of(kind)) for name, use in USES.items()}
 
 
-@pytest.mark.parametrize(("kind", "copied"), each_once(REPORTS, COPIES))
+LONG = {"fold models", "learning curves", "thresholds"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "copied"),
+    slow_except(lambda case: case[0] not in LONG, in_turn(REPORTS, COPIES)),
+)
 def test_copies_of_reports_are_used_as_the_originals(kind, copied):
     expected, copied = outcomes_of(kind), COPIES[copied]
     looked_at = copied is not COPIES["pickle"]

@@ -571,6 +571,7 @@ def test_expected_half_widths():
         report.expected_half_widths(N, 1)
 
 
+@pytest.mark.slow
 def test_plan_is_the_cheapest():
     """Of all numbers of rows and runs with which the intervals are narrow enough."""
     y, scores = draw(A=4, n=150)
