@@ -1,8 +1,11 @@
 """Logs that harnesses wrote, in tests/reference/logs, and what is wrong with others."""
 
+import copy
 import csv
+import functools
 import json
 import math
+import operator
 import os
 import re
 import subprocess
@@ -601,6 +604,82 @@ def test_files_that_are_no_logs(name, content, message, tmp_path):
         logs.read(path)
 
 
+def nodes(value, at=()):
+    """Places of all values in a JSON document, as keys and positions."""
+    members = enumerate(value) if isinstance(value, list) else ()
+    yield at
+    for key, member in value.items() if isinstance(value, dict) else members:
+        yield from nodes(member, (*at, key))
+
+
+def damaged(document, rng):
+    """Replace or remove one value, of any depth as likely as of another."""
+    places = [*nodes(document)]
+    depth = rng.integers(1, 1 + max(map(len, places)))
+    at = [each for each in places if len(each) == depth]
+    *outer, key = at[rng.integers(len(at))]
+    document = copy.deepcopy(document)
+    holder = functools.reduce(operator.getitem, outer, document)
+    others = [None, 3, True, "word", [], ["word"], {}, {"word": 3}]
+    if rng.random() < 0.2:
+        del holder[key]
+    else:
+        holder[key] = others[rng.integers(len(others))]
+    return document
+
+
+def layouts():
+    """Names of logs of all formats, and what is in them."""
+    patterns = (
+        "inspect_ai/*_history_H*.json",
+        "deepeval/large/.deepeval/.latest_test_run.json",
+        "promptfoo/results.json",
+        "swebench/large.first.json",
+        "swebench/logs/run_evaluation/first/large/astropy__astropy-100/report.json",
+    )
+    files = [file for pattern in patterns for file in REFERENCE.glob(pattern)]
+    found = {file.name: json.loads(file.read_text("utf-8")) for file in files}
+    found["log.eval"] = found[files[0].name]
+    found["promptfoo.jsonl"] = found["results.json"]["results"]["results"]
+    (samples,) = REFERENCE.glob("lm_eval/large/samples_sums_*.jsonl")
+    lines = samples.read_text("utf-8").splitlines()
+    found[samples.name] = [*map(json.loads, lines)]
+    found["table.json"] = [{"id": k, "score": 1, "group": "a"} for k in range(3)]
+    return found
+
+
+def write_log(path, document):
+    if path.suffix == ".eval":
+        samples = document.pop("samples", [])
+        samples = samples if isinstance(samples, list) else [samples]
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps(document))
+            for k, sample in enumerate(samples):
+                archive.writestr(f"samples/{k}.json", json.dumps(sample))
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, document)))
+    else:
+        path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(("name", "document"), layouts().items(), ids=layouts().keys())
+def test_a_value_of_another_type_is_an_error_of_the_file_or_none(
+    name, document, tmp_path
+):
+    path = tmp_path / "run" / "model" / "instance" / name
+    path.parent.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    outcomes = set()
+    for _ in range(40):
+        write_log(path, damaged(document, rng))
+        try:
+            outcomes.add(type(logs.read(path)))
+        except ValueError as error:
+            assert name in str(error)
+            outcomes.add(type(error))
+    assert outcomes == {logs.LogRows, ValueError}
+
+
 NO_ITEM = r"{}, line 1: no {} for the item \(one of item, item_id, .*, question\); "
 NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\); "
 
@@ -639,6 +718,7 @@ NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\
         ("a.json", "", r"a\.json: must be a log of .*, got an empty file$"),
         ("a.csv", "\n", r"a\.csv: must be a log of .*, got an empty file$"),
         ("a.jsonl", "{bad\n", r"a\.jsonl, line 1: must be JSON: "),
+        ("a.jsonl", '{"a\\x": 1}', r"a\.jsonl, line 1: must be JSON: Invalid "),
         ("a.jsonl", "3\n", r"a\.jsonl, line 1: must be a JSON object, got 3$"),
         ("a.csv", 'id,"score\n', r"a\.csv, line 1: unexpected end of data$"),
         ("a.csv", "id,score\n", r"a\.csv: paths must be of logs with grades, got none"),

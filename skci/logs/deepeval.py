@@ -28,7 +28,8 @@ def accompanies(file: LogFile) -> bool:
 def rows(file: LogFile) -> Iterator[Row]:
     """Read the scores of test cases by all metrics."""
     header = {name: value for name, value, _ in _members(file) if name not in _CASES}
-    settings = {k.lower(): v for k, v in (header.get("hyperparameters") or {}).items()}
+    given = file.field(header, "hyperparameters", 0, dict, {})
+    settings = {k.lower(): v for k, v in given.items()}
     hidden = file.path.parent.name == ".deepeval"
     fallback = file.path.absolute().parents[1].name if hidden else file.path.stem
     model = str(settings.get("model") or fallback)
@@ -39,7 +40,7 @@ def rows(file: LogFile) -> Iterator[Row]:
         item = str(file.field(case, "name", line))
         metadata = case.get("metadata"), case.get("additionalMetadata")
         row = Row(line, model, task, item, metadata=metadata)
-        metrics = case.get("metricsData") or []
+        metrics = file.field(case, "metricsData", line, list, [])
         if not metrics:
             yield row
         for metric in metrics:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
@@ -21,6 +22,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
 _DECODER = JSONDecoder()
 _TEXT = (".json", *_LINES, *DELIMITERS)
+_KINDS: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a string"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class LogFile:
             token = match[0]
             level += (token in "{[") - (token in "}]")
             if token.endswith(":") and level == 1:
-                keys.append(json.loads(token[:-1]))
+                with suppress(JSONDecodeError):  # else told where it is read
+                    keys.append(json.loads(token[:-1]))
             if not level or token == '"':  # of an unterminated string
                 break
         return tuple(keys)
@@ -95,12 +98,32 @@ class LogFile:
         kind = "line" if self.is_text else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
-    def field(self, record: Mapping[str, Any], name: str, line: int) -> Any:
-        """Return a field that the record of a line must have."""
+    def field(
+        self,
+        record: Any,
+        name: str,
+        line: int,
+        kind: type = object,
+        default: Any = None,
+    ) -> Any:
+        """Return a field of the record of a line, which must be of a kind.
+
+        With a default the field may also be missing or null.
+        """
+        found = self.check(record, dict, line).get(name)
+        if found is None and default is not None:
+            return default
         if name not in record:
             must = f"must have the field {name!r}, got {[*record][:20]}"
             raise self.error(line, must)
-        return record[name]
+        return self.check(found, kind, line, f"the field {name!r} ")
+
+    def check(self, value: Any, kind: type, line: int, what: str = "") -> Any:
+        """Return a value on a line, which must be of a kind."""
+        if not isinstance(value, kind):
+            must = f"{what}must be {_KINDS[kind]}, got {value!r:.40}"
+            raise self.error(line, must)
+        return value
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Read the rows of JSON lines, an array or a table, each with its line."""
@@ -108,9 +131,7 @@ class LogFile:
             yield from self._table()
             return
         for value, line in self._lines() if self.is_lines else self._array():
-            if not isinstance(value, dict):
-                raise self.error(line, f"must be a JSON object, got {value!r:.40}")
-            yield value, line
+            yield self.check(value, dict, line), line
 
     def members(self, *opened: str) -> Iterator[tuple[str, Any, int]]:
         """Read a JSON document: names, values and lines of its members, in order.

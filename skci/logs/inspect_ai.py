@@ -46,14 +46,15 @@ def rows(file: LogFile) -> Iterator[Row]:
                 "the evaluation must have ended with status 'success', got "
                 f"{header.get('status')!r}; complete it by 'inspect eval-retry'",
             )
-        of = file.field(header, "eval", line)
+        of = file.field(header, "eval", 0, dict)
+        model, task = (file.field(of, name, 0, str) for name in ("model", "task"))
         item, epoch = str(file.field(value, "id", line)), str(value.get("epoch", 1))
         metadata = (value.get("metadata"),)
-        row = Row(line, of["model"], of["task"], item, epoch, metadata=metadata)
-        scores = value.get("scores")
+        row = Row(line, model, task, item, epoch, metadata=metadata)
+        scores = file.field(value, "scores", line, dict, {})
         if not scores:
             yield row
-        for scorer, score in (scores or {}).items():
+        for scorer, score in scores.items():
             found = file.field(score, "value", line)
             by_name = found if isinstance(found, Mapping) else {None: found}
             for part, grade in by_name.items():
@@ -71,8 +72,10 @@ def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
                 _support_zstandard(file)
             # Without a header, the evaluation did not end.
             for name in {"header.json"} & {*names}:
-                for key, value in json.loads(archive.read(name)).items():
-                    yield key, value, names.index(name) + 1
+                line = names.index(name) + 1
+                header = file.check(json.loads(archive.read(name)), dict, line)
+                for key, value in header.items():
+                    yield key, value, line
             for entry, name in enumerate(names, 1):
                 if name.startswith("samples/"):
                     yield "samples", json.loads(archive.read(name)), entry

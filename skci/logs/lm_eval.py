@@ -38,8 +38,11 @@ def rows(file: LogFile) -> Iterator[Row]:
     for record, line in file.records():
         item, doc = (file.field(record, name, line) for name in ("doc_id", "doc"))
         row = Row(line, model, task, str(item), metadata=(doc,))
-        names = record.get("metrics") or [k for k in record if k not in _FIELDS]
-        found = record.get("filter") or _NO_FILTER
+        names = file.field(record, "metrics", line, list, [])
+        names = names or [k for k in record if k not in _FIELDS]
+        for name in names:
+            file.check(name, str, line, "a member of 'metrics' ")
+        found = file.field(record, "filter", line, str, _NO_FILTER)
         suffix = "" if found == _NO_FILTER else f"/{found}"
         values = {f"{name}{suffix}": file.field(record, name, line) for name in names}
         # Metrics that are not aggregated by a mean have lists.

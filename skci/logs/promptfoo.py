@@ -26,11 +26,12 @@ def rows(file: LogFile) -> Iterator[Row]:
     several = len(prompts) > 1
     repeats: Counter[tuple[str, str]] = Counter()
     for value, line in file.records() if file.is_lines else _results(file):
-        provider = file.field(value, "provider", line)
-        test = file.field(value, "testCase", line)
-        model = provider.get("label") or provider["id"]
+        provider = file.field(value, "provider", line, dict)
+        test = file.field(value, "testCase", line, dict)
+        model = file.field(provider, "label", line, str, "")
+        model = model or file.field(provider, "id", line, str)
         if several:
-            model = f"{model}, {value['prompt']['label']}"
+            model = f"{model}, {_label(file, value, line)}"
         item = _name(test)
         repeats[model, item] += 1
         metadata = test.get("metadata"), test.get("vars")
@@ -39,7 +40,8 @@ def rows(file: LogFile) -> Iterator[Row]:
             yield row
             continue
         scores = {"pass": file.field(value, "success", line)}
-        scores |= {"score": value.get("score")} | (value.get("namedScores") or {})
+        scores["score"] = value.get("score")
+        scores |= file.field(value, "namedScores", line, dict, {})
         for scorer, score in scores.items():
             yield row._replace(scorer=scorer, grade=score)
 
@@ -47,14 +49,23 @@ def rows(file: LogFile) -> Iterator[Row]:
 def _header(file: LogFile) -> tuple[set[str], str]:
     """Labels of the prompts, and the description of the evaluation."""
     if file.is_lines:
-        return {value["prompt"]["label"] for value, _ in file.records()}, file.path.stem
+        labels = {_label(file, value, line) for value, line in file.records()}
+        return labels, file.path.stem
     prompts, task = set(), file.path.stem
-    for name, value, _ in file.members("results", _RESULTS, "config"):
+    for name, value, line in file.members("results", _RESULTS, "config"):
         if name == "results.prompts":
-            prompts = {prompt["label"] for prompt in value}
+            given = file.check(value, list, line, "the field 'prompts' ")
+            prompts = {file.field(prompt, "label", line, str) for prompt in given}
         elif name == "config.description" and value:
-            task = value
+            task = str(value)
     return prompts, task
+
+
+def _label(file: LogFile, result: dict[str, Any], line: int) -> str:
+    """Label of the prompt of a result."""
+    prompt = file.field(result, "prompt", line, dict)
+    label: str = file.field(prompt, "label", line, str)
+    return label
 
 
 def _results(file: LogFile) -> Iterator[tuple[dict[str, Any], int]]:

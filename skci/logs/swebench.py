@@ -40,7 +40,10 @@ def rows(file: LogFile) -> Iterator[Row]:
 def _summary(file: LogFile) -> Iterator[Row]:
     model, _, run = file.path.stem.rpartition(".")
     for name, items, line in file.members():
-        for item in items if name in _IDS or name == "incomplete_ids" else []:
+        if name not in _IDS and name != "incomplete_ids":
+            continue
+        for item in file.check(items, list, line, f"the field {name!r} "):
+            file.check(item, str, line, f"a member of {name!r} ")
             row = Row(line, model, _TASK, item, run, metadata=_metadata(item))
             if name in _IDS:
                 row = row._replace(scorer=_SCORER, grade=_IDS[name])
