@@ -67,6 +67,10 @@ _NOWHERE = {
         "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
         "a design, with all rows at once"
     ),
+    **dict.fromkeys(
+        ("alpha", "confidence_level", "level"),
+        "the confidence level is that of the report, as in report.at(0.9)",
+    ),
     "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
 }
 """Options that there are not, and why."""
@@ -106,6 +110,8 @@ def data_hint(value: Any, parameter: str) -> str:
         return f"; give the column, as data[{value!r}]"
     if type(value).__name__ == "Runs":
         return "; joint_report takes Runs, with rows that are all given at once"
+    if isinstance(value, Mapping) and parameter == "y_true":
+        return "; are y_true and the predictions of models swapped?"
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
     return ""

@@ -186,7 +186,7 @@ def test_wrong_pos_label(values, pos_label, error, message):
 # Bad labels
 # --------------------------------------------------------------------------------------
 
-MISSING = "must hold a label in every row, got a missing or infinite value: "
+MISSING = "must hold a label in every row, got a missing or infinite value in row 2: "
 KINDS = "must hold labels that are numbers, booleans or strings, got "
 SHAPE = "must be a one-dimensional array of labels, got "
 SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; (turn|num)"
@@ -202,7 +202,7 @@ BAD = {
     "NA boolean": (pd.array([False, True, None], dtype="boolean"), ValueError, MISSING),
     "NA string": (pd.array(["no", "yes", None], dtype="string"), ValueError, MISSING),
     "NA category": (pd.Categorical(["no", "yes", None]), ValueError, MISSING),
-    "NaT": (np.array([pd.NaT, 1, 0]), ValueError, MISSING + "NaT"),
+    "NaT": (np.array([0, 1, pd.NaT]), ValueError, MISSING + "NaT"),
     "polars null": (pl.Series([0, 1, None]), ValueError, MISSING),
     "polars null string": (pl.Series(["no", "yes", None]), ValueError, MISSING),
     "scores": ([0.2, 0.7, 0.4], ValueError, SCORES),

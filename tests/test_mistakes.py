@@ -151,6 +151,80 @@ def test_an_unknown_metric_names_what_is_meant_and_the_ways_on(name, meant):
     raises(lambda: joint_report(Y, A, metrics=[name]), ValueError, message)
 
 
+@pytest.mark.parametrize("names", ["accuracy,f1", "accuracy, f1", "accuracy f1"])
+def test_several_metrics_are_a_list(names):
+    message = f"^unknown metric {names!r}; .* as metrics=\\['accuracy', 'f1'\\]$"
+    raises(lambda: joint_report(Y, A, metrics=names), ValueError, message)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda models: joint_report(models, Y, metrics="f1"),
+        lambda models: joint_report(models, y_score=Y, metrics="roc_auc"),
+        lambda models: skci.roc_report(models, Y),
+        lambda models: F1CI()(models, Y),
+    ],
+)
+def test_models_before_the_truth(call):
+    message = "^y_true .*; are y_true and the predictions of models swapped\\?$"
+    raises(lambda: call({"A": A, "B": B}), (ValueError, TypeError), message)
+
+
+def test_a_ratio_of_what_may_be_negative_names_what_there_is():
+    report = joint_report(Y, {"A": A, "B": B}, metrics=["f1", "mcc"])
+    message = r"'mcc' is not; scale='difference' .*, and metrics=\[\.\.\.\] selects"
+    raises(lambda: report.differences(scale="ratio"), ValueError, message)
+    assert report.differences(scale="ratio", metrics=["f1"]).metrics == ["f1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("Runs", "designs"),
+        ("Strata", "designs"),
+        ("GroupJackknife", "resampling"),
+        ("critical_value", "inference"),
+        ("JointReport", "reports"),
+        ("minimum_detectable", "planning"),
+    ],
+)
+def test_an_import_of_what_is_in_a_module(name, module):
+    message = f"^use 'from skci.{module} import {name}'$"
+    raises(lambda: getattr(skci, name), ImportError, message)
+    with pytest.raises(ImportError, match=message):
+        exec(f"from skci import {name}")
+    assert not hasattr(skci, "runs")
+
+
+@pytest.mark.parametrize("weights", [None, np.where(np.arange(N) < 5, 0, 1)])
+@pytest.mark.parametrize("parameter", ["y_true", "y_pred"])
+def test_a_missing_label_is_named_by_its_row(parameter, weights):
+    columns = {"y_true": Y.astype(float), "y_pred": A.astype(float)}
+    columns[parameter][[20, 30]] = np.nan
+    message = f"^{parameter} must .* in row 20: nan"
+    options = {"metrics": "f1", "sample_weight": weights}
+    raises(lambda: joint_report(*columns.values(), **options), ValueError, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("alpha", 0.1, "give it as confidence_level=0.9"),
+        ("level", 0.9, "give it as confidence_level=0.9"),
+    ],
+)
+def test_other_names_of_the_level(name, value, hint):
+    report = joint_report(Y, {"A": A, "B": B}, metrics="f1")
+    has_no = rf"\(\) has no parameter {name}; "
+    estimate = report["A", "f1"]
+    raises(
+        lambda: estimate.confidence_interval(**{name: value}), TypeError, has_no + hint
+    )
+    of_report = "the confidence level is that of the report, as in report.at"
+    raises(lambda: report.differences(**{name: value}), TypeError, has_no + of_report)
+
+
 @pytest.mark.parametrize(
     ("name", "usual"),
     [

@@ -200,11 +200,13 @@ class Frame:
                 missing = ~series.is_finite()
             if missing.any():
                 rows = table.filter(missing)
-                n = rows[_N_ROWS].sum() if _N_ROWS in rows.columns else len(rows)
+                n, first = len(rows), f", the first in row {missing.arg_max()}"
+                if _N_ROWS in rows.columns:
+                    n, first = rows[_N_ROWS].sum(), ""
                 name = by_name if parameter == "by" else parameter
                 raise ValueError(
                     f"{name} must have a value in every row of its column {column!r}, "
-                    f"got a missing or infinite value in {n} of them"
+                    f"got a missing or infinite value in {n} of them{first}"
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
                     f"{missing_hint(name, None)}"
                 )

@@ -27,11 +27,11 @@ _SCORES_HINT = "turn scores into labels with a threshold"
 
 
 def distinct_labels(
-    column: Array, name: str, hint: str = _SCORES_HINT
+    column: Array, name: str, hint: str = _SCORES_HINT, kept: Any = ...
 ) -> tuple[list[Any], Array]:
     """Distinct labels of a column, checked, and the position of each row's.
 
-    The hint says what to do with numbers.
+    The hint says what to do with numbers; `kept` are the rows of the column.
     """
     try:
         distinct, positions = factorise(column)
@@ -39,7 +39,11 @@ def distinct_labels(
         raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
     labels = distinct.tolist()
     must = f"{name} must hold a label in every row"
-    check_present(labels, must, hint=missing_hint(name, None))
+    rows = positions
+    if kept is not ...:
+        rows = np.full(len(kept), -1)
+        rows[kept] = positions
+    check_present(labels, must, rows, missing_hint(name, None))
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             raise TypeError(

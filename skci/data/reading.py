@@ -199,7 +199,8 @@ class Reader:
         hint = NUMBERS_HINT
         if "scores" in self.wanted.kinds and self.truth == "y_true":
             hint += "; or are y_true and y_score swapped?"
-        return distinct_labels(self.y[self.rows.kept], self.truth, hint)
+        kept = self.rows.kept
+        return distinct_labels(self.y[kept], self.truth, hint, kept)
 
     def sample(
         self,
@@ -290,7 +291,9 @@ class Reader:
         if sample := self._two_plain_labels(columns, y_pred, by_rows):
             return sample
         predicted = zip(columns[1:], names[1:], strict=True)
-        found = [self._true_labels, *(distinct_labels(*pair) for pair in predicted)]
+        kept = self.rows.kept
+        others = (distinct_labels(*pair, kept=kept) for pair in predicted)
+        found = [self._true_labels, *others]
         vocabulary = self._vocabulary(names, [labels for labels, _ in found])
         abstain = self.wanted.abstain
         codes = [encode(*column, vocabulary, abstain) for column in found]

@@ -462,7 +462,8 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
                 "scale='ratio' needs measures that are never negative, which "
-                f"{key.title!r} is not"
+                f"{key.title!r} is not; scale='difference' needs no such measure, and "
+                "metrics=[...] selects others"
             )
         low, high = 0.0, np.inf
     else:

@@ -246,6 +246,9 @@ def _unknown(metric: str, positive: str) -> str:
         return _NEEDS_BETA
     if reason := refusal(positive):
         return reason
+    names = re.split(r"[,;\s]+", metric.strip())
+    if len(names) > 1 and all(map(_named, names)):
+        return f"unknown metric {metric!r}; give a list, as metrics={names}"
     near = _near(positive)
     meant = f"did you mean {near!r}? " if near else ""
     return (

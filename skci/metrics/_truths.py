@@ -129,9 +129,11 @@ def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, A
     keys = {name: name if name in given else _OTHERS for name in metrics}
     unknown = [name for name in given if name not in known]
     if unknown or not {*keys.values()} <= given.keys():
+        swapped = is_truth and len(unknown) == len(given)
+        hint = "; are y_true and the predictions of models swapped?" if swapped else ""
         raise ValueError(
             f"{parameter} by metric must have an entry for each of {[*metrics]}, or "
-            f"{_OTHERS!r} for all others, got {[*given]}"
+            f"{_OTHERS!r} for all others, got {[*given]}{hint}"
         )
     return keys
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._hints import HintedAttributes
+from skci._hints import HintedAttributes, with_hints
 from skci._validation import (
     check_alternative,
     check_confidence_level,
@@ -230,6 +230,7 @@ class MetricEstimate(HintedAttributes, float):
     def binning_error(self) -> float:
         return self._parameter.binning_error
 
+    @with_hints
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
