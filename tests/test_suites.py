@@ -1,6 +1,7 @@
 """Aggregates of runs over the tasks of a suite."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,16 @@ SCORES = {
     "x": RNG.gamma(2, size=(3, 7)),
     "y": RNG.gamma(2.5, size=(4, 7)).round(1),
 }
+
+
+REFERENCE = Path(__file__).parent / "reference"
+PRINTED = {
+    "DrQ(eps)": {"iqm": "0.280", "mean": "0.4647412513971657", "gap": "0.631"},
+    "IRIS": {"iqm": "0.501", "mean": "1.046", "gap": "0.512"},
+    "SPR": {"iqm": "0.337", "mean": "0.6157957428691673", "gap": "0.577"},
+    "SimPLe": {"iqm": "0.130", "mean": "0.3319978533732483", "gap": "0.729"},
+}
+"""Means in rliable's notebook, and values in the paper on IRIS and of ferrograd."""
 
 
 def rows_of(scores):
@@ -46,6 +57,51 @@ def test_values_are_those_of_rliable():
     assert float(improved["x > y", "probability_of_improvement"]) == pytest.approx(
         0.46428571428571425, rel=1e-12
     )
+
+
+@pytest.fixture(scope="module")
+def atari():
+    """Report of the published scores of agents on Atari 100k, of 5 or 100 runs."""
+    rows = pd.read_csv(REFERENCE / "atari_rows.csv")
+    data = rows.assign(score=rows.scores.str.split()).explode("score")
+    points = data.score.astype(float) - data.random
+    data["score"] = points / (data.human - data.random)
+    return suite_report("score", data=data, model="agent", task="game")
+
+
+@pytest.mark.parametrize("agent", PRINTED)
+def test_published_values_of_atari_to_all_printed_digits(atari, agent):
+    for name, printed in zip(atari.metrics, PRINTED[agent].values(), strict=True):
+        digits = min(len(printed.split(".")[1]), 15)
+        value = float(atari[agent, name])
+        assert round(value, digits) == pytest.approx(float(printed), abs=2e-15)
+
+
+def test_estimates_and_limits_of_atari_beside_those_of_rliable(atari):
+    individual = atari.individual()
+    expected = pd.read_csv(REFERENCE / "atari.csv", index_col=["agent", "aggregate"])
+    for key, (estimate, low, high) in expected.iterrows():
+        if key[0] not in PRINTED:
+            continue
+        found = individual[key]
+        assert float(found) == pytest.approx(estimate, rel=1e-13)
+        # The bootstrap takes S draws from S runs, and no quantile of Student's t.
+        runs = 5 if key[0] in ("IRIS", "SimPLe") else 100
+        factor = np.sqrt(runs / (runs - 1))
+        of_bootstrap = (high - low) / 2 / stats.norm.ppf(0.975)
+        assert found.standard_error == pytest.approx(factor * of_bootstrap, rel=0.06)
+        assert found.high - found.low > 0.99 * (high - low)
+
+
+def test_improvement_in_atari_beside_that_of_rliable(atari):
+    improved = atari.probability_of_improvement().individual()
+    expected = pd.read_csv(REFERENCE / "atari.csv", index_col="agent")
+    pairs = expected[expected["aggregate"] == "probability_of_improvement"]
+    for pair, (name, estimate, low, high) in pairs.iterrows():
+        found = improved[pair, name]
+        assert float(found) == pytest.approx(estimate, rel=1e-13)
+        of_bootstrap = (high - low) / 2 / stats.norm.ppf(0.975)
+        assert 0.98 < found.standard_error / of_bootstrap < 1.03 * np.sqrt(5 / 4)
 
 
 def test_examples_of_the_tests_of_rliable():
