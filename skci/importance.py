@@ -282,6 +282,7 @@ def _of_donors(
         functional=_WithDonors(permuted, reference, receivers),
         index=np.arange(len(rows)),
         counts=rows.counts,
+        extremes=None,
     )
 
 

@@ -74,6 +74,21 @@ def test_worse_metrics_are_positive_importances():
     assert str(report).splitlines()[2].startswith("feature  metric")
 
 
+def test_brier_score_is_the_squared_error_of_probabilities():
+    class Probabilities(Fixed):
+        def predict(self, X):
+            return self.predict_proba(X)[:, 1]
+
+    found = importance_report(Fixed(), X, Y, metrics="brier_score")
+    expected = importance_report(
+        Probabilities(), X, 1.0 * Y, metrics="mean_squared_error"
+    )
+    for k, j in zip(found, expected, strict=True):
+        assert float(found[k]) == pytest.approx(float(expected[j]))
+        error = expected[j].standard_error
+        assert found[k].standard_error == pytest.approx(error)
+
+
 def test_numbers_and_several_estimators():
     y = X @ COEFFICIENTS + RNG.normal(size=600)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
