@@ -14,9 +14,10 @@ seeds and readers ("runs"), two-way tables, time and suites of tasks ("designs")
 error rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
 ("rankings"), clinical metrics ("new_metrics"), times to an event ("survival"), their
 standard errors beside published ones and the bootstrap ("standard_errors"), verdicts
-of pipelines ("gate"), the tables of the page on theory, which are printed ("theory"),
-and models that are cross-validated ("cross_validation_default", and by all methods
-"cross_validation", which takes hours); of the last three fewer samples by --draws.
+of pipelines ("gate"), the tables of the pages on theory and importance, which are
+printed ("theory", "importance"), and models that are cross-validated
+("cross_validation_default", and by all methods "cross_validation", which takes hours);
+of the last four fewer samples by --draws.
 Results are cached in the folder --work, so that a stopped run resumes as long as the
 code is the same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
@@ -37,6 +38,7 @@ from benchmarks.coverage import (
     decisions,
     designs,
     gate,
+    importance,
     labels_saved,
     leaderboard,
     new_metrics,
@@ -72,6 +74,7 @@ PAGES = {
     "designs": designs.run,
     "gate": gate.run,
     "theory": theory.run,
+    "importance": importance.run,
     "cross_validation_default": cross_validation_default.run,
     "cross_validation": cross_validation.run,
 }
@@ -86,7 +89,7 @@ def main() -> None:
     command.add_argument(
         "--draws",
         type=int,
-        help="samples of each setting of theory and cross_validation",
+        help="samples of each setting of theory, importance and cross_validation",
     )
     options = command.parse_args()
     if unknown := set(options.pages).difference(PAGES):
