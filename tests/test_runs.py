@@ -390,8 +390,23 @@ def test_runs_without_errors():
 def test_two_runs_are_warned_of():
     y, scores = draw(A=2)
     report = joint_report(y, as_runs(labels_of(scores)), metrics="accuracy")
-    with pytest.warns(SmallSampleWarning, match="only two runs"):
-        str(report)
+    with pytest.warns(SmallSampleWarning, match="only two runs.*wider than it need be"):
+        assert "over 2 runs (conservative), " in str(report)
+
+
+@pytest.mark.parametrize(
+    ("n_runs", "df_method", "words"),
+    [
+        (3, "quadrature", "over 3 runs (conservative), "),
+        (3, "cochran", "over 3 runs (conservative), "),
+        (3, "hillis", "over 3 runs, "),
+        (4, "quadrature", "over 4 runs, "),
+    ],
+)
+def test_headers_tell_that_intervals_of_few_runs_are_wide(n_runs, df_method, words):
+    y, scores = draw(A=n_runs)
+    runs = Runs(list(labels_of(scores)["A"]), degrees_of_freedom=df_method)
+    assert words in str(joint_report(y, {"A": runs}, metrics="accuracy"))
 
 
 def test_columns_of_data():

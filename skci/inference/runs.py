@@ -32,7 +32,8 @@ _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
 _NO_VARIANCE = 1e-12  # share of the largest possible variance that is rounding
 _FEW_RUNS = SmallSampleReason(
-    "only two runs: the variance between runs has one degree of freedom"
+    "only two runs: the variance between runs has one degree of freedom, and the "
+    "interval is wider than it need be where they differ by little"
 )
 
 

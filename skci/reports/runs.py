@@ -19,6 +19,7 @@ from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.joint import JointReport
 
 _MOST_RUNS, _MOST_ROWS = 1000, 10**9
+_FEW = 3  # runs, with which margins in quadrature cover by .02 too much or more
 
 
 class _OverRuns(ReportWithContrasts):
@@ -223,5 +224,7 @@ def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
     number = f"{most}" if least == most else f"{least} to {most}"
     words = f"over {number} {'paired ' * runs.paired}runs"
     df_method = runs.degrees_of_freedom
+    if least <= _FEW and df_method != "hillis":
+        words += " (conservative)"
     means = mean_over_runs(joint, runs.models, runs.paired, df_method, words)
     return RunsReport(means)
