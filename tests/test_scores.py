@@ -251,6 +251,32 @@ def test_identical_scores_do_not_differ():
     assert (compared.estimates == 0).all() and (compared.pvalues == 1).all()
 
 
+def test_differences_of_areas_are_corrected_outwards():
+    rng = np.random.default_rng(5)
+    y = np.repeat([True, False], [30, 70])
+    first = rng.normal(2.0 * y)
+    scores = {"A": first, "B": first + rng.normal(0, 0.5, 100)}
+    differences = joint_report(y, y_score=scores, metrics="auc").differences()
+    # DeLong's variance by class, with Satterthwaite's degrees of freedom of each.
+    orders = [x[y, np.newaxis] > x[~y] for x in scores.values()]
+    change = orders[0].astype(float) - orders[1]
+    centred = [change.mean(axis) - change.mean() for axis in (1, 0)]
+    variances = [x @ x / (len(x) - 1) / len(x) for x in centred]
+    shares = [(x**4).sum() / (x @ x) ** 2 for x in centred]
+    df = [2 / (share - 1 / len(x)) for x, share in zip(centred, shares, strict=True)]
+    df = [min(each, len(x) - 1) for each, x in zip(df, centred, strict=True)]
+    terms = [v**2 / each for v, each in zip(variances, df, strict=True)]
+    df = min(sum(variances) ** 2 / sum(terms), 29)
+    half = t.isf(0.025, df) * np.sqrt(sum(variances))
+    found = differences["auc", "A", "B"]
+    assert found.method == "hall"
+    below, above = np.abs(np.array(found.confidence_interval()) - found)
+    assert min(below, above) == pytest.approx(half) and max(below, above) > 1.01 * half
+    (p,) = differences.pvalues
+    limits = found.confidence_interval(1 - p)
+    assert min(np.abs(limits)) == pytest.approx(0, abs=1e-6)
+
+
 # --------------------------------------------------------------------------------------
 # Beside labels
 # --------------------------------------------------------------------------------------

@@ -151,7 +151,12 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 
 
 class Wald(IntervalMethod):
-    """Centre plus and minus crit standard errors, on the scale of a link."""
+    """Centre plus and minus crit standard errors, on the scale of a link.
+
+    A correction for skewness moves the limits of contrasts of areas only outwards: the
+    rows of the rarer class from which skewness is estimated are few, and its errors are
+    those of the estimate.
+    """
 
     reads_table = False
 
@@ -163,8 +168,10 @@ class Wald(IntervalMethod):
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
         a, b = task.hall
-        low = middle - error * _untransformed(below, a, b)
-        high = middle - error * _untransformed(-above, a, b)
+        lower, upper = _untransformed(below, a, b), -_untransformed(-above, a, b)
+        if task.rarer_class:
+            lower, upper = max(lower, below), max(upper, above)
+        low, high = middle - error * lower, middle + error * upper
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -176,7 +183,10 @@ class Wald(IntervalMethod):
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = link.forward(centre) - link.forward(null)
             root = float(np.divide(distance, error * link.slope(centre)))
-        root = _transformed(root, *task.hall) * (1 if above else -1)
+        sign = 1 if above else -1
+        symmetric, root = sign * root, sign * _transformed(root, *task.hall)
+        if task.rarer_class:
+            root = min(symmetric, root)
         beyond = null >= task.estimate if above else null <= task.estimate
         return min(root, 0.0) if beyond else root
 
