@@ -184,7 +184,7 @@ class CellFunctional(Functional):
 
 def _cells(p: Array) -> Iterable[Array]:
     """The four cells, each of shape (...)."""
-    return p.T if p.ndim < 3 else np.moveaxis(p, -1, 0)
+    return (p[..., k] for k in range(4))
 
 
 @dataclass(frozen=True, eq=False)
