@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 import skci
 from benchmarks.common import Array
@@ -25,11 +28,19 @@ JUDGES = (
 AT_RANDOM, BY_PREDICTION, ACTIVE = "at random", "by prediction", "active"
 """How rows are labelled: in equal parts of what A predicts, without a judge; or with
 probabilities from `_LEAST` to 1, by who disagrees."""
-LABEL_METRICS = ("accuracy", "precision", "recall", "f1", "matthews_corrcoef")
+LABEL_METRICS = (
+    "accuracy",
+    "precision",
+    "recall",
+    "specificity",
+    "f1",
+    "matthews_corrcoef",
+)
 SCORE_METRICS = ("roc_auc", "log_loss")
 ERRORS = {"A": 0.1, "B": 0.15}
 """Share of rows in which each model errs."""
-_SHIFT, _SLOPE = 1.3, 2.0  # of the scores of A, normal within each label
+_SHIFTS, _SLOPE = {"A": 1.3, "B": 1.1}, 2.0  # of scores, normal within each label
+_COMMON = 0.7  # correlation of the scores of two models within each label
 _POPULATION = 2_000_000  # rows for the true log loss
 _LEAST = 0.02  # probability of an active label
 _ONE_DISAGREES, _JUDGE_DISAGREES = 4.0, 16.0  # times that of rows where all agree
@@ -55,11 +66,15 @@ class Judged:
         }
         columns: dict[str, Any] = {"y_true": y, "y_pred": models}
         if self.scores:
-            signal = rng.normal(_SHIFT * (2 * y - 1), 1)
-            odds = self.prevalence / (1 - self.prevalence)
-            logit = _SLOPE * signal + np.log(odds)
-            columns["y_score"] = {"A": 1 / (1 + np.exp(-logit))}
-            models["A"] = (logit > 0).astype(int)
+            common, logits = rng.normal(size=size), {}
+            for name, shift in _SHIFTS.items():
+                noise = math.sqrt(1 - _COMMON) * rng.normal(size=size)
+                signal = shift * (2 * y - 1) + math.sqrt(_COMMON) * common + noise
+                logits[name] = _SLOPE * signal + logit(self.prevalence)
+            columns["y_score"] = {name: expit(x) for name, x in logits.items()}
+            columns["y_pred"] = {
+                name: (x > 0).astype(int) for name, x in logits.items()
+            }
         columns["proxy"] = self._judge(rng, y, models["A"])
         return columns
 
@@ -99,6 +114,11 @@ class Judged:
         """Names of the metrics that are estimated."""
         return SCORE_METRICS if self.scores else LABEL_METRICS
 
+    @property
+    def compared(self) -> str:
+        """Name of the metric by which the models are compared."""
+        return "roc_auc" if self.scores else "accuracy"
+
     def truths(self) -> dict[tuple[str, str], float]:
         """True values by model and metric."""
         if self.scores:
@@ -109,9 +129,7 @@ class Judged:
                 metrics=self.metrics,
                 method="delta",
             )
-            return {
-                ("A", metric): float(report["A", metric]) for metric in self.metrics
-            }
+            return {key: float(estimate) for key, estimate in report.items()}
         found = {}
         for model, error in ERRORS.items():
             p = self.prevalence
@@ -147,13 +165,14 @@ class PartialTruth:
             values = [sample[of] for sample in samples]
             covered, warned, ratios = np.transpose(values)
             record = {"of": of, "coverage": covered.mean(), "warned": warned.mean()}
+            record["unwarned"] = np.mean((covered == 0) & (warned == 0))
             record["width"] = float(np.median(ratios))
             records.append(setting | {k: _plain(v) for k, v in record.items()})
         return records
 
     def _sample(
         self, rng: np.random.Generator, truths: dict[tuple[str, str], float]
-    ) -> dict[str, tuple[float, float, float]]:
+    ) -> dict[str, tuple[bool, bool, float]]:
         """Whether intervals cover, warn, and their width over that of random labels."""
         columns = self.setting.draw(rng)
         labelled, options = self.setting.label(rng, columns)
@@ -170,32 +189,33 @@ class PartialTruth:
             skci.joint_report(partly, **{kind: models}, **options, metrics=metrics),
             skci.joint_report(y[at_random], **{kind: few}, metrics=metrics),
         ]
-        values = np.array([truths[key] for key in reports[0]])
-        (limits, warned), (alone, _) = (_limits(each.individual()) for each in reports)
-        covered = (limits[:, 0] <= values) & (values <= limits[:, 1])
-        ratios = np.diff(limits).ravel() / np.diff(alone).ravel()
-        found = {
-            metric if model == "A" else f"{metric} of B": (
-                covered[k],
-                warned[k],
-                ratios[k],
-            )
-            for k, (model, metric) in enumerate(reports[0])
-            if model == "A" or metric == "accuracy"
-        }
-        joint, any_warned = _limits(reports[0])
+        of_first = [report.select(models="A") for report in reports]
+        found = _of_each(of_first, truths)
+        joint, any_warned = _limits(of_first[0])
+        values = np.array([truths[key] for key in of_first[0]])
         all_covered = ((joint[:, 0] <= values) & (values <= joint[:, 1])).all()
-        joint_alone = _limits(reports[1])[0]
-        ratio = np.median(np.diff(joint).ravel() / np.diff(joint_alone).ravel())
-        found["all jointly"] = all_covered, any_warned.any(), ratio
-        if not self.setting.scores:
-            gaps = [each.differences(metrics="accuracy") for each in reports]
-            (gap, warned), (gap_alone, _) = map(_limits, gaps)
-            value = truths["A", "accuracy"] - truths["B", "accuracy"]
-            inside = gap[0, 0] <= value <= gap[0, 1]
-            ratio = np.ptp(gap[0]) / np.ptp(gap_alone[0])
-            found["A - B, accuracy"] = inside, warned[0], ratio
+        found["all jointly"] = all_covered, any_warned.any(), math.nan
+        compared = self.setting.compared
+        of_second = [report.select(models="B", metrics=compared) for report in reports]
+        of_second = _of_each(of_second, truths)
+        found |= {f"{name} of B": values for name, values in of_second.items()}
+        gaps = [report.differences(metrics=compared) for report in reports]
+        gap = truths["A", compared] - truths["B", compared]
+        (of_gap,) = _of_each(gaps, dict.fromkeys(gaps[0], gap)).values()
+        found[f"A - B, {compared}"] = of_gap
         return found
+
+
+def _of_each(
+    reports: Sequence[Any], truths: Mapping[Any, float]
+) -> dict[str, tuple[bool, bool, float]]:
+    """Whether intervals of a report cover, warn, and their widths over another's."""
+    (limits, warned), (others, _) = (_limits(report.individual()) for report in reports)
+    ratios = np.diff(limits).ravel() / np.diff(others).ravel()
+    values = np.array([truths[key] for key in reports[0]])
+    covered = (limits[:, 0] <= values) & (values <= limits[:, 1])
+    names = [key[-1] for key in reports[0]]
+    return dict(zip(names, zip(covered, warned, ratios, strict=True), strict=True))
 
 
 def _probabilities(models: list[Array], proxy: Array, n: int) -> Array:
