@@ -291,6 +291,30 @@ def test_the_header_says_how_rows_were_labelled(rows, option, others):
     assert f"of 2000 rows, 150 of them labelled{others}, n = " in str(report)
 
 
+@pytest.mark.parametrize("n_groups", [None, 400])
+def test_sizes_are_of_the_rows_given_and_not_of_weighted_copies(rows, n_groups):
+    y, models, judge, labelled = rows
+    region = np.where(np.arange(2000) < 500, "north", "south")
+    report = joint_report(
+        partly(y, labelled),
+        models,
+        proxy=judge,
+        label_probability=np.full(2000, 0.08),
+        by={"region": region},
+        groups=None if n_groups is None else np.arange(2000) % n_groups,
+        metrics="accuracy",
+    )
+    (difference, _) = report.differences()
+    of_pair = report.differences()[difference]
+    assert (report.n_samples, report.n_groups) == (2000, n_groups)
+    assert report["B", "accuracy", "north"].n_samples == of_pair.n_samples == 500
+    words = "" if n_groups is None else " in 400 groups"
+    for shown in (str(report), repr(report["B", "accuracy", "south"]), repr(of_pair)):
+        assert "of 2000 rows, 150 of them labelled" in shown
+        assert f"0{words}, " in shown or shown.endswith(f"0{words})")
+        assert "2150" not in shown and "effective n" not in shown
+
+
 def test_two_proxies_tell_no_less_than_one(rows):
     y, models, judge, labelled = rows
     other = np.where(np.random.default_rng(3).random(len(y)) < 0.1, 1 - y, y)

@@ -52,6 +52,8 @@ class JointEstimate:
     """Seed of the quasi-random points of the critical value."""
     target: Target | None = None
     """What the estimates are of, if not of given models in the population."""
+    n_given: int | None = None
+    """Number of rows that were given, where those of the sample are copies of them."""
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
     _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
@@ -153,6 +155,19 @@ class JointEstimate:
     def is_of_rows(self) -> bool:
         """Whether the estimates are of rows, and not given."""
         return self.sampling.rows is not None
+
+    @property
+    def n_samples(self) -> int | None:
+        """Number of rows that were given; None where estimates were."""
+        if self.n_given is not None:
+            return self.n_given
+        return self.rows.n_samples if self.is_of_rows else None
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of clusters of rows; None where they are rows, or copies of one."""
+        n_groups = self.sampling.n_groups
+        return None if n_groups == self.n_given else n_groups
 
     @cached_property
     def estimates(self) -> Array:

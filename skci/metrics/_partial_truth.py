@@ -56,8 +56,9 @@ def estimate_partly_labelled(
     check_enough(*read.sizes)
     copies, rows = _weighted(read, rows)
     sample = _sample(metric_set, copies, rows, abstain=abstain)
-    expected = None
+    expected = n_given = None
     if copies.proxies:
+        n_given = sample.rows.n_rows(~sample.are_labelled)
         assert copies.probability is not None
         requested = np.where(copies.labelled, 1, copies.probability)
         weights = rows.sample_weight / np.sqrt(requested)
@@ -65,7 +66,8 @@ def estimate_partly_labelled(
         expected = _sample(metric_set, copies, rows, abstain=abstain).rows
     parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
     bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
-    return _estimate(metric_set, sample, *bound, read.description, expected)
+    joint = _estimate(metric_set, sample, *bound, read.description, expected)
+    return replace(joint, n_given=n_given)
 
 
 def read_partly_labelled(

@@ -104,12 +104,12 @@ class Report(ShownReport):
     @property
     def n_samples(self) -> int | None:
         """Number of rows; None where estimates were given."""
-        return self._joint.rows.n_samples if self._joint.is_of_rows else None
+        return self._joint.n_samples
 
     @property
     def n_groups(self) -> int | None:
         """Number of clusters of rows; None where rows are independent."""
-        return self._joint.sampling.n_groups
+        return self._joint.n_groups
 
     @property
     def target(self) -> str | None:

@@ -216,11 +216,14 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def n_samples(self) -> int | None:
+        if self._joint.n_given is not None:  # copies count once
+            parts: Any = self._parameter.components or (self._parameter,)
+            return max(int(self._joint.rows.n_rows(part.units)) for part in parts)
         return self._joint.sampling.n_rows(self._position)
 
     @property
     def n_groups(self) -> int | None:
-        return self._joint.sampling.n_groups
+        return self._joint.n_groups
 
     @property
     def design_effect(self) -> float:
@@ -425,8 +428,9 @@ def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> 
     """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
         return ""
-    n = joint.rows.n_samples if n_samples is None else n_samples
-    design = joint.sampling.design_in_words
+    n = joint.n_samples if n_samples is None else n_samples
+    hides_copies = joint.n_groups != joint.sampling.n_groups
+    design = "" if hides_copies else joint.sampling.design_in_words
     # A mean over queries has as many values as there are: "n = 60 queries".
     return f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
 

@@ -395,7 +395,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
             str(self._joint.horizon or ""),
             describe_binning(parameters),
         ]
-        if not self._joint.sampling.is_simple:
+        if not self._joint.sampling.is_simple and self._joint.n_given is None:
             sizes = self._joint.sampling.table_sizes
             pairs = zip(sizes, self._joint.sampling.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
