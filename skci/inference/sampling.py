@@ -197,7 +197,8 @@ class RowSampling(Sampling):
     @cached_property
     def _units(self) -> SampleDesign:
         """The design, simplified where rows are independent all the same."""
-        return self.design.simplified(self.rows)
+        design = self.design
+        return design if design.rows_are_units else design.simplified(self.rows)
 
     @cached_property
     def each(self) -> list[ParameterSampling]:

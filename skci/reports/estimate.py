@@ -186,15 +186,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self.confidence_interval().low
+        return self._interval().low
 
     @property
     def high(self) -> float:
-        return self.confidence_interval().high
+        return self._interval().high
 
     @property
     def half_width(self) -> float:
-        low, high = self.confidence_interval()
+        low, high = self._interval()
         return (high - low) / 2
 
     @property
@@ -250,6 +250,9 @@ class MetricEstimate(HintedAttributes, float):
         ConfidenceInterval
             Named tuple ``(low, high)``.
         """
+        return self._interval(confidence_level)
+
+    def _interval(self, confidence_level: float | None = None) -> ConfidenceInterval:
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from scipy import stats
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci._validation import check_choice
 from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.score import score_limits, score_roots
@@ -91,7 +91,7 @@ class IntervalMethod:
     reads_table: ClassVar[bool] = True
     """Whether limits follow from the table, and not from estimate and error alone."""
 
-    @property
+    @cached_property
     def adds_variance(self) -> bool:
         """Whether it has a variance beyond the one that the table shows."""
         return self.smooths or self.blurs
