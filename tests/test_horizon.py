@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from slow import slow
 
 from skci import JointAccumulator
-from skci.inference.critical.horizon import Horizon, HorizonLaw
+from skci.inference.critical.horizon import Horizon, HorizonLaw, exceedance_of_one
 
 # Pocock (1977), Biometrika 64, 191-199, table 1: critical values of equally spaced
 # looks at a two-sided level of .05.
@@ -19,6 +19,60 @@ def test_planned_looks_have_pocock_s_critical_values(looks):
     horizon = Horizon(tuple(100 * k for k in range(1, looks + 1)), continuous=False)
     q = HorizonLaw(np.ones((1, 1)), horizon).quantile(0.95)
     assert q == pytest.approx(POCOCK[looks], abs=2e-3)
+
+
+@pytest.mark.parametrize("looks", POCOCK)
+def test_one_estimate_exceeds_pocock_s_critical_values(looks):
+    times = np.log(np.arange(1, looks + 1))
+    assert exceedance_of_one(times, POCOCK[looks]) == pytest.approx(0.05, abs=2e-4)
+
+
+def test_looks_without_end_are_any_look():
+    times = np.linspace(0, np.log(10), 1500)
+    within = stays_within(3.0 + 0.5826 * np.sqrt(times[1]), np.log(10))
+    assert exceedance_of_one(times, 3.0) == pytest.approx(1 - within, rel=2e-3)
+
+
+@pytest.mark.parametrize("last", [300, 10_000])
+def test_many_planned_looks_are_taken_at_few_times(last):
+    looks = tuple(np.linspace(100, last, 200).astype(int).tolist())
+    times, _ = Horizon(looks, continuous=False).times(1)
+    assert len(times) <= 20
+    q = HorizonLaw(np.ones((1, 1)), Horizon(looks, continuous=False)).quantile(0.95)
+    assert exceedance_of_one(np.log(looks), q) == pytest.approx(0.05, abs=3e-4)
+
+
+def test_consecutive_looks_are_nearly_any_look():
+    planned, any_look = (
+        HorizonLaw(np.ones((1, 1)), horizon).quantile(0.95)
+        for horizon in (
+            Horizon(tuple(range(10_000, 20_001)), continuous=False),
+            Horizon((10_000, 20_000), continuous=True),
+        )
+    )
+    assert planned == pytest.approx(any_look, abs=0.015)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 12])
+def test_the_process_stays_within_the_critical_value_at_many_planned_looks(size):
+    correlation = np.full((size, size), 0.5) + 0.5 * np.eye(size)
+    looks = np.linspace(100, 10_000, 400).astype(int)
+    law = HorizonLaw(correlation, Horizon(tuple(looks.tolist()), continuous=False))
+    q = float(law.quantile(0.95))
+    rng, root = np.random.default_rng(0), np.linalg.cholesky(correlation)
+    total, most = 0.0, np.zeros((20_000, size))
+    for look, step in zip(looks, np.diff(looks, prepend=0), strict=True):
+        total = total + np.sqrt(step) * rng.normal(size=most.shape) @ root.T
+        np.maximum(most, np.abs(total) / np.sqrt(look), out=most)
+    exceeds = most > q
+    # How often each does is known, and tells most of the simulation's error.
+    misses, number = exceeds.any(axis=1) * 1.0, exceeds.sum(axis=1) * 1.0
+    slope = np.cov(misses, number)[0, 1] / number.var()
+    known = size * exceedance_of_one(np.log(looks), q)
+    adjusted = misses - slope * (number - known)
+    error = adjusted.std() / np.sqrt(len(adjusted))
+    assert abs(adjusted.mean() - 0.05) < 3.5 * error + 3e-4
 
 
 def stays_within(boundary, length, cells=300):

@@ -67,8 +67,9 @@ Many thresholds, metrics of one model, bins and looks take as long as their crit
 value, whose points are limited: the larger it is the less it grows.
 :meth:`~.JointReport.best` has a critical value for each that may be the best, and among
 thresholds compares each of all models with each: 8 of 4 models are 496 differences,
-where ``differences()`` has 48 on a metric. Planned looks are coordinates of the
-critical value, and any look has at most twenty, with 3 to 10% wider intervals.
+where ``differences()`` has 48 on a metric. At most twenty times
+are coordinates of the critical value of planned looks, and of any look, which has 3 to
+10% wider intervals.
 """
 
 _ROWS = """\
