@@ -63,8 +63,8 @@ _Table = dict[str, Any]
 class ContrastTables:
     """Make parameters of contrasts of the parameters of a sample.
 
-    Contrasts of other models, whose labels are the same, have the same possible
-    outcomes, which are enumerated once.
+    Contrasts of other models, whose labels are the same, and of other subgroups, have
+    the same possible outcomes, which are enumerated once.
     """
 
     def __init__(self, sampling: RowSampling, ratio: bool, method: str | None) -> None:
@@ -163,9 +163,10 @@ class ContrastTables:
             return None
         columns = [column for cell_map in maps for column in cell_map.columns]
         same = tuple(map(columns.index, columns))  # which of the columns are one
-        key = same, tuple(cell_map.content for cell_map in maps)
+        parts = _parts(maps)
+        key = same, tuple(cell_map.content for cell_map in maps), tuple(parts)
         if key not in self._enumerations:
-            self._enumerations[key] = _enumerate(maps)
+            self._enumerations[key] = _enumerate(maps, parts)
         return self._enumerations[key]
 
 
@@ -391,14 +392,16 @@ def _extreme_cells(
     return np.transpose(pairs), np.full(2, 0.5)
 
 
-def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:
+def _enumerate(
+    maps: Sequence[CellMap], parts: Sequence[tuple[bool, ...]]
+) -> _Enumeration | None:
     """Cells that maps can lead to together, unless they are too many.
 
     The pseudo-counts are two rows in each part of the units whose maps are the same,
     spread evenly over the possible outcomes.
     """
     enumerated, pseudo_counts = [], []
-    for covered in _parts(maps):
+    for covered in parts:
         possible = _possible_codes(list(itertools.compress(maps, covered)))
         if possible is None:
             return None

@@ -164,14 +164,9 @@ class CellMap:
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """The map but for its columns, to be compared with others."""
+        """The map but for its columns and units, to be compared with others."""
         symbols = tuple(each.tobytes() for each in self.symbols)
-        return symbols, self.cells.tobytes(), self.cells.shape, self.size, self.units
-
-    @property
-    def units(self) -> tuple[int, frozenset[int] | None]:
-        """Which units have a cell."""
-        return self.sample, self.subgroups
+        return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
         """Whether the units of a sample, or of a subgroup of it, have a cell."""

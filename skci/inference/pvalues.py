@@ -109,8 +109,13 @@ def _two_sided_statistics(
 ) -> Array:
     """Statistics of the nearer limits; 0 where an estimate is at its null."""
     estimates = joint.estimates[positions]
-    statistics = _statistics(joint, positions, nulls, estimates > nulls)
-    return np.where(estimates == nulls, 0.0, np.maximum(statistics, 0.0))
+    statistics = np.zeros(len(positions))
+    off = np.flatnonzero(estimates != nulls)
+    if len(off):
+        above = estimates[off] > nulls[off]
+        found = _statistics(joint, positions[off], nulls[off], above)
+        statistics[off] = np.maximum(found, 0.0)
+    return statistics
 
 
 def _statistics(

@@ -318,11 +318,11 @@ class RowSampling(Sampling):
 
     @cached_property
     def standard_errors(self) -> Array:
-        errors = np.sqrt(self.variances)
-        for k, each in enumerate(self.each):
-            if each.observed.has_variance:
-                errors[k] = math.sqrt(each.observed.estimated_variance)
-        return errors
+        variances = (
+            (each.observed if each.observed.has_variance else each).estimated_variance
+            for each in self.each
+        )
+        return np.sqrt([*variances])
 
     def noise(self, z: float) -> Array:
         r"""Covariance that is added to that of the estimates.
