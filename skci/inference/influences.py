@@ -144,6 +144,6 @@ def _sparse_products(
     squares = shares**2 * repeats
     scaled = deviations * np.sqrt(squares)
     total: Array = (scaled @ scaled.T).toarray()
-    crossed = np.outer(deviations @ squares, common)
-    total += crossed + crossed.T + np.outer(common, common) * squares.sum()
+    crossed = deviations @ squares + common * (squares.sum() / 2)
+    total += np.stack([crossed, common], axis=1) @ np.stack([common, crossed])
     return total

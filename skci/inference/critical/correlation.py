@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from skci._arrays import Array
 from skci._validation import as_array
@@ -24,6 +25,15 @@ def blocks(number: int, width: int) -> list[slice]:
     """Slices of rows of a given width that bound the size of temporary arrays."""
     rows = max(_ROWS, _BLOCK // width)
     return [slice(row, min(row + rows, number)) for row in range(0, number, rows)]
+
+
+def is_diagonal(correlation: Array) -> bool:
+    """Whether all coordinates are uncorrelated, up to rounding."""
+    size = len(correlation)
+    return all(
+        np.abs(np.triu(correlation[rows], rows.start + 1)).max() < ROUNDING
+        for rows in blocks(size, size)
+    )
 
 
 def correlation_from(covariance: Array) -> Array:
@@ -201,19 +211,26 @@ def _full_rank(correlation: Array, noise: float) -> Array:
 
 
 def _least_eigenvalue(correlation: Array) -> float:
-    """Lower bound of the least eigenvalue by inverse iteration; 0 if below 0.01."""
-    lower, singular = linalg.lapack.dpotrf(correlation, lower=1)
+    """Lower bound of the least eigenvalue by Lanczos's method; 0 if below 0.01."""
+    size = len(correlation)
+    # The transpose is the same matrix in the memory order of LAPACK.
+    lower, singular = linalg.lapack.dpotrf(correlation.T, lower=1)
     if singular:
         return 0.0
-    vector = np.random.default_rng(0).standard_normal(len(correlation))
-    for _ in range(10):
-        vector, _ = linalg.lapack.dpotrs(lower, vector, lower=1)
-        vector /= np.linalg.norm(vector)
-    value = float(vector @ correlation @ vector)
+
+    def solve(vector: Array) -> Array:
+        solution: Array = linalg.lapack.dpotrs(lower, vector, lower=1)[0]
+        return solution
+
+    inverse = LinearOperator((size, size), matvec=solve, dtype=float)
+    start = np.random.default_rng(0).standard_normal(size)
+    (largest,) = eigsh(inverse, 1, v0=start, tol=1e-6, return_eigenvectors=False)
+    value = 1 / float(largest)
     while value > _NOISE:
         value -= _SHIFT
-        shifted = correlation - value * np.eye(len(correlation))
-        if not linalg.lapack.dpotrf(shifted, lower=1)[1]:
+        shifted = correlation.copy()
+        shifted.flat[:: size + 1] -= value
+        if not linalg.lapack.dpotrf(shifted.T, lower=1, overwrite_a=1)[1]:
             return value
         value *= 0.9
     return 0.0

@@ -24,9 +24,10 @@ from skci._validation import (
 )
 from skci.exceptions import CriticalValueWarning, warn_caller
 from skci.inference.critical.correlation import (
-    ROUNDING,
+    blocks,
     check_correlation,
     factor,
+    is_diagonal,
 )
 from skci.inference.critical.exceedances import (
     Diagonal,
@@ -84,14 +85,15 @@ class MaximumLaw:
         self._take(df, alternative, random_state, tol, warns)
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
-        similarity = np.abs(correlation) if self.sides == 2 else correlation
-        first = (similarity > 1 - _SAME).argmax(axis=1)
-        kept, self._position = np.unique(first, return_inverse=True)
+        similar = np.abs if self.sides == 2 else np.asarray
+        rows = blocks(len(correlation), len(correlation))
+        first = [(similar(correlation[r]) > 1 - _SAME).argmax(axis=1) for r in rows]
+        kept, self._position = np.unique(np.concatenate(first), return_inverse=True)
         if len(kept) < len(correlation):
             correlation = correlation[np.ix_(kept, kept)]
         self._correlation = correlation
         self.size = len(kept)
-        self.is_uncorrelated = bool(np.abs(np.triu(correlation, 1)).max() < ROUNDING)
+        self.is_uncorrelated = is_diagonal(correlation)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
 
     def _take(
