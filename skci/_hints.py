@@ -31,6 +31,7 @@ _SYNONYMS = {
     "sort": "order sort_by",
     "thresholds": "cutoffs threshold",
     "title": "suptitle",
+    "y_pred": "predicted predictions preds",
     "y_score": "probas_pred scores y_prob y_proba",
 }
 """Other names of a parameter."""

@@ -294,6 +294,10 @@ GATE = REPORT.requirements("f1 >= 0.2")
             r"y_proba; give it as y_score=\.\.\.",
         ),
         (
+            lambda: skci.joint_report(Y, predictions=Y, metrics="f1"),
+            r"predictions; give it as y_pred=\.\.\.",
+        ),
+        (
             lambda: REPORT.plot(figsize=(4, 3)),
             r"figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]",
         ),
@@ -355,6 +359,7 @@ def test_options_that_there_are_not(call, message):
         (REPORT, "to_csv", "to_frame().to_csv(...)"),
         (REPORT, "compare", "differences()"),
         (REPORT.ranks(), "to_pandas", "to_frame()"),
+        (REPORT, "sort_values", r"to_frame().sort_values(...)"),
         (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
         (GATE, "to_html", "to_frame().to_html(...)"),
         (

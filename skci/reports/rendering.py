@@ -120,6 +120,8 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
 
 def _width(text: str) -> int:
     """Columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
     )
@@ -200,6 +202,7 @@ class TabularReport(HintedAttributes, ABC):
         "to_excel": "to_frame().to_excel(...)",
         "to_html": "to_frame().to_html(...)",
         "to_json": "json.dumps(report.to_dict())",
+        "sort_values": "to_frame().sort_values(...)",
     }
 
     @property
