@@ -75,6 +75,8 @@ ODD = {
 """Metrics that change with the sign of both columns."""
 SKILLS = {"r2", "explained_variance", "d2_absolute_error", "d2_pinball", "d2_tweedie"}
 """Metrics that are 1 less a ratio, and known to the rounding of 1."""
+OF_UNIT_SIZE = SKILLS | {"calibration_intercept"}
+"""Metrics that are known to the rounding of 1; an intercept is the root of a sum."""
 RANKS = {"roc_auc", "average_precision"}
 """Metrics of the order of the scores."""
 

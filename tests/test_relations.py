@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from battery import quiet
 from fuzz_cases import Draw
-from relations import RELATIONS, SHARES, SKILLS, Pair, problem_of
+from relations import OF_UNIT_SIZE, RELATIONS, SHARES, Pair, problem_of
 from sklearn.exceptions import UndefinedMetricWarning
 from slow import slow_except
 from test_fuzz import CHOSEN, is_own_error, is_own_warning
@@ -73,7 +73,7 @@ def assert_follows(pair, answers):
         values = [pair.factor * estimate + pair.shift, abs(pair.factor) * error]
         values += [limit + pair.shift for limit in limits]
         finite = [abs(value) for value in values if np.isfinite(value)]
-        finite += [1.0 for part in key if part.removeprefix("neg_") in SKILLS]
+        finite += [1.0 for part in key if part.removeprefix("neg_") in OF_UNIT_SIZE]
         size = slice(0, 1 if pair.only_estimates else 4)
         np.testing.assert_allclose(
             found[other][size],
