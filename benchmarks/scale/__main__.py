@@ -63,13 +63,12 @@ of memory is given from 16 MiB on.
 Pairs grow fourfold: macro F1 and kappa have the table of all pairs of labels, a
 one-vs-one AUC the areas of all pairs, and gaps are those of all pairs of subgroups. So
 does the covariance of all classes of a report, on which their joint intervals rest.
-Many thresholds, metrics of one model, bins and looks take as long as their critical
-value, whose points are limited: the larger it is the less it grows.
+Many thresholds, metrics of one model and bins take as long as their critical value,
+whose points are limited: the larger it is the less it grows.
 :meth:`~.JointReport.best` has a critical value for each that may be the best, and among
 thresholds compares each of all models with each: 8 of 4 models are 496 differences,
-where ``differences()`` has 48 on a metric. At most twenty times
-are coordinates of the critical value of planned looks, and of any look, which has 3 to
-10% wider intervals.
+where ``differences()`` has 48 on a metric. Planned looks, and any look, are taken at
+twenty times at most.
 """
 
 _ROWS = """\
