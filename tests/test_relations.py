@@ -283,6 +283,16 @@ def test_errors_that_are_equal_up_to_rounding_show_no_variance(metric):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("factor", [0.1, 1, 7])
+def test_errors_that_are_equal_up_to_rounding_of_large_truths_show_no_variance(factor):
+    y = np.random.default_rng(0).normal(size=40) * 100 * factor
+    report = joint_report(y, {"A": y + 0.7 * factor}, metrics="explained_variance")
+    with pytest.warns(DegenerateVarianceWarning):
+        low, high = report["A", "explained_variance"].confidence_interval()
+    assert (low, high) == (-np.inf, 1)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_pvalues_know_that_intervals_of_a_median_hold_its_neighbours():
     """The heavy row has half of the weight at any critical value of use."""
     y, weights = np.arange(1.0, 10.0), np.ones(9)

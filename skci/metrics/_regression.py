@@ -175,7 +175,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             y, values = self._scaled(y, values)
         columns = self._columns(y, values)
         for name in _CENTRED & {*columns}:
-            columns[name] = _centred(columns[name], weights)
+            rounded = (y, values) if name == "error" else columns[name]
+            size = np.abs(rounded).max(initial=0)
+            columns[name] = _centred(columns[name], weights, size)
         return [
             np.prod([columns[name] for name in term], axis=0) for term in self._terms
         ]
@@ -502,7 +504,8 @@ class PearsonCorrelationCI(
 
 def _squares(truth: Array, weights: Array) -> Array:
     """Return what the variances of targets are means of, (n, targets)."""
-    return _centred(truth / binade(truth), weights) ** 2
+    scaled = truth / binade(truth)
+    return _centred(scaled, weights, np.abs(scaled).max(axis=0, initial=0)) ** 2
 
 
 def _squares_of_moments(sample: MomentSample) -> Array:
@@ -516,8 +519,10 @@ def _squares_of_moments(sample: MomentSample) -> Array:
     return sizes
 
 
-def _centred(values: Array, weights: Array) -> Array:
-    """Subtract the mean, for precision; zeros where values differ by rounding only."""
+def _centred(values: Array, weights: Array, size: Any) -> Array:
+    """Subtract the mean, for precision; zeros where values differ by rounding only.
+
+    That is of numbers of a size: those values, or what they are differences of.
+    """
     centred = values - np.average(values, axis=0, weights=weights)
-    rounding = ROUNDING * np.abs(values).max(axis=0, initial=0)
-    return np.where(np.ptp(values, axis=0) > rounding, centred, 0.0)
+    return np.where(np.ptp(values, axis=0) > ROUNDING * size, centred, 0.0)
