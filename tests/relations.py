@@ -802,8 +802,8 @@ def limits_invert_pvalues(draw: Draw, p: Problem) -> Callable[[], None]:
             for limit, other in ((low, lowest), (high, highest)):
                 if not np.isfinite(limit) or limit == other:
                     continue
-                if abs(limit - estimate) <= 1e-15 * abs(estimate):
-                    continue  # there is no number between them
+                if abs(limit - estimate) <= 1e-12 * abs(estimate):
+                    continue  # there are too few numbers between them
                 if abs(limit) > 1e12 or abs(limit - other) < 1e-12:
                     continue  # next to an end of the range
                 inside = limit + 1e-3 * (float(estimate) - limit)

@@ -243,8 +243,10 @@ def test_a_useless_proxy_leaves_the_intervals_of_the_labels(rows, kind):
     judge = models["A"]
     if kind == "random":
         judge = np.random.default_rng(1).integers(0, 2, len(y))
-    report = joint_report(partly(y, labelled), models["A"], proxy=judge, metrics=LABELS)
-    alone = joint_report(y[labelled], models["A"][labelled], metrics=LABELS)
+    metrics = [*LABELS, "specificity", "npv", "false_negative_rate"]
+    truth = partly(y, labelled)
+    report = joint_report(truth, models["A"], proxy=judge, metrics=metrics)
+    alone = joint_report(y[labelled], models["A"][labelled], metrics=metrics)
     widths = [np.diff(limits(each.individual())) for each in (report, alone)]
     assert (widths[0] / widths[1] < 1.03).all()
     assert (widths[0] / widths[1] > 0.9).all()

@@ -94,8 +94,14 @@ def _weights(
     sampling = joint.sampling
     assert isinstance(sampling, RowSampling)
     estimates = joint.estimates
-    defined = [bool(np.isfinite(estimates[[*pair]]).all()) for pair in block.proxies]
-    pairs = [*compress(block.proxies, defined)]
+    # At the observed tables, where a proxy that equals a prediction has no variance.
+    observed = [parameter.with_method("delta") for parameter in sampling.parameters]
+    informs = [
+        bool(np.isfinite(estimates[[*pair]]).all())
+        and sampling.with_parameters([observed[pair[0]]]).has_variance(0)
+        for pair in block.proxies
+    ]
+    pairs = [*compress(block.proxies, informs)]
     if not (pairs and np.isfinite(estimates[block.truth])):
         return {}
     positions = [block.truth, *np.ravel(pairs).tolist()]
@@ -103,20 +109,19 @@ def _weights(
     order = np.arange(len(pairs))
     changes = np.zeros((len(pairs), len(positions)))
     changes[order, many], changes[order, few] = 1.0, -1.0
-    # At the observed tables, where a proxy that equals a prediction has no variance.
-    chosen = [sampling.parameters[k].with_method("delta") for k in positions]
-    covariance = sampling.with_parameters(chosen).unsmoothed
+    chosen = sampling.with_parameters([observed[k] for k in positions])
+    covariance = chosen.unsmoothed
     gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
     variance = covariance[0, 0]
     if expected is not None:
-        of_both = [*compress(block.of_both, defined)]
-        unseen = _unseen(of_both, chosen[1], expected)
+        of_both = [*compress(block.of_both, informs)]
+        unseen = _unseen(of_both, chosen.parameters[1], expected)
         share = np.full(len(pairs), 1 / len(pairs))
         gains, matrix = gains - unseen @ share, matrix + unseen
         variance += share @ unseen @ share
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     explained = -float(weights @ gains) / max(variance, np.finfo(float).tiny)
-    df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
+    df = chosen.each[0].degrees_of_freedom
     weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
     change = float(weights @ changes @ estimates[positions])
     weights *= _within(estimates[block.truth], change, joint, block)
