@@ -288,6 +288,16 @@ class Giving:
             ValueError,
             rf"with blocks of shape \({N},\), one for each unit .*, got shape \(3,\)$",
         ),
+        (
+            lambda values: [Component(values * np.nan)],
+            ValueError,
+            "with totals that are finite numbers$",
+        ),
+        (
+            lambda values: [Component(values, sign=0)],
+            ValueError,
+            "with sign 1 or -1, got 0$",
+        ),
     ],
 )
 def test_components_of_a_wrong_kind(components, kind_of_error, message):

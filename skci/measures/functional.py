@@ -184,7 +184,7 @@ class CellFunctional(Functional):
 
 def _cells(p: Array) -> Iterable[Array]:
     """The four cells, each of shape (...)."""
-    return (p[..., k] for k in range(4))
+    return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
 @dataclass(frozen=True, eq=False)

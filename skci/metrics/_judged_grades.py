@@ -147,7 +147,7 @@ def _check_alike(people: GradedSamples, judge: GradedSamples) -> None:
     if shapes[0] != shapes[1]:
         raise ValueError(
             "proxy must have the models, scorers and number of items of grades, "
-            f"{shapes[0]}, got {shapes[1]}"
+            f"{shapes[0]}, got {shapes[1]}; give it by model, as grades"
         )
     items, others = people.names, judge.names
     named = items is not None and others is not None

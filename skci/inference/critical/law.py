@@ -86,8 +86,9 @@ class MaximumLaw:
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
         similar = np.abs if self.sides == 2 else np.asarray
-        rows = blocks(len(correlation), len(correlation))
-        first = [(similar(correlation[r]) > 1 - _SAME).argmax(axis=1) for r in rows]
+        first = []
+        for rows in blocks(len(correlation), len(correlation)):
+            first.append((similar(correlation[rows]) > 1 - _SAME).argmax(axis=1))
         kept, self._position = np.unique(np.concatenate(first), return_inverse=True)
         if len(kept) < len(correlation):
             correlation = correlation[np.ix_(kept, kept)]

@@ -67,6 +67,10 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
             f"{must}: an iterable of Component, got one of {type(component).__name__}"
         )
     totals = np.asarray(component.totals)
+    if totals.dtype.kind not in "biuf" or not np.isfinite(totals).all():
+        raise ValueError(f"{must} with totals that are finite numbers")
+    if component.sign not in (1, -1):
+        raise ValueError(f"{must} with sign 1 or -1, got {component.sign!r}")
     if totals.ndim != 2 or not len(totals) or totals.shape[1] != n_columns:
         raise ValueError(
             f"{must} with totals of shape (units, {n_columns}), as many columns as "
