@@ -176,7 +176,8 @@ of five in .89 to .95.
 
 A hundred rows in time are always warned of, and most samples of 400 rows with an
 autocorrelation of .9, where areas need it. What covers in less than .93 without a
-warning does so by less than the Monte Carlo error.
+warning does so by less than the Monte Carlo error. Seasons and rare bad times, which
+autoregressive errors have not, are on the page :doc:`/time_series`.
 """
 
 _CROSSED = """\
