@@ -32,11 +32,12 @@ def lazy_names(
             return public()
         is_special = name.startswith("__")  # asked of any module, as by inspect
         if is_special or (name not in modules and name not in public()):
+            hint = ""
             within = [] if name.startswith("_") else modules.items()
             for module in (key for key, of in within if not of):
                 if name in import_module(f"{package}.{module}").__all__:
-                    raise ImportError(f"use 'from {package}.{module} import {name}'")
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+                    hint = f"; use 'from {package}.{module} import {name}'"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         if not (module := modules.get(name, others)):
             return import_module(f"{package}.{name}")
         value = getattr(import_module(f"{package}.{module}"), name)
