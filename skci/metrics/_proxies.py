@@ -94,11 +94,15 @@ def _weights(
     sampling = joint.sampling
     assert isinstance(sampling, RowSampling)
     estimates = joint.estimates
-    # At the observed tables, where a proxy that equals a prediction has no variance.
-    observed = [parameter.with_method("delta") for parameter in sampling.parameters]
+
+    def observed(places: Sequence[int]) -> RowSampling:
+        """At the observed tables, where a proxy like a prediction has no variance."""
+        parameters = [sampling.parameters[k].with_method("delta") for k in places]
+        return sampling.with_parameters(parameters)
+
     informs = [
         bool(np.isfinite(estimates[[*pair]]).all())
-        and sampling.with_parameters([observed[pair[0]]]).has_variance(0)
+        and observed(pair[:1]).has_variance(0)
         for pair in block.proxies
     ]
     pairs = [*compress(block.proxies, informs)]
@@ -109,7 +113,7 @@ def _weights(
     order = np.arange(len(pairs))
     changes = np.zeros((len(pairs), len(positions)))
     changes[order, many], changes[order, few] = 1.0, -1.0
-    chosen = sampling.with_parameters([observed[k] for k in positions])
+    chosen = observed(positions)
     covariance = chosen.unsmoothed
     gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
     variance = covariance[0, 0]
