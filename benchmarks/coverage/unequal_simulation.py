@@ -13,7 +13,7 @@ from scipy.stats import norm
 import skci
 from benchmarks.common.results import Record
 from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
-from benchmarks.coverage.unequal_settings import Drawn, Setting
+from benchmarks.coverage.unequal_settings import Setting
 
 METRICS = ("accuracy", "f1", "recall", "mean grade", "difference of accuracies")
 _GRADES_OF_ERRORS = 1, 2  # shapes of a beta distribution
@@ -30,6 +30,34 @@ def _with_normal_quantile(estimate: Any, limits: Any) -> Any:
 
 def _excludes(limits: Any, value: float) -> Any:
     return (value < limits[:, 0]) | (value > limits[:, 1])
+
+
+def _relative_width(limits: Any, reference: Any) -> float | None:
+    """Median width over that of the reference, if there is one."""
+    ratio = float(np.median(np.ptp(limits, axis=1)) / np.median(reference))
+    return ratio if np.isfinite(ratio) else None
+
+
+def _wilson(p: float, n: float) -> Any:
+    """Wilson's limits of a proportion."""
+    q = norm.isf((1 - JOINT_LEVEL) / 2) ** 2
+    half_width = np.sqrt(q * p * (1 - p) * n + q**2 / 4)
+    return (n * p + q / 2 + np.array([-half_width, half_width])) / (n + q)
+
+
+def _estimated_size(wrong: Any, groups: Any) -> float:
+    """Kish's effective sample size by the intraclass correlation of errors.
+
+    That is estimated by the analysis of variance (Donner and Klar, 2000).
+    """
+    n, sizes = len(wrong), np.bincount(groups)
+    means = np.bincount(groups, weights=wrong) / sizes
+    between = sizes @ (means - wrong.mean()) ** 2 / (len(sizes) - 1)
+    within = np.sum((wrong - means[groups]) ** 2) / (n - len(sizes))
+    mean_size = (n - sizes @ sizes / n) / (len(sizes) - 1)
+    total = between + (mean_size - 1) * within
+    correlation = max((between - within) / total, 0.0) if total else 0.0
+    return float(n / (1 + correlation * (sizes @ sizes / n - 1)))
 
 
 @dataclass(frozen=True)
@@ -50,13 +78,12 @@ class Unequal:
         records = []
         for metric, of_metric in zip(METRICS, zip(*samples, strict=True), strict=True):
             columns = map(np.array, zip(*of_metric, strict=True))
-            limits, warned, reference, normal = columns
+            limits, warned, reference, normal, estimated = columns
             missed = _excludes(limits, truths[metric])
             n_missed = int(missed.sum())
-            widths = [
-                float(np.median(np.ptp(each, axis=1)) / np.median(reference))
-                for each in (limits, normal)
-            ]
+            width, normal_width, wilson_width = (
+                _relative_width(each, reference) for each in (limits, normal, estimated)
+            )
             records.append(
                 {
                     "metric": metric,
@@ -67,10 +94,14 @@ class Unequal:
                     "coverage": 1 - n_missed / self.draws,
                     "warned": float(warned.mean()),
                     "misses_warned": float(warned[missed].mean()) if n_missed else None,
-                    "width": widths[0] if np.isfinite(widths[0]) else None,
-                    "normal_width": widths[1] if np.isfinite(widths[1]) else None,
+                    "width": width,
+                    "normal_width": normal_width,
                     "normal_coverage": float(
                         1 - _excludes(normal, truths[metric]).mean()
+                    ),
+                    "wilson_width": wilson_width,
+                    "wilson_coverage": float(
+                        1 - _excludes(estimated, truths[metric]).mean()
                     ),
                 }
             )
@@ -91,12 +122,15 @@ class Unequal:
 
     def _sample(
         self, rng: np.random.Generator
-    ) -> Iterator[tuple[Any, bool, float, Any]]:
-        """Limits, whether they warn, Wilson's width and limits by the normal quantile.
+    ) -> Iterator[tuple[Any, bool, float, Any, Any]]:
+        """Limits, whether they warn, and what they are compared with.
+
+        That is the width of Wilson's interval at Kish's effective sample size, limits
+        with the normal quantile, and Wilson's by an estimated correlation in clusters.
 
         Model B errs at the rate of A, and in half the expected rate of other rows.
         """
-        rates, design = drawn = self.setting.draw(rng)
+        rates, design = self.setting.draw(rng)
         n = len(rates)
         y = rng.random(n) < self.setting.prevalence
         rates = np.stack([rates, rates + (1 - rates) * self.setting.error / 2])
@@ -119,14 +153,13 @@ class Unequal:
             (graded.individual()[next(iter(graded))], None),
             (differences["accuracy", "A", "B"], None),
         ):
-            of_wilson = np.nan
+            width, estimated = np.nan, np.full(2, np.nan)
             if rows is not None and (rows.all() or "sample_weight" in design):
-                of_wilson = self._width_of_wilson(float(estimate), drawn, rows)
+                p, size = float(estimate), self.setting.effective_size(design, rows)
+                width = np.ptp(_wilson(p, size))
+                if "groups" in design:
+                    size = _estimated_size(wrong[0], design["groups"])
+                estimated = _wilson(p, size)
             limits, warned = interval_and_warning(estimate)
-            yield limits, warned, of_wilson, _with_normal_quantile(estimate, limits)
-
-    def _width_of_wilson(self, p: float, drawn: Drawn, rows: Any) -> float:
-        """Width of Wilson's interval of a proportion at Kish's effective size."""
-        n = self.setting.effective_size(drawn.design, rows)
-        q = norm.isf((1 - JOINT_LEVEL) / 2) ** 2
-        return float(2 * np.sqrt(q * p * (1 - p) * n + q**2 / 4) / (n + q))
+            normal = _with_normal_quantile(estimate, limits)
+            yield limits, warned, width, normal, estimated
