@@ -177,12 +177,13 @@ def _read(
             "first and second must differ, got "
             f"{known[first[row]]!s} twice in row {row}"
         )
-    unknown = sorted({str(x) for x in read["outcome"].tolist()} - set(_OUTCOMES))
-    if unknown:
-        raise ValueError(
-            f"outcome must be one of {list(_OUTCOMES)}, got {join_names(unknown)}"
-        )
-    outcome = np.array([_OUTCOMES[str(x)] for x in read["outcome"].tolist()])
+    outcomes = read["outcome"].tolist()
+    for row, outcome in enumerate(outcomes):
+        if str(outcome) not in _OUTCOMES:
+            raise ValueError(
+                f"outcome must be one of {list(_OUTCOMES)}, got {outcome!r} in row "
+                f"{row}"
+            )
     extra, names = np.zeros((n, 0)), []
     given = columns["covariates"]
     if given is not None:
@@ -198,7 +199,8 @@ def _read(
             extra = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
             names = [f"covariate {k + 1}" for k in range(extra.shape[1])]
         check_length(extra[:, 0], n, "covariates", "first")
-    codes = np.stack([first, second, outcome], axis=1)
+    result = [_OUTCOMES[str(outcome)] for outcome in outcomes]
+    codes = np.stack([first, second, result], axis=1)
     return [str(name) for name in known.tolist()], codes, extra, names
 
 

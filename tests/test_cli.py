@@ -706,7 +706,7 @@ def test_help_of_a_command_has_its_options_only(command, run):
     assert (status, errors) == (0, "")
     assert output.startswith(f"usage: skci {command} ")
     own = {
-        "--margin": "compare grades",
+        "--margin": "compare grades votes",
         "--power": "plan",
         "--by": "report compare plan",
     }

@@ -1,5 +1,6 @@
 """Strengths of models from pairwise votes."""
 
+import json
 import pickle
 import warnings
 from pathlib import Path
@@ -11,6 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from skci import votes_report
+from skci.cli.main import main
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.measures.strengths import Votes
 
@@ -164,7 +166,7 @@ def test_ranks_letters_and_the_scale_of_elo():
     ("votes", "match"),
     [
         ((["a", "a"], ["b", "a"], ["first"] * 2), "must differ, got a twice in row 1"),
-        ((["a"], ["b"], ["a"]), "outcome must be one of .* got a"),
+        ((["a"], ["b"], ["a"]), "outcome must be one of .* got 'a' in row 0"),
         ((["a"] * 2, ["b"] * 2, ["first"] * 2), "only wins or only loses"),
         ((["a"], ["b", "c"], ["first"]), "second must have an entry for each of the 1"),
     ],
@@ -282,3 +284,55 @@ def test_forty_voters_of_very_unequal_size_cover_or_warn():
     covered, warned = coverage_and_warnings(60, TRUE, votes)
     assert covered.mean() >= 0.93 - 0.03
     assert warned[~covered].mean() > 0.5
+
+
+def test_votes_from_the_shell(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    first, second, outcome = draw(np.random.default_rng(3), 400)
+    votes = pd.DataFrame({"left": first, "right": second, "winner": outcome})
+    votes["voter"], votes["longer"] = (
+        np.arange(400) // 5,
+        np.tile([-1.0, 0.0, 1, 2], 100),
+    )
+    votes.to_csv(path, index=False)
+    columns = ["--first=left", "--second=right", "--outcome=winner", "--groups=voter"]
+    style = ["--covariates=longer", "--position", "--scale=elo"]
+    output = ["--control=d", "--format=json", "--require=a - d strength >= 0"]
+    assert main(["votes", str(path), *columns, *style, *output]) == 0
+    told = json.loads(capsys.readouterr().out)
+    report = votes_report(
+        *("left", "right", "winner"),
+        data=votes,
+        groups="voter",
+        covariates=["longer"],
+        position=True,
+        scale="elo",
+    )
+    expected = {
+        "report": report,
+        "differences": report.differences(control="d"),
+        "ranks of report": report.ranks(),
+    }
+    for name, each in expected.items():
+        low = [row["low"] for row in told[name]["rows"]]
+        assert_allclose(low, each.to_frame()["low"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--outcome=voter"], "outcome must be one of"),
+        (["--outcome=Winner"], "must have one column 'Winner'"),
+        ([], "arguments are required: --outcome"),
+    ],
+)
+def test_faults_of_votes_from_the_shell_are_named(arguments, message, tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    path.write_text("left,right,winner,voter\na,b,first,1\nb,a,first,1\n")
+    try:
+        status = main(
+            ["votes", str(path), "--first=left", "--second=right", *arguments]
+        )
+    except SystemExit as error:
+        status = error.code
+    assert status == 2 and message in capsys.readouterr().err

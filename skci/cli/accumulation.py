@@ -17,6 +17,8 @@ from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
 from skci.reports.joint import JointReport
+from skci.reports.votes import VotesReport
+from skci.votes import votes_report
 
 _COLUMNS = (
     *("y_true", "y_pred", "y_score"),
@@ -31,6 +33,8 @@ _DESIGNS: dict[str, Callable[[Any], Any]] = {
 _OF_KEPT_ROWS = "label_probability", *_DESIGNS
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
+_OF_VOTES = "first", "second", "outcome", "covariates", "groups", "sample_weight"
+_TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
 _LINE_WIDTH = 79
 
 
@@ -83,20 +87,39 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
             )
     names = _names(arguments, (*_COLUMNS, "proxy", "label_probability"))
     of_design = {name: getattr(arguments, name) for name in _DESIGNS}
-    columns: dict[str, list[Any]] = {}
-    for _, _, batch in _batches(arguments, names | of_design):
-        for column in _leaves(names | of_design):
-            values: Any = batch[column]
-            as_list = getattr(values, "to_pylist", None) or values.tolist
-            columns.setdefault(column, []).extend(as_list())
     options = given_options(arguments) | {"missing": arguments.missing}
     return joint_report(
         **names,
-        data=columns,
+        data=_kept_columns(arguments, names | of_design),
         metrics=arguments.metrics,
         design=_design(of_design),
         **options,
     )
+
+
+def report_votes(arguments: Namespace) -> VotesReport:
+    """Report on the votes of the files."""
+    names = {name: getattr(arguments, name) for name in _OF_VOTES}
+    return votes_report(
+        **names,
+        data=_kept_columns(arguments, names),
+        position=arguments.position,
+        scale=arguments.scale_of_strengths,
+        confidence_level=arguments.level,
+    )
+
+
+def _kept_columns(
+    arguments: Namespace, names: Mapping[str, Any]
+) -> dict[str, list[Any]]:
+    """Columns of all rows of the files."""
+    columns: dict[str, list[Any]] = {}
+    for _, _, batch in _batches(arguments, names):
+        for column in _leaves(names):
+            values: Any = batch[column]
+            as_list = getattr(values, "to_pylist", None) or values.tolist
+            columns.setdefault(column, []).extend(as_list())
+    return columns
 
 
 def _design(columns: Mapping[str, Any]) -> Any:
@@ -136,29 +159,24 @@ def _leaves(names: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _batches(
-    arguments: Namespace, names: dict[str, Any]
+    arguments: Namespace, names: Mapping[str, Any]
 ) -> Iterator[tuple[str, int, Any]]:
     """Path, number of rows before, and columns of each batch of rows of the files."""
-    text = [
-        "by",
-        "groups",
-        "query",
-        "strata",
-        "crossed",
-        *["y_true", "y_pred", "proxy"] * arguments.text,
-    ]
+    only_empty_is_missing = getattr(arguments, "text", False)
+    text = [*_TEXT, *["y_true", "y_pred", "proxy"] * only_empty_is_missing]
+    columns = [*dict.fromkeys(_leaves(names))]
     options = {
-        "columns": [*dict.fromkeys(_leaves(names))],
+        "columns": columns,
         "text_columns": [*_leaves({k: names.get(k) for k in text})],
         "delimiter": arguments.delimiter,
-        "only_empty_is_missing": arguments.text,
+        "only_empty_is_missing": only_empty_is_missing,
     }
     try:
         for path in arguments.files:
             n_rows = 0
             for batch in read_batches(path, **options):
                 yield path, n_rows, batch
-                n_rows += len(batch[arguments.y_true])
+                n_rows += len(batch[columns[0]])
                 _show_progress(f"{Path(path).name}: {n_rows:,} rows")
     finally:
         _show_progress("")

@@ -375,6 +375,29 @@ _COMPARISON = {
         "largest difference that does not matter, or by metric, as f1=.02"
     ),
 }
+_COMPARISON_OF_STRENGTHS = {
+    name: option for name, option in _COMPARISON.items() if name != "--scale"
+}
+_VOTES = {
+    "files": _DATA["files"],
+    "--first": _column("first model of each vote", required=True),
+    "--second": _column("second model of each vote", required=True),
+    "--outcome": _column(
+        "first, second or tie; or as arenas write them, model_a, model_b, tie and tie "
+        "(bothbad)",
+        required=True,
+    ),
+    "--position": _flag("estimate the advantage of the model that comes first"),
+    "--covariates": _names(
+        "COLUMN", "what the outcome depends on besides the models, first minus second"
+    ),
+    "--groups": _column("clusters of votes, such as voters or prompts"),
+    "--weights": _DATA["--weights"],
+    "--delimiter": _DATA["--delimiter"],
+    "--scale": {"dest": "scale_of_strengths"}
+    | _choice(["logit", "elo"], "of strengths: log-odds, or 400 for odds of ten"),
+    "--level": _METRICS["--level"],
+}
 _LOGS = {
     "logs": _option(
         f"log of one of the formats {join_names([*reading.FORMATS])}, or a folder with "
@@ -467,6 +490,14 @@ _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
             ("the data", _LOGS),
             ("the grades", _GRADES),
             ("the comparison", _DIFFERENCES | _COMPARISON),
+            ("the output", _OUTPUT),
+        ],
+    ),
+    "votes": (
+        "Rank models by pairwise votes, as of an arena",
+        [
+            ("the votes", _VOTES),
+            ("the comparison", _DIFFERENCES | _COMPARISON_OF_STRENGTHS),
             ("the output", _OUTPUT),
         ],
     ),

@@ -9,6 +9,7 @@ from skci.cli.accumulation import (
     accumulate,
     given_options,
     report_rows,
+    report_votes,
 )
 from skci.cli.output import Output, write
 from skci.cli.requirements import exit_status, failures, judge
@@ -76,16 +77,30 @@ def grades(arguments: Namespace) -> int:
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
     of_models = [*reports.items()] if len(rows.models) > 1 else []
-    if arguments.differences or _given(arguments) != _COMPARISON:
+    if _compares(arguments):
         reports["differences"] = _differences(arguments, reports["report"])
     for name, report in of_models:
         reports[f"ranks of {name}"] = report.ranks()
     return _finish(arguments, reports)
 
 
+def votes(arguments: Namespace) -> int:
+    """Report strengths of models by votes, rank the models, and compare them."""
+    report = report_votes(arguments)
+    reports: dict[str, Any] = {"report": report}
+    if _compares(arguments):
+        reports["differences"] = _differences(arguments, report)
+    return _finish(arguments, reports | {"ranks of report": report.ranks()})
+
+
+def _compares(arguments: Namespace) -> bool:
+    """Whether differences are asked for, or given an option."""
+    return arguments.differences or _given(arguments) != _COMPARISON
+
+
 def _given(arguments: Namespace) -> dict[str, Any]:
     """Options of the comparison."""
-    return {name: getattr(arguments, name) for name in _COMPARISON}
+    return {name: getattr(arguments, name, of) for name, of in _COMPARISON.items()}
 
 
 def _differences(arguments: Namespace, report: Any) -> Report:
@@ -160,6 +175,7 @@ COMMANDS = {
     "report": report,
     "compare": compare,
     "grades": grades,
+    "votes": votes,
     "plan": plan,
     "merge": merge,
 }
