@@ -8,6 +8,7 @@ import pytest
 from batteries import EVERY_CASE, FAMILIES
 from battery import quiet
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 from sklearn import metrics as sk
 from sklearn.base import clone
 from slow import slow_except
@@ -538,3 +539,31 @@ def test_influence_values_that_will_not_do(influence, error, match):
     metric = make_metric_ci(influence=influence, name="m", bounds=ANY, reads="numbers")
     with pytest.raises(error, match=match):
         metric(TRUTH[:400], FORECASTS[:400])
+
+
+@pytest.mark.parametrize("factor", [1 / 400, 1 / 20, -1.0, 2.5, 400.0])
+@pytest.mark.parametrize("design", ["rows", "weights"])
+def test_influence_values_on_another_scale(factor, design):
+    def scaled(y_true, y_pred, sample_weight=None):
+        mean, influence = squared(y_true, y_pred, sample_weight)
+        return mean, factor * influence
+
+    metric = make_metric_ci(influence=scaled, name="m", bounds=ANY, reads="numbers")
+    with pytest.raises(ValueError, match=r"scale of the estimate.*changes of .* times"):
+        metric(TRUTH[:400], FORECASTS[:400], **DESIGNS[design])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_influence_values_of_a_quantile(seed):
+    def median(y_true, y_pred):
+        errors = y_pred - y_true
+        middle = np.median(errors)
+        signs = np.sign(errors - middle)
+        density = norm.pdf(0) / np.std(errors)  # of normal errors
+        return middle, (signs - signs.mean()) / (2 * density)
+
+    rng = np.random.default_rng(seed)
+    truth, noise = rng.normal(size=(2, 64))
+    metric = make_metric_ci(influence=median, name="m", bounds=ANY, reads="numbers")
+    estimate = metric(truth, truth + noise)
+    assert estimate.low < estimate < estimate.high

@@ -30,6 +30,11 @@ _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
 _STEP_OF_ALL = 2.0**-9  # that of all weights at once
 _PAIRS = 16  # pairs of random quarters of the rows
+_PAIRS_OF_SCALE = 8  # to check the scale of given influence values
+_FEW_ROWS_OF_SCALE = 64  # rows of which the scale is not checked
+_LEAST_RATIO = 1e-3  # of changes to those that given influence values say
+_LEAST_ALLOWED = 0.05  # of the logarithm of the ratio, and per relative residual:
+_ALLOWED = 10.0
 _FEW_ROWS = 16  # rows of which quarters show nothing
 _MANY_ROWS = 10**9  # rows that numpy draws none of
 _TOLERANCE = 1e-3  # relative difference of derivatives with two steps
@@ -65,6 +70,50 @@ class FunctionalOfRows(Linearised):
             return self.function(*columns, sample_weight=weights[kept])
         rows = np.repeat(np.arange(len(frequencies)), frequencies)
         return self.function(self.truth[rows], self.answer[rows])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(np.sum(self.frequencies))
+
+    def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
+        """Differences of values without some of the rows, and what they should be.
+
+        The difference of the values without either of two random quarters of the rows
+        is about that of the means of the influence values of the others, unless the
+        function has no linear approximation. Of few rows quarters show nothing, nor
+        where the function fails without them.
+        """
+        frequencies = np.asarray(self.frequencies, dtype=int)
+        n, rng = self.n_rows, np.random.default_rng(0)
+        if not _FEW_ROWS <= n < _MANY_ROWS:
+            return None
+        found = []
+        for _ in range(n_pairs):
+            drawn = rng.multivariate_hypergeometric
+            first = drawn(frequencies, n // 4, method="marginals")
+            second = drawn(frequencies - first, n // 4, method="marginals")
+            left = [frequencies - some for some in (first, second)]
+            weights = [self.weights * (some / frequencies) for some in left]
+            values = [self._of_some(*pair) for pair in zip(weights, left, strict=True)]
+            means = [w @ influence / w.sum() for w in weights]
+            found.append([values[0] - values[1], means[0] - means[1]])
+        change, linear = np.transpose(found)
+        known = np.isfinite(change)
+        if known.sum() < n_pairs / 2:
+            return None
+        return change[known], linear[known]
+
+    def _of_some(self, weights: Array, frequencies: Array) -> float:
+        """Value for some of the rows; NaN where it fails."""
+        try:
+            return self._value_of(self.call(weights, frequencies))
+        except Exception:  # as of rows without one of the labels
+            return np.nan
+
+    def _value_of(self, returned: Any) -> float:
+        """Value among what the function returns."""
+        return float(returned)
 
     def check_weights(self) -> None:
         """Check that the function takes weights if rows have any."""
@@ -113,7 +162,35 @@ class GivenInfluence(FunctionalOfRows):
                 f"influence of {self.name!r} must return influence values whose mean, "
                 f"weighted by sample_weight, is zero, got {mean:g}; subtract it"
             )
+        self._check_scale(value, influence - mean)
         return value, influence - mean
+
+    def _value_of(self, returned: Any) -> float:
+        return float(returned[0])
+
+    def _check_scale(self, value: float, influence: Array) -> None:
+        """Check that values without some of the rows move as influence values say.
+
+        They are in proportion to each other as far as the function is linear. Where it
+        is not, as quantiles are not, the ratio varies with what is not in proportion.
+        """
+        changes = self._changes(influence, _PAIRS_OF_SCALE)
+        if changes is None or self.n_rows < _FEW_ROWS_OF_SCALE:
+            return
+        change, linear = changes
+        size, squares = np.sqrt(change @ change), linear @ linear
+        if size <= np.sqrt(EPS) * abs(value) or not squares:
+            return
+        ratio = change @ linear / squares
+        residual = change - ratio * linear
+        allowed = _LEAST_ALLOWED + _ALLOWED * np.sqrt(residual @ residual) / size
+        if abs(np.log(max(ratio, _LEAST_RATIO))) > allowed:
+            raise ValueError(
+                f"influence of {self.name!r} must return influence values on the scale "
+                "of the estimate, which without a row of n changes by about its "
+                f"influence value / -n, got changes of {ratio:.2g} times as much "
+                f"without a quarter of the {self.n_rows} rows"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,47 +317,19 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that values without some of the rows are what influence values say.
-
-        The difference of the values without either of two random quarters of the rows
-        is about that of the means of the influence values of the others, unless the
-        function has no linear approximation.
-        """
-        frequencies = self._frequencies
-        n, rng = int(frequencies.sum()), np.random.default_rng(0)
-        if not _FEW_ROWS <= n < _MANY_ROWS:
+        """Check that values without some of the rows are what influence values say."""
+        changes = self._changes(influence, _PAIRS)
+        if changes is None:
             return
-        found = []
-        for _ in range(_PAIRS):
-            drawn = rng.multivariate_hypergeometric
-            first = drawn(frequencies, n // 4, method="marginals")
-            second = drawn(frequencies - first, n // 4, method="marginals")
-            left = [frequencies - some for some in (first, second)]
-            weights = [self.weights * (some / frequencies) for some in left]
-            values = [self._of_some(*pair) for pair in zip(weights, left, strict=True)]
-            means = [w @ influence / w.sum() for w in weights]
-            found.append([values[0] - values[1], means[0] - means[1]])
-        change, linear = np.transpose(found)
-        known = np.isfinite(change)
-        if known.sum() < _PAIRS / 2:
-            return
-        size, error = (
-            float(np.sqrt((x[known] ** 2).mean())) for x in (change, change - linear)
-        )
+        change, linear = changes
+        size, error = (float(np.sqrt((x**2).mean())) for x in (change, change - linear))
         if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
             share = error / size if size else np.inf
             raise ValueError(
                 f"{self._must} but influence values are off by {share:.0%} of "
-                f"how it changes without a quarter of the {n} rows; more of them, or "
-                "another scale, such as its logarithm, may do"
+                f"how it changes without a quarter of the {self.n_rows} rows; more of "
+                "them, or another scale, such as its logarithm, may do"
             )
-
-    def _of_some(self, weights: Array, frequencies: Array) -> float:
-        """Value for some of the rows; NaN where it fails."""
-        try:
-            return float(self.call(weights, frequencies))
-        except Exception:  # as of rows without one of the labels
-            return np.nan
 
 
 def takes_weights(function: Callable[..., Any]) -> bool:

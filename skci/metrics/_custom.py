@@ -475,7 +475,9 @@ def make_metric_ci(
     influence : callable, optional
         In place of `g`, ``influence(y_true, y_pred)``, perhaps with ``sample_weight``,
         which returns the estimate and the influence value of each row, an array of
-        shape (n,) whose weighted mean is zero.
+        shape (n,) whose weighted mean is zero. Without row i the estimate changes by
+        about ``-influence[i] / n``: the influence value of a mean is a row's deviation
+        from it.
 
     Returns
     -------
@@ -492,9 +494,10 @@ def make_metric_ci(
         If `bounds` is not an increasing pair or does not hold the values of `g`, or
         the complex step disagrees with central differences, as after ``abs``, or
         `features` are not finite numbers of that shape, or a function of rows does not
-        change smoothly with them, as extremes and quantiles do not. What depends on
-        `features` or rows is checked on the data, whenever the metric is called, and
-        that a function of rows is smooth, when its interval is first accessed.
+        change smoothly with them, as extremes and quantiles do not, or values of
+        `influence` are on another scale than the estimate. What depends on `features`
+        or rows is checked on the data, whenever the metric is called, and that a
+        function of rows is smooth, when its interval is first accessed.
 
     Notes
     -----
