@@ -19,7 +19,7 @@ _SYNONYMS = {
     "confidence_level": "conf_level confidence coverage level",
     "control": "against base baseline ref reference",
     "estimators": "estimator models",
-    "groups": "cluster cluster_ids clusters group",
+    "groups": "cluster cluster_ids clusters",
     "margin": "delta epsilon rope",
     "metric": "metrics scoring",
     "metrics": "measures metric scorers scoring",
@@ -43,6 +43,13 @@ _SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
         ("strata", "stratify"), ("design", lambda strata: "design=Strata(...)")
     ),
     "ci": ("confidence_level", lambda ci: f"confidence_level={_share(ci)}"),
+    "group": ("groups", lambda group: "groups=... if clusters, or by=... if subgroups"),
+    **dict.fromkeys(("run", "runs", "seeds"), ("design", lambda _: "y_pred=Runs(...)")),
+    **dict.fromkeys(("time", "order"), ("design", lambda _: "design=TimeOrder(...)")),
+    **dict.fromkeys(
+        ("prevalence", "prior", "priors"),
+        ("design", lambda _: "design=Prevalence(...)"),
+    ),
     "ratio": ("scale", lambda ratio: "scale='ratio'"),
     "figsize": ("ax", lambda size: f"ax=plt.subplots(figsize={brief(size)})[1]"),
     "name": ("y_pred", lambda name: f"y_pred={{{brief(name)}: ...}}"),
@@ -168,18 +175,36 @@ def with_hints(function: _Function) -> _Function:
         name = function.__name__
         if name == "__init__":
             name = type(args[0]).__name__
-        unknown = ", ".join(key for key in kwargs if key not in parameters)
-        if hint := unknown_options(options, kwargs):
-            raise TypeError(f"{name}() has no parameter {unknown}{hint}")
+        unknown = [key for key in kwargs if key not in parameters]
+        if any(option_hint(options, key, kwargs[key]) for key in unknown):
+            hints = "; ".join(
+                f"{key}{unknown_options(options, {key: kwargs[key]})}"
+                for key in unknown
+            )
+            raise TypeError(f"{name}() has no parameter {hints}")
         if unknown or not named:
-            got = unknown or f"{len(args) - most} values too many"
+            got = ", ".join(unknown) or f"{len(args) - most} values too many"
             raise TypeError(f"{name}() takes the options {options}, got {got}")
+        meant = "metrics" if _names_metrics(args[most]) else named[0]
         raise TypeError(
             f"{name}() takes {named} by name, got {brief(args[most])} without one; "
-            f"did you mean {named[0]}=...?"
+            f"did you mean {meant if meant in named else named[0]}=...?"
         )
 
     return checked  # type: ignore[return-value]
+
+
+def _names_metrics(value: Any) -> bool:
+    """Whether a value is the name of a metric, or names of several."""
+    from skci.metrics._names import resolve_metric  # once there is an error
+
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(x, str) for x in names):
+        return False
+    try:
+        return all(map(resolve_metric, names)) and bool(names)
+    except ValueError:
+        return False
 
 
 class HintedAttributes:

@@ -84,7 +84,7 @@ class JointEvaluator:
     >>> for finding in report.findings():
     ...     print(finding)
     On accuracy, 1-NN is worse than Logistic.
-    On f0.5, no model is shown to differ from another.
+    On f0.5, no model is shown to differ from another by its interval; differences() may...
     """
 
     estimators: Any

@@ -35,12 +35,20 @@ def raises(call, error, message):
 # --------------------------------------------------------------------------------------
 
 BY_NAME = (
-    r"; a report of several models takes them by name, as {'A': .*, 'B': .*}, and runs "
-    r"of one model, such as training seeds, as skci\.designs\.Runs\(list\(array\.T\)\)$"
+    r"; a report of several models takes them by name, as {{'A': .*, 'B': .*}}, and "
+    r"runs of one model, such as training seeds, as skci\.designs\.Runs\(list\({}\)\)$"
 )
 
 
-@pytest.mark.parametrize("wrap", [list, tuple, np.array, lambda rows: np.array(rows).T])
+@pytest.mark.parametrize(
+    ("wrap", "runs"),
+    [
+        (list, "array"),
+        (tuple, "array"),
+        (np.array, "array"),
+        (lambda rows: np.array(rows).T, r"array\.T"),
+    ],
+)
 @pytest.mark.parametrize(
     "call",
     [
@@ -54,13 +62,14 @@ BY_NAME = (
         lambda wrap: F1CI()(Y, wrap([A, B])),
     ],
 )
-def test_models_without_names(call, wrap):
-    raises(lambda: call(wrap), ValueError, f"^y_(pred|score) must .*{BY_NAME}")
+def test_models_without_names(call, wrap, runs):
+    message = f"^y_(pred|score) must .*{BY_NAME.format(runs)}"
+    raises(lambda: call(wrap), ValueError, message)
 
 
 @pytest.mark.parametrize("call", [F1CI(), skci.classification_report_ci])
 def test_models_by_name_where_there_is_one(call):
-    message = f"^y_pred must be an array, got a mapping{BY_NAME}"
+    message = f"^y_pred must be an array, got a mapping{BY_NAME.format('array.T')}"
     raises(lambda: call(Y, {"A": A, "B": B}), TypeError, message)
 
 
@@ -296,6 +305,22 @@ GATE = REPORT.requirements("f1 >= 0.2")
             r"predictions; give it as y_pred=\.\.\.",
         ),
         (
+            lambda: REPORT.differences(baseline="A", sort=True),
+            "baseline; give it as control='A'; sort",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", group=Y),
+            r"group; give it as groups=\.\.\. if clusters, or by=\.\.\. if subgroups",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", seeds=[1, 2]),
+            r"seeds; give it as y_pred=Runs\(\.\.\.\)",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", time=Y),
+            r"time; give it as design=TimeOrder\(\.\.\.\)",
+        ),
+        (
             lambda: REPORT.plot(figsize=(4, 3)),
             r"figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]",
         ),
@@ -316,6 +341,14 @@ def test_options_of_other_libraries(call, message):
             lambda: REPORT.differences("A"),
             r"^differences\(\) takes \['control', .*\] by name, got 'A' without one; "
             r"did you mean control=...\?$",
+        ),
+        (
+            lambda: joint_report(Y, {"A": A}, "f1"),
+            r"got 'f1' without one; did you mean metrics=\.\.\.\?$",
+        ),
+        (
+            lambda: joint_report(Y, {"A": A}, ["f1", "f1_macro"]),
+            r"without one; did you mean metrics=\.\.\.\?$",
         ),
         (
             lambda: F1CI(alpha=0.1),
@@ -357,7 +390,9 @@ def test_options_that_there_are_not(call, message):
         (REPORT, "to_csv", "to_frame().to_csv(...)"),
         (REPORT, "compare", "differences()"),
         (REPORT.ranks(), "to_pandas", "to_frame()"),
-        (REPORT, "sort_values", r"to_frame().sort_values(...)"),
+        (REPORT, "sort_values", "to_frame().sort_values(...), or plot(sort=...)"),
+        (REPORT, "savefig", "plot().figure_"),
+        (REPORT.best(), "to_frame", "that of a metric, as best()[metric].to_frame"),
         (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
         (GATE, "to_html", "to_frame().to_html(...)"),
         (
@@ -590,3 +625,25 @@ def test_choices_that_are_nearly_right_or_of_other_libraries_are_pointed_on():
         joint_report(y, {"A": y}, metrics="accuracy", n_jobs=2)
     with pytest.raises(ValueError, match="difference must be given with power"):
         skci.sample_size("accuracy", power=0.8)
+
+
+def test_best_of_a_list_of_metrics():
+    best = REPORT.best(["f1"])
+    assert [*best] == ["f1"]
+    assert best["f1"].to_dict() == REPORT.best("f1").to_dict()
+    message = r"got \('f1', 'A'\); .* as in best\(\)\[metric\]\[model\]"
+    raises(lambda: best["f1", "A"], KeyError, message)
+
+
+def test_pvalues_of_no_difference():
+    differences, ratios = REPORT.differences(), REPORT.differences(scale="ratio")
+    key = "f1", "A", "B"
+    assert differences[key].pvalue() == differences[key].pvalue(0)
+    assert ratios[key].pvalue() == ratios[key].pvalue(1)
+    raises(lambda: REPORT["A", "f1"].pvalue(), ValueError, "^null must be a number in")
+
+
+@pytest.mark.parametrize(("name", "usual"), [("macro_f1", "f1_macro")])
+def test_averages_before_the_metric(name, usual):
+    message = f"unknown metric '{name}'; did you mean '{usual}'"
+    raises(lambda: joint_report(Y, A, metrics=name), ValueError, message)

@@ -154,8 +154,10 @@ def test_findings_when_nothing_is_separated():
     y, models = some_models(n=100, one=0.8, two=0.78)
     report = joint_report(y, models, metrics=["f1", "fnr"], method="score")
     assert report.findings() == [
-        "On f1, no model is shown to differ from another.",
-        "On fnr, no model is shown to differ from another.",
+        "On f1, no model is shown to differ from another by its "
+        "interval; differences() may show more.",
+        "On fnr, no model is shown to differ from another by its "
+        "interval; differences() may show more.",
     ]
 
 

@@ -4,6 +4,7 @@ import argparse
 import csv
 import difflib
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -51,6 +52,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, of which a command must know all."""
+        self._given = sys.argv[1:] if args is None else [*args]
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
@@ -66,11 +68,16 @@ class Parser(argparse.ArgumentParser):
             self.error(message)
         return namespace, unknown
 
-    def _near(self, unknown: Sequence[str]) -> str | None:
-        """Option that one of some unknown arguments is meant as."""
+    def _near(self, given: Sequence[str]) -> str | None:
+        """Option that one of some arguments, which is none, is meant as."""
         known = self._option_string_actions
-        for text in unknown:
-            name = text.partition("=")[0]
+        for text in given:
+            option = text.partition("=")[0]
+            if option in known or not option.startswith("-"):
+                continue
+            name = option.replace("_", "-")
+            if name in known:
+                return name
             if _SYNONYMS.get(name) in known:
                 return _SYNONYMS[name]
             if near := difflib.get_close_matches(name, known, 1, 0.75):
@@ -79,6 +86,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with one line."""
+        if "are required" in message and (near := self._near(self._given)):
+            message += f"; did you mean {near}?"
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 

@@ -29,6 +29,7 @@ FEWEST_LABELS = 10
 PREDICTION = "prediction"
 """Proxy of a truth that rows have, or have not, by their prediction alone."""
 _PROXY = "proxy"
+_ALL_ROWS = "y_true (NaN or None where the truth is missing)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,7 @@ def _filled(
     for name, values in columns.items():
         named = parameter_name(name) if by_prediction else proxy_name(name)
         read.append(as_array(values, named, "an array of labels"))
-        check_length(read[-1], len(entries), named, "y_true")
+        check_length(read[-1], len(entries), named, _ALL_ROWS)
         check_present(
             read[-1].ravel().tolist(), f"{named} must have a value in every row"
         )

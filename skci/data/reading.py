@@ -274,6 +274,8 @@ class Reader:
         ):
             hint = probabilities_hint(values) if shape[0] == n else ""
             hint = hint or SEVERAL_MODELS_HINT
+            if shape[0] != n:  # a row for each run
+                hint = hint.replace("array.T", "array")
             raise ValueError(
                 f"{parameter} must have an entry for each of the {n} rows of "
                 f"{self.truth}, got shape {shape}{hint}"

@@ -267,4 +267,8 @@ def _near(name: str) -> str | None:
     # Short names differ by a letter and mean the opposite: tpr and fpr.
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
     name = name.removesuffix("_score").removesuffix("_loss")
+    average, _, base = name.partition("_")
+    turned = f"{base}_{average}"  # as f1_macro of macro_f1
+    if _AVERAGE.fullmatch(turned) and _named(base):
+        return turned
     return next(iter(difflib.get_close_matches(name, known_names, 1, 0.7)), None)

@@ -29,6 +29,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
 from skci.inference.unseen_ends import widening_by_unseen_ends
+from skci.measures.registry import LOG
 from skci.reports.rendering import (
     decimals,
     format_interval,
@@ -291,13 +292,16 @@ class MetricEstimate(HintedAttributes, float):
         }
         return {name: json_value(value) for name, value in values.items()}
 
-    def pvalue(self, null: float, alternative: Alternative = "two-sided") -> float:
+    def pvalue(
+        self, null: float | None = None, alternative: Alternative = "two-sided"
+    ) -> float:
         """Test whether the measure has some value.
 
         Parameters
         ----------
-        null : float
-            Value under the null hypothesis, in the range of the measure.
+        null : float, optional
+            Value under the null hypothesis, in the range of the measure. By default,
+            for differences and ratios only, that of no difference: 0 and 1.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
             Whether the measure differs from `null`, is less, or is greater.
 
@@ -312,7 +316,8 @@ class MetricEstimate(HintedAttributes, float):
         Raises
         ------
         ValueError
-            If `null` is not in the range of the measure or `alternative` is unknown.
+            If `null` is not in the range of the measure, or not given for one that is
+            no difference, or `alternative` is unknown.
 
         Examples
         --------
@@ -323,6 +328,8 @@ class MetricEstimate(HintedAttributes, float):
         >>> round(score.pvalue(0.78), 2) > 0.05
         True
         """
+        if null is None and self._parameter.components:
+            null = float(self._parameter.trait.scale == LOG)
         value = self._check_value(null, "null")
         check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])

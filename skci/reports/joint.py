@@ -119,12 +119,14 @@ class JointReport(ReportWithDifferences):
             return Findings()
         kind = self._model_header
         prefix = "" if kind == "model" else f"{kind} "
-        source = self if by == "intervals" else self.differences()
+        by_intervals = by == "intervals"
+        source = self if by_intervals else self.differences()
+        apart = " by its interval; differences() may show more" * by_intervals
         separated = source._separated()
         findings = []
         for panel, positions in self._panels(self.metrics).items():
             found = [(prefix + a, verb, b) for a, verb, b in separated.get(panel, [])]
-            none = f"no {kind} is shown to differ from another"
+            none = f"no {kind} is shown to differ from another{apart}"
             findings += sentences(panel, found, none)
             undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
@@ -151,15 +153,15 @@ class JointReport(ReportWithDifferences):
     def best(self, metric: str) -> BestReport: ...
 
     @overload
-    def best(self, metric: None = None) -> BestReports: ...
+    def best(self, metric: list[str] | None = None) -> BestReports: ...
 
     @with_hints
-    def best(self, metric: str | None = None) -> BestReport | BestReports:
+    def best(self, metric: str | list[str] | None = None) -> BestReport | BestReports:
         """Multiple comparisons with the best model on a metric, or on each of all.
 
         Parameters
         ----------
-        metric : str, optional
+        metric : str or list of str, optional
             By default all metrics that there are several estimates of, with the
             confidence level for all of them at once (by Bonferroni's inequality); of
             :meth:`individual` intervals for each.
@@ -167,7 +169,7 @@ class JointReport(ReportWithDifferences):
         Returns
         -------
         BestReport, or dict of str to BestReport
-            By metric if none is given.
+            By metric unless one is given.
 
         Raises
         ------
@@ -193,12 +195,13 @@ class JointReport(ReportWithDifferences):
         >>> best.estimate
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
-        metrics = self._metrics_of_several if metric is None else [metric]
+        metrics = self._metrics_of_several if metric is None else metric
+        metrics = [metrics] if isinstance(metrics, str) else [*metrics]
         number = len(metrics) if self._joint.simultaneous else 1
         best = BestReports(
             (m, self._best(self._compared_positions(m), number)) for m in metrics
         )
-        return best if metric is None else best[metric]
+        return best[metric] if isinstance(metric, str) else best
 
     @property
     def _metrics_of_several(self) -> list[str]:
@@ -350,7 +353,7 @@ class JointReport(ReportWithDifferences):
 
         Parameters
         ----------
-        metric : str, optional
+        metric : str or list of str, optional
             By default all metrics.
         scale, method, adjust
             See :meth:`differences`.

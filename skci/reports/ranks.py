@@ -6,9 +6,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
+from skci._hints import HintedAttributes
 from skci._validation import check_integer, check_known, join_names
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
@@ -176,7 +177,7 @@ class BestReport(ReadOnlyArrays, IndexedReport[ComparisonWithBest]):
         ]
 
 
-class BestReports(dict[str, BestReport]):
+class BestReports(HintedAttributes, dict[str, BestReport]):
     """Reports of the best models by metric, a dict that is shown one after the other.
 
     Returned by :meth:`JointReport.best`.
@@ -190,6 +191,17 @@ class BestReports(dict[str, BestReport]):
     >>> {metric: report.models for metric, report in best.items()}
     {'accuracy': ['A'], 'recall': ['A']}
     """
+
+    _other_attributes: ClassVar = {
+        name: f"that of a metric, as best()[metric].{name}"
+        for name in ("estimate", "models", "plot", "to_dict", "to_frame", "to_latex")
+    }
+
+    def __missing__(self, metric: Any) -> BestReport:
+        raise KeyError(
+            f"key must be a metric of {[*self]}, got {metric!r}; a model comes after "
+            "it, as in best()[metric][model]"
+        )
 
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self.values()))

@@ -202,7 +202,11 @@ class TabularReport(HintedAttributes, ABC):
         "to_excel": "to_frame().to_excel(...)",
         "to_html": "to_frame().to_html(...)",
         "to_json": "json.dumps(report.to_dict())",
-        "sort_values": "to_frame().sort_values(...)",
+        **dict.fromkeys(
+            ("sort", "sort_by", "sort_values"),
+            "to_frame().sort_values(...), or plot(sort=...)",
+        ),
+        **dict.fromkeys(("fig", "figure", "savefig"), "plot().figure_"),
     }
 
     @property
