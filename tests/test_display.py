@@ -325,9 +325,16 @@ def test_given_axes_are_used():
     assert display.figure_ is figure
     assert plt.get_fignums() == [figure.number]
     assert [ax.get_title() for ax in axes.flat] == metrics
-    assert axes[1, 1].get_legend() is not None
+    assert_readable(figure)  # the legend is below all panels
     (ax,) = figure.add_subplot(3, 3, 9).figure.axes[-1:]
     assert joint_report(Y, MODELS, metrics="f1").plot(ax=ax).axes_[0] is ax
+
+
+def test_a_legend_is_inside_one_of_several_axes():
+    figure, (ax, other) = plt.subplots(1, 2)
+    joint_report(Y, MODELS, metrics="f1").plot(ax=ax)
+    assert figure.get_layout_engine() is None and not figure.legends
+    assert ax.get_legend() is not None and other.get_legend() is None
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -486,7 +493,7 @@ def test_a_curve_added_to_another(given):
     assert [*ax.lines] == [line, first.chance_level_, other]
     expected = ["first", "second", "joint 95% band", "chance"]
     assert legend_of(second) == expected
-    assert len(second.figure_.legends) == 1 - given
+    assert len(second.figure_.legends) == 1
 
 
 def test_styles_of_a_curve():

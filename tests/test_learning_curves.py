@@ -410,7 +410,7 @@ def test_a_selection_and_individual_intervals_are_drawn(report):
     _, axes = plt.subplots(1, 2)
     display = report.individual().select(train_size="60").plot(ax=axes)
     assert list(display.axes_) == list(axes)
-    legend = axes[-1].get_legend()
+    (legend,) = display.figure_.legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["Bayes", "5-NN", "individual 95% intervals"]
     with pytest.raises(ValueError, match="ax must be one for each of 2 metrics"):

@@ -80,13 +80,25 @@ class PanelDisplay(ReadOnlyArrays, ABC):
         """Add the legend and the title, once the panels are drawn."""
         panels = len(set(self.metrics))
         columns = max(min(2 * panels - 1, 4), self._legend_columns)
-        lines = _add_legend(self.axes_[panels - 1], is_new, columns, self._handles())
+        below = is_new or self._has_figure
+        lines = _add_legend(self.axes_[panels - 1], below, columns, self._handles())
         if is_new:
             height = self.figure_.get_figheight() + 0.2 * (lines - 1)
             self.figure_.set_figheight(height + (0.3 if title else 0.0))
         if title is not None:
             self.figure_.suptitle(title)
         return self
+
+    @property
+    def _has_figure(self) -> bool:
+        """Whether the axes are all of a figure without a layout, which becomes ours.
+
+        A legend inside would hide what is drawn.
+        """
+        if {*self.figure_.axes} != {*self.axes_} or self.figure_.get_layout_engine():
+            return False
+        self.figure_.set_layout_engine("constrained")
+        return True
 
     @property
     def _further_panels(self) -> int:
