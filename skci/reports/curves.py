@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import ndtri
@@ -96,6 +96,13 @@ class ThresholdReport(JointReport):
 
     _model_header = THRESHOLD
     _compares_models = False
+    _of_pairs = " at one threshold, as of a report with thresholds=[...]"
+    _other_attributes: ClassVar = {
+        **JointReport._other_attributes,
+        **dict.fromkeys(
+            ("auc", "roc_auc"), "joint_report(y_true, y_score=..., metrics='roc_auc')"
+        ),
+    }
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from skci._hints import with_hints
+from skci._hints import brief, with_hints
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
@@ -45,6 +45,9 @@ class ReportWithDifferences(ReportWithContrasts):
         **ReportWithContrasts._other_attributes,
         **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
     }
+
+    _of_pairs: ClassVar = ""
+    """What else estimates must have in common to be compared."""
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None
@@ -268,8 +271,8 @@ class ReportWithDifferences(ReportWithContrasts):
         if not contrasts:
             factors = [factor] if factor == "model" else self._subgroup_columns
             raise ValueError(
-                f"{scale}s need two {join_names(factors)}s with one metric, got "
-                f"{list(self)}"
+                f"{scale}s need two {join_names(factors)}s with one metric"
+                f"{self._of_pairs}, got {brief(list(self))}"
             )
         return contrasts
 

@@ -469,8 +469,8 @@ def describe_unseen_ends(joint: JointEstimate) -> str:
     if widening < _MUCH_WIDER:
         return ""
     return (
-        f'up to {widening:.1f} times as wide as by "hall" to allow for ends of the '
-        "bounds that were not seen"
+        f'up to {widening:.1f} times as wide as by method="hall", to allow for ends of '
+        "the bounds that were not seen"
     )
 
 
