@@ -81,10 +81,10 @@ class JointEvaluator:
     ... }
     >>> evaluator = JointEvaluator(models, ["accuracy", "f0.5"], method="score")
     >>> report = evaluator.evaluate(X[500:], y[500:])
-    >>> for finding in report.findings():
+    >>> for finding in report.findings(by="differences"):
     ...     print(finding)
     On accuracy, 1-NN is worse than Logistic.
-    On f0.5, no model is shown to differ from another by its interval; differences() may...
+    On f0.5, 1-NN is worse than Logistic.
     """
 
     estimators: Any
