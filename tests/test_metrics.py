@@ -171,7 +171,8 @@ def test_exchanging_the_labels(name, method):
 def test_symmetric_means_symmetric(name):
     y, p = labels()
     same = METRICS[name](~y, ~p) == pytest.approx(METRICS[name](y, p), rel=1e-12)
-    assert same == METRICS[name]._measure.symmetric
+    declared = METRICS[name]._measure.symmetric
+    assert same == declared, "symmetric= of the measure says what swapped labels do"
 
 
 @every_metric

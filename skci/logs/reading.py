@@ -16,7 +16,11 @@ from skci.logs.rows import Collector, LogRows, Row
 
 
 class LogFormat(Protocol):
-    """Interface of the module of a format."""
+    """Interface of the module of a format.
+
+    A module may also have ``accompanies(file)``, whether a file is one without samples
+    that the harness writes beside its logs.
+    """
 
     def recognises(self, file: LogFile) -> bool:
         """Whether a file is of the format, by its name and its head."""
@@ -34,9 +38,6 @@ FORMATS: dict[str, LogFormat] = {
     "tables in CSV or JSON": tables,
 }
 """Formats by name; the first that recognises a file reads it."""
-
-_COMPANIONS = deepeval, inspect_ai, lm_eval, swebench
-"""Formats of harnesses that write files without samples beside their logs."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -145,7 +146,8 @@ def _logs(path: Path) -> Iterator[tuple[LogFile, LogFormat]]:
 def _is_ignored(file: LogFile) -> bool:
     """Whether a file in a folder is no log, and need not be one."""
     is_data = file.is_text and not _is_settings(file)
-    return not is_data or any(each.accompanies(file) for each in _COMPANIONS)
+    tests = (getattr(each, "accompanies", None) for each in FORMATS.values())
+    return not is_data or any(accompanies(file) for accompanies in tests if accompanies)
 
 
 def _is_settings(file: LogFile) -> bool:
