@@ -534,11 +534,12 @@ def test_everything_of_a_report(df):
     assert report.letters("x") == {"A": "a", "B": "a", "C": "b"}
     assert report.letters("y") == {"C": "a", "B": "a", "A": "a"}
     separated = "On x, C is worse than A and B."
-    none = "On y, no model is shown to differ from another."
-    assert report.findings("differences") == [separated, none]
-    assert report.findings() == [separated, none]
-    assert report.individual().findings()[1] == f"Taken alone: {none}"
-    assert report.differences().findings() == [separated, none]
+    none = "On y, no model is shown to differ from another"
+    by_interval = f"{none} by its interval; differences() may show more."
+    assert report.findings("differences") == [separated, f"{none}."]
+    assert report.findings() == [separated, by_interval]
+    assert report.individual().findings()[1] == f"Taken alone: {by_interval}"
+    assert report.differences().findings() == [separated, f"{none}."]
 
     columns = report.to_dict()
     assert columns["model"][:2] == ["A", "A"] and columns["method"] == ["delta"] * 6

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,11 +48,9 @@ class GivenCovariance(Sampling):
     def common_df(self) -> float | None:  # type: ignore[override]
         return self.df if self.common_variance and self.df < np.inf else None
 
-    def select(self, positions: Sequence[int]) -> GivenCovariance:
-        """Keep some of the parameters."""
-        chosen = tuple(self.parameters[k] for k in positions)
-        block = np.ix_(positions, positions)
-        return replace(self, parameters=chosen, covariance=self.covariance[block])
+    def select(self, positions: Sequence[int]) -> Self:
+        block = self.covariance[np.ix_(positions, positions)]
+        return replace(super().select(positions), covariance=block)
 
     def contrasts(
         self,
@@ -137,9 +135,9 @@ class ResampledEstimates(GivenCovariance):
     """The estimates that contrasts are of."""
     known: ClassVar[Known] = "skewness"
 
-    def select(self, positions: Sequence[int]) -> ResampledEstimates:
-        selected: Any = super().select(positions)
-        return replace(selected, of_rows=self.of_rows.select(positions))
+    def select(self, positions: Sequence[int]) -> Self:
+        of_rows = self.of_rows.select(positions)
+        return replace(super().select(positions), of_rows=of_rows)
 
     def contrasts(
         self,

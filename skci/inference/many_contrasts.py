@@ -7,7 +7,7 @@ follows from that of the few parameters that they are made of, and is not comput
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -97,10 +97,6 @@ class ContrastSampling(Sampling):
     def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
         """Other parameters of the same rows."""
         return self.tables.sampling.with_parameters(parameters)
-
-    def select(self, positions: Sequence[int]) -> ContrastSampling:
-        chosen = tuple(self.parameters[k] for k in positions)
-        return replace(self, parameters=chosen)
 
     @property
     def null(self) -> float:

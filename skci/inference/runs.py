@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -249,10 +249,9 @@ class RunEstimates(Sampling):
     def design_in_words(self) -> str:
         return f"{self.of_rows.design_in_words} {self.runs_in_words}".strip()
 
-    def select(self, positions: Sequence[int]) -> RunEstimates:
+    def select(self, positions: Sequence[int]) -> Self:
         return replace(
-            self,
-            parameters=tuple(self.parameters[k] for k in positions),
+            super().select(positions),
             coefficients=self.coefficients[list(positions)],
             of_rows=self.of_rows.select(positions),
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -60,9 +60,10 @@ class Sampling:
         """Interval method that "auto" stands for."""
         return automatic(trait, known=self.known, preferred=self.preferred)
 
-    def select(self, positions: Sequence[int]) -> Sampling:
+    def select(self, positions: Sequence[int]) -> Self:
         """Keep some of the parameters."""
-        raise NotImplementedError
+        chosen = tuple(self.parameters[k] for k in positions)
+        return replace(self, parameters=chosen)  # type: ignore[type-var]
 
     @property
     def is_linear(self) -> Array:
@@ -177,11 +178,6 @@ class RowSampling(Sampling):
     _known: dict[TableParameter, ParameterSampling] = field(
         default_factory=dict, init=False
     )
-
-    def select(self, positions: Sequence[int]) -> RowSampling:
-        """Keep some of the parameters."""
-        chosen = tuple(self.parameters[k] for k in positions)
-        return replace(self, parameters=chosen)
 
     def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
         """Other parameters of the same rows."""

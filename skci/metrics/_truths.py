@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skci._hints import data_hint
 from skci.data.design_options import Prevalence
 from skci.data.drawing import RowOptions
 from skci.data.rows import Alignment
@@ -130,7 +131,7 @@ def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, A
     unknown = [name for name in given if name not in known]
     if unknown or not {*keys.values()} <= given.keys():
         swapped = is_truth and len(unknown) == len(given)
-        hint = "; are y_true and the predictions of models swapped?" if swapped else ""
+        hint = data_hint(given, parameter) if swapped else ""
         raise ValueError(
             f"{parameter} by metric must have an entry for each of {[*metrics]}, or "
             f"{_OTHERS!r} for all others, got {[*given]}{hint}"

@@ -27,6 +27,7 @@ Limits = tuple[float, float]
 Known = Literal["covariance", "skewness", "table"]
 """What is known of estimates beside their values, each more than the one before."""
 
+_RANGE = attrgetter("range_of_estimator")
 _INCREASING: tuple[Known, ...] = get_args(Known)
 
 _OTHER_NAMES = {
@@ -377,9 +378,6 @@ def _tables(
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)
-
-
-_RANGE = attrgetter("range_of_estimator")
 
 
 _PROPORTION: dict[str, Any] = {
