@@ -429,8 +429,6 @@ class ParameterSampling:
             return []
         helps = self.is_normal and not of_events
         few = "events" if of_events else "rows or groups"
-        if any(part.parameter.support.rarer_class for part in parts):
-            few = "rows of the rarer label, or groups,"
         return [few_degrees_of_freedom(least, helps, few)]
 
     @property
