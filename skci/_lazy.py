@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -37,6 +38,9 @@ def lazy_names(
             for module in (key for key, of in within if not of):
                 if name in import_module(f"{package}.{module}").__all__:
                     hint = f"; use 'from {package}.{module} import {name}'"
+            near = [] if name.startswith("_") else get_close_matches(name, public(), 1)
+            if near and not hint:
+                hint = f"; did you mean {near[0]}?"
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         if not (module := modules.get(name, others)):
             return import_module(f"{package}.{name}")

@@ -204,6 +204,13 @@ def test_what_is_in_a_module_is_told_where(name, module):
     assert not hasattr(skci, name)
 
 
+def test_a_misspelt_name_of_the_package():
+    message = (
+        "has no attribute 'MatthewsCorrcoefCI'; did you mean MatthewsCorrCoefCI\\?$"
+    )
+    raises(lambda: skci.MatthewsCorrcoefCI, AttributeError, message)
+
+
 @pytest.mark.parametrize("weights", [None, np.where(np.arange(N) < 5, 0, 1)])
 @pytest.mark.parametrize("parameter", ["y_true", "y_pred"])
 def test_a_missing_label_is_named_by_its_row(parameter, weights):
