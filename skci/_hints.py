@@ -57,6 +57,9 @@ _SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
 }
 """Parameters in place of others, and how to write them for a value of the others."""
 
+_OF_NAMES = "control", "metric", "metrics", "models"
+"""Parameters that are names, in whatever order."""
+
 _READERS = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -185,26 +188,20 @@ def with_hints(function: _Function) -> _Function:
         if unknown or not named:
             got = ", ".join(unknown) or f"{len(args) - most} values too many"
             raise TypeError(f"{name}() takes the options {options}, got {got}")
-        meant = "metrics" if _names_metrics(args[most]) else named[0]
         raise TypeError(
             f"{name}() takes {named} by name, got {brief(args[most])} without one; "
-            f"did you mean {meant if meant in named else named[0]}=...?"
+            f"did you mean {_meant(named, args[most])}=...?"
         )
 
     return checked  # type: ignore[return-value]
 
 
-def _names_metrics(value: Any) -> bool:
-    """Whether a value is the name of a metric, or names of several."""
-    from skci.metrics._names import resolve_metric  # once there is an error
-
+def _meant(options: Sequence[str], value: Any) -> str:
+    """Option that a value is probably meant as that was given without a name."""
     names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(x, str) for x in names):
-        return False
-    try:
-        return all(map(resolve_metric, names)) and bool(names)
-    except ValueError:
-        return False
+    if isinstance(names, list) and all(isinstance(each, str) for each in names):
+        return next((each for each in options if each in _OF_NAMES), options[0])
+    return options[0]
 
 
 class HintedAttributes:

@@ -58,7 +58,7 @@ BUILT_ON = {
     "accumulation": {"evaluation"},
     "calibration": {"curves"},
     "classification": {"evaluation"},
-    "cli": {"accumulation", "designs", "evaluation", "logs", "planning"},
+    "cli": {"accumulation", "designs", "evaluation", "logs", "planning", "votes"},
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},
