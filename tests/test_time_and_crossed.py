@@ -146,14 +146,32 @@ def test_newey_west_is_that_of_statsmodels(lags):
     assert high - low == pytest.approx(2 * 1.959963984540054 * fit.bse[0], rel=1e-6)
 
 
-def test_cosines_are_their_formula():
+@pytest.mark.parametrize("cosines", [None, 15])
+def test_cosines_are_their_formula(cosines):
     values = ERRORS**2
-    centred, n_cosines = values - values.mean(), int(np.ceil(0.4 * N ** (2 / 3)))
+    centred = values - values.mean()
+    n_cosines = cosines or int(np.ceil(0.4 * N ** (2 / 3)))
     b, t = np.arange(1, n_cosines + 1)[:, np.newaxis], np.arange(1, N + 1)
     sums = np.sqrt(2 / N) * (np.cos(np.pi * b * (t - 0.5) / N) * centred).sum(axis=1)
-    found = MeanSquaredErrorCI(method="delta")(np.zeros(N), ERRORS, design=TimeOrder())
+    found = MeanSquaredErrorCI(method="delta")(
+        np.zeros(N), ERRORS, design=TimeOrder(cosines=cosines)
+    )
     variance = (sums**2).sum() / (N * n_cosines)
     assert found.standard_error == pytest.approx(variance**0.5, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_degrees_of_freedom_are_those_of_windows():
+    errors = np.where((MONTH % 200 < 12) & (MONTH > 12), 3.0, 0.3)
+    found = MeanSquaredErrorCI(method="delta")(np.zeros(N), errors, design=TimeOrder())
+    n_cosines, squares = 22, errors**2
+    width = int(np.ceil(N / n_cosines))
+    padded = np.pad(squares - squares.mean(), width)
+    sums = np.array([padded[k : k + width].sum() for k in range(N + width + 1)])
+    kurtosis = N * (sums**4).sum() / (sums**2).sum() ** 2
+    df = n_cosines / (1 + (kurtosis - 3) / 2)
+    ratio = (found.high - float(found)) / found.standard_error
+    assert ratio == pytest.approx(stats.t.ppf(0.975, df), rel=1e-6)
 
 
 def test_rows_are_sorted_by_time():
@@ -216,8 +234,75 @@ def test_all_metrics_are_ordered_by_time():
 
 def test_few_independent_rows_are_warned_of():
     errors = autoregressive(np.random.default_rng(0), N, 0.95, 1)[:, 0] > 1
-    with pytest.warns(SmallSampleWarning, match="effective sample size of autocorr"):
+    few_runs = pytest.warns(SmallSampleWarning, match="few runs of rows determine")
+    few_rows = pytest.warns(SmallSampleWarning, match="effective sample size of auto")
+    with few_runs, few_rows:
         assert AccuracyCI()(Y, np.where(errors, 1 - Y, Y), design=TimeOrder()).low > 0
+
+
+def season(rng, n, rho, period=7):
+    """Series of Gaussian noise with this autocorrelation at multiples of the period."""
+    return autoregressive(rng, n // period, rho, period).ravel()
+
+
+def reason_of(values, **options):
+    design = TimeOrder(**options).with_series(np.zeros(len(values), int))
+    return design.small_sample_reason((values - values.mean())[:, np.newaxis])
+
+
+@pytest.mark.parametrize("method", ["cosine", "newey-west", "diebold-mariano"])
+def test_seasons_are_warned_of(method):
+    errors = season(np.random.default_rng(0), 1001, 0.9) > 1
+    y = np.arange(1001) % 2
+    match = r"lag of 7 rows, .*; take TimeOrder\(cosines=[3-9]\)$"
+    with pytest.warns(SmallSampleWarning, match=match):
+        found = AccuracyCI()(y, y != errors, design=TimeOrder(method=method))
+        assert found.low > 0
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e90])
+def test_seasons_of_several_series_are_pooled(scale):
+    rng, n_series = np.random.default_rng(0), 10
+    values = np.concatenate([season(rng, 70, 0.8) for _ in range(n_series)]) * scale
+    design = TimeOrder().with_series(np.arange(len(values)) // 70)
+    assert "lag of 7 rows" in design.small_sample_reason(values[:, np.newaxis])
+
+
+def test_fewer_cosines_see_a_season():
+    values = season(np.random.default_rng(0), 2002, 0.6)
+    reason = reason_of(values)
+    assert "lag of 7 rows" in reason
+    cosines = int(reason.split("cosines=")[1][:-1])
+    assert reason_of(values, cosines=cosines) == ""
+    assert "lag of 7 rows" in reason_of(values, cosines=cosines + 1)
+
+
+def test_what_is_repeated_is_no_season():
+    rng = np.random.default_rng(0)
+    pattern = np.tile([0, 0, 0, 0, 0, 2, 2], 100)
+    assert reason_of(pattern + rng.normal(size=700)) == ""
+    assert reason_of(pattern) == ""
+
+
+@pytest.mark.parametrize("rho", [0, 0.6, -0.6])
+@pytest.mark.parametrize("make", [np.asarray, np.abs, lambda x: x > 1])
+def test_autoregressions_are_no_seasons(rho, make):
+    rng = np.random.default_rng(0)
+    series = make(autoregressive(rng, 1000, rho, 60)).T * 1.0
+    assert sum(bool(reason_of(values)) for values in series) <= 0.05 * 60
+
+
+def test_few_outages_are_warned_of():
+    rng, n = np.random.default_rng(1), 1200
+    wrong = rng.random(n) < 0.1
+    for start in (130, 610, 1010):
+        wrong[start : start + 20] = True
+    y = np.arange(n) % 2
+    p = np.where(wrong, 1 - y, y)
+    match = "fewer than 12 degrees of freedom: few runs of rows determine the variance"
+    for metric in (AccuracyCI(), F1CI()):
+        with pytest.warns(SmallSampleWarning, match=match):
+            assert metric(y, p, design=TimeOrder()).low > 0
 
 
 @pytest.mark.parametrize(
@@ -226,6 +311,13 @@ def test_few_independent_rows_are_warned_of():
         (TimeOrder(method="hac"), None, "method must be one of"),
         (TimeOrder(lags=3), None, "lags must not be given with method='cosine'"),
         (TimeOrder(method="newey-west", lags=-1), None, "lags must be a whole number"),
+        (
+            TimeOrder(method="newey-west", cosines=5),
+            None,
+            "cosines must not be given with method='newey-west', got 5",
+        ),
+        (TimeOrder(cosines=0), None, "cosines must be a whole number"),
+        (TimeOrder(cosines=N), None, f"cosines must be fewer than .*, got {N} with"),
         (TimeOrder(), np.arange(N) // 2, "at least four rows each, got one of 2"),
         (TimeOrder(MONTH[1:]), None, r"design\.time must have an entry for each"),
     ],

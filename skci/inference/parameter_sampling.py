@@ -428,7 +428,7 @@ class ParameterSampling:
         if df >= least * (1 - _ROUNDING):
             return []
         helps = self.is_normal and not of_events
-        few = "events" if of_events else "rows or groups"
+        few = "events" if of_events else self.design.kinds_of_units
         return [few_degrees_of_freedom(least, helps, few)]
 
     @property

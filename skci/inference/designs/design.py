@@ -155,6 +155,8 @@ class SampleDesign:
 
     n_units: Any
     components: Callable[[Any], Iterable[Component]]
+    kinds_of_units: Any = "rows or groups"
+    """What units are, in messages."""
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
     units_are_disjoint: ClassVar[bool] = False

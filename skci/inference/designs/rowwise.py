@@ -27,6 +27,10 @@ class RowwiseDesign(SampleDesign):
         """Number of independent units."""
         return self.design.n_units
 
+    @property
+    def kinds_of_units(self) -> str:
+        return getattr(self.design, "kinds_of_units", super().kinds_of_units)
+
     def components(self, influences: Influences) -> Iterable[Component]:
         values = self._of_rows(influences)
         components = self.design.components(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_integer
 from skci.inference.designs.design import Component
+from skci.inference.designs.recurrence import find_recurrence
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
 _ENOUGH = 120  # effective sample size below which intervals are warned of
+_SEEN = 0.9  # share of the variance with recurrences that need be estimated
 
 
 class TimeOrder:
@@ -36,17 +38,21 @@ class TimeOrder:
         Largest lag of "newey-west", by default :math:`4 (n / 100)^{2/9}`, and of
         "diebold-mariano", one less than the number of steps that forecasts are ahead,
         by default 0.
+    cosines : int, optional
+        Number of cosines B, by default :math:`\lceil 0.4 n^{2/3} \rceil` for the n rows
+        of the shortest series. Fewer allow for autocorrelation that lasts longer, such
+        as that of a season.
 
     Notes
     -----
-    With influence values :math:`L_t` of n rows and :math:`B = \lceil 0.4 n^{2/3}
-    \rceil`, the cosine estimator is
+    With influence values :math:`L_t` of n rows and B cosines, the cosine estimator is
 
     .. math:: V = \frac{1}{n B} \sum_{b=1}^B \Lambda_b^2, \qquad \Lambda_b =
         \sqrt{2/n} \sum_{t=1}^n \cos\bigl(\pi b (t - 1/2) / n\bigr) L_t ,
 
-    with the quantile of t with B degrees of freedom. Of several series the variances
-    are added.
+    with the quantile of t with B degrees of freedom, and fewer if a few runs of rows,
+    such as outages, have most of the influence. Of several series the variances are
+    added.
 
     References
     ----------
@@ -77,10 +83,17 @@ class TimeOrder:
     -2.223
     """
 
+    kinds_of_units = "runs of rows"
+
     def __init__(
-        self, time: Any = None, *, method: str = "cosine", lags: int | None = None
+        self,
+        time: Any = None,
+        *,
+        method: str = "cosine",
+        lags: int | None = None,
+        cosines: int | None = None,
     ) -> None:
-        self.time, self.method, self.lags = time, method, lags
+        self.time, self.method, self.lags, self.cosines = time, method, lags, cosines
         self._series: Array | None = None
 
     @property
@@ -108,6 +121,13 @@ class TimeOrder:
                     f"lags must not be given with method='cosine', got {self.lags!r}"
                 )
             check_integer(self.lags, "lags", 0)
+        if self.cosines is not None:
+            if self.method != "cosine":
+                raise ValueError(
+                    f"cosines must not be given with method={self.method!r}, got "
+                    f"{self.cosines!r}"
+                )
+            check_integer(self.cosines, "cosines", 1)
         bound = copy(self)
         bound._series = series
         shortest = min(len(rows) for rows in bound._rows)
@@ -115,6 +135,11 @@ class TimeOrder:
             raise ValueError(
                 "design=TimeOrder needs series of at least four rows each, got one of "
                 f"{shortest}"
+            )
+        if self.cosines is not None and self.cosines >= shortest:
+            raise ValueError(
+                "cosines must be fewer than the rows of each series, got "
+                f"{self.cosines!r} with a series of {shortest} rows"
             )
         return bound
 
@@ -137,7 +162,7 @@ class TimeOrder:
             return 0
         rows = self._rows
         if self.method == "cosine":
-            return _n_cosines(min(map(len, rows))) * len(rows)
+            return self._n_cosines * len(rows)
         return sum(map(len, rows))
 
     def components(self, influences: Any) -> Iterator[Component]:
@@ -153,10 +178,10 @@ class TimeOrder:
         Component
             Cosine sums, or sums over windows, of one series.
         """
-        values, rows = np.asarray(influences), self._rows
-        for each in rows:
+        values = np.asarray(influences)
+        for each in self._rows:
             if self.method == "cosine":
-                yield _cosine_sums(values[each], _n_cosines(min(map(len, rows))))
+                yield _cosine_sums(values[each], self._n_cosines)
             elif self.method == "newey-west":
                 yield _bartlett_windows(values[each], self._lags(len(each)))
             else:
@@ -169,8 +194,14 @@ class TimeOrder:
         )
         return min(default if self.lags is None else self.lags, n - 1)
 
+    @property
+    def _n_cosines(self) -> int:
+        """Number of cosines of each series."""
+        n = min(map(len, self._rows))
+        return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
+
     def small_sample_reason(self, influences: Any) -> str:
-        """Say if rows are so autocorrelated that few of them are independent.
+        """Say if few rows are independent, or if autocorrelation lasts too long.
 
         Parameters
         ----------
@@ -183,10 +214,45 @@ class TimeOrder:
             Why intervals may be too narrow; empty if they need not be.
         """
         values = np.asarray(influences)[:, 0]
-        n_cosines = _n_cosines(min(map(len, self._rows)))
+        values = values / np.abs(values).max()  # lest powers overflow
+        series = [values[rows] for rows in self._rows]
+        return self._reason_of_recurrence(series) or self._reason_of_few(series)
+
+    def _reason_of_recurrence(self, series: Sequence[Array]) -> str:
+        """Say if autocorrelation lasts longer than the variance allows for."""
+        recurrence = find_recurrence(series)
+        if recurrence is None:
+            return ""
+        n = max(map(len, series))
+        lags, autocovariances = recurrence.autocovariances(n)
+        b = np.arange(1, self._n_cosines + 1)
+        spectrum = np.cos(np.pi * np.outer(b, lags) / n) @ autocovariances
+        estimates, least = np.cumsum(spectrum) / b, _SEEN * autocovariances.sum()
+        estimate = estimates[-1]
+        if self.method != "cosine":
+            estimate = self._lag_weights(lags, n) @ autocovariances
+        if estimate >= least:
+            return ""
+        enough = np.logical_and.accumulate(estimates >= least)
+        return (
+            f"autocorrelation at a lag of {recurrence.lag} rows, as of a season or of "
+            "long runs of errors, lasts longer than the estimated variance allows for, "
+            "and the interval may be too narrow; take "
+            f"TimeOrder(cosines={max(enough.sum(), 1)})"
+        )
+
+    def _lag_weights(self, lags: Array, n: int) -> Array:
+        """Weights of the autocovariances of n rows, where these are summed."""
+        most = self._lags(n)
+        if self.method == "newey-west":
+            return np.maximum(1 - lags / (most + 1), 0)
+        return lags <= most
+
+    def _reason_of_few(self, series: Sequence[Array]) -> str:
+        """Say if rows are so autocorrelated that few of them are independent."""
         effective = sum(
-            len(rows) / max(_long_run_ratio(values[rows], n_cosines), 1.0)
-            for rows in self._rows
+            len(values) / max(_long_run_ratio(values, self._n_cosines), 1.0)
+            for values in series
         )
         if effective >= _ENOUGH:
             return ""
@@ -203,11 +269,10 @@ class TimeOrder:
         return f"in order of time{of}" + (f" ({name})" if name else "")
 
     def __repr__(self) -> str:
-        return f"TimeOrder(method={self.method!r}, lags={self.lags!r})"
-
-
-def _n_cosines(n: int) -> int:
-    return max(int(np.ceil(0.4 * n ** (2 / 3))), 1)
+        return (
+            f"TimeOrder(method={self.method!r}, lags={self.lags!r}, "
+            f"cosines={self.cosines!r})"
+        )
 
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
@@ -215,7 +280,26 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
     n = len(values)
     phase = np.pi * np.outer(np.arange(1, n_cosines + 1), np.arange(n) + 0.5) / n
     sums = np.cos(phase) @ values * np.sqrt(2 / n_cosines)
-    return Component(sums, ddof=0, degrees_of_freedom=n_cosines, is_part=True)
+    df = _degrees_of_freedom(values[:, 0], n_cosines)
+    return Component(sums, ddof=0, degrees_of_freedom=df, is_part=True)
+
+
+def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
+    """Degrees of freedom of the mean square of cosine sums of some values.
+
+    That of normal sums has a relative variance of 2 / B; the excess kurtosis of sums
+    over windows of half the period of the fastest cosine, if it is two standard errors
+    above zero, adds its own B-th part.
+    """
+    n = len(values)
+    width = -(-n // n_cosines)
+    sums = np.convolve(values - values.mean(), np.ones(width))
+    squares = (sums / (np.abs(sums).max() or 1.0)) ** 2
+    kurtosis = n * (squares @ squares) / (squares.sum() ** 2 or 1.0)
+    excess = kurtosis - 3
+    if excess < 2 * np.sqrt(24 / n_cosines):
+        return float(n_cosines)
+    return float(n_cosines / (1 + excess / 2))
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:
