@@ -11,11 +11,11 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_integer
 from skci.inference.designs.design import Component
-from skci.inference.designs.recurrence import find_recurrence
+from skci.inference.designs.season import find_season
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
 _ENOUGH = 120  # effective sample size below which intervals are warned of
-_SEEN = 0.9  # share of the variance with recurrences that need be estimated
+_SEEN = 0.9  # share of the variance of a season that is to be estimated
 
 
 class TimeOrder:
@@ -201,7 +201,7 @@ class TimeOrder:
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Say if few rows are independent, or if autocorrelation lasts too long.
+        """Say if few rows are as good as independent, or if a season is not seen.
 
         Parameters
         ----------
@@ -214,17 +214,17 @@ class TimeOrder:
             Why intervals may be too narrow; empty if they need not be.
         """
         values = np.asarray(influences)[:, 0]
-        values = values / np.abs(values).max()  # lest powers overflow
+        values = values / (np.abs(values).max() or 1.0)  # lest powers overflow
         series = [values[rows] for rows in self._rows]
-        return self._reason_of_recurrence(series) or self._reason_of_few(series)
+        return self._reason_of_season(series) or self._reason_of_few(series)
 
-    def _reason_of_recurrence(self, series: Sequence[Array]) -> str:
-        """Say if autocorrelation lasts longer than the variance allows for."""
-        recurrence = find_recurrence(series)
-        if recurrence is None:
+    def _reason_of_season(self, series: Sequence[Array]) -> str:
+        """Say if there is a season that the estimated variance does not allow for."""
+        season = find_season(series)
+        if season is None:
             return ""
         n = max(map(len, series))
-        lags, autocovariances = recurrence.autocovariances(n)
+        lags, autocovariances = season.autocovariances(n)
         b = np.arange(1, self._n_cosines + 1)
         spectrum = np.cos(np.pi * np.outer(b, lags) / n) @ autocovariances
         estimates, least = np.cumsum(spectrum) / b, _SEEN * autocovariances.sum()
@@ -235,10 +235,9 @@ class TimeOrder:
             return ""
         enough = np.logical_and.accumulate(estimates >= least)
         return (
-            f"autocorrelation at a lag of {recurrence.lag} rows, as of a season or of "
-            "long runs of errors, lasts longer than the estimated variance allows for, "
-            "and the interval may be too narrow; take "
-            f"TimeOrder(cosines={max(enough.sum(), 1)})"
+            f"rows {season.period} apart are correlated, as in a season, for longer "
+            "than the estimated variance allows for, and the interval may be too "
+            f"narrow; take TimeOrder(cosines={max(enough.sum(), 1)})"
         )
 
     def _lag_weights(self, lags: Array, n: int) -> Array:
@@ -287,19 +286,18 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Degrees of freedom of the mean square of cosine sums of some values.
 
-    That of normal sums has a relative variance of 2 / B; the excess kurtosis of sums
-    over windows of half the period of the fastest cosine, if it is two standard errors
-    above zero, adds its own B-th part.
+    At most those of Satterthwaite of sums over windows of three quarters of the period
+    of the fastest cosine, if their kurtosis is two standard errors above the normal.
     """
     n = len(values)
-    width = -(-n // n_cosines)
+    width = -(-3 * n // (2 * n_cosines))
+    n_windows = n / width  # that are disjoint
     sums = np.convolve(values - values.mean(), np.ones(width))
     squares = (sums / (np.abs(sums).max() or 1.0)) ** 2
     kurtosis = n * (squares @ squares) / (squares.sum() ** 2 or 1.0)
-    excess = kurtosis - 3
-    if excess < 2 * np.sqrt(24 / n_cosines):
+    if kurtosis < 3 + 2 * np.sqrt(24 / n_windows):
         return float(n_cosines)
-    return float(n_cosines / (1 + excess / 2))
+    return float(min(n_cosines, 2 * n_windows / (kurtosis - 1)))
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:

@@ -1,7 +1,4 @@
-"""Autocorrelation that lasts longer than that of an autoregression of order 1.
-
-Such as that of a season, at multiples of its period, or of rare long runs of errors.
-"""
+"""Seasons: autocorrelation at the multiples of a lag, and not in between."""
 
 from __future__ import annotations
 
@@ -15,39 +12,42 @@ from scipy.special import ndtri
 from skci._arrays import Array
 
 _LEVEL = 0.2  # of tests at all lags; most of what they find by chance does not matter
-_LEVEL_OF_LAG = 0.05
-_FEWEST_PERIODS = 4  # lags in a series
+_LEVEL_OF_PERIOD = 0.05
+_FEWEST_PERIODS = 4  # in a series
+_NOTABLE = 3.0  # standard errors of an autocorrelation of uncorrelated rows
 _SLOWEST = 0.99  # decay
-_MOST_MULTIPLES = 1000  # of a lag, as of which nothing is left
+_MOST_PERIODS = 1000  # after which nothing is left of the autocorrelation
 _ROUNDING = 1e-12  # share of a squared variance
 
 
-class Recurrence(NamedTuple):
-    """Autocorrelations at the multiples of a lag."""
+class Season(NamedTuple):
+    """A period, in rows, and the autocorrelations at its multiples."""
 
-    lag: int
+    period: int
     autocorrelation: float
-    """That at the lag."""
+    """That of rows one period apart."""
     decay: float
-    """Ratio of that at each further multiple to the one before."""
+    """Ratio of that of rows one more period apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
         """Lags in n rows, and their parts of the variance of a sum, in variances."""
-        lags = np.arange(0, n, self.lag)[:_MOST_MULTIPLES]
+        lags = np.arange(0, n, self.period)[:_MOST_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
         return lags, (1 - lags / n) * np.append(1, powers)
 
 
-def find_recurrence(series: Sequence[Array]) -> Recurrence | None:
-    r"""Find the strongest significant autocorrelation at a lag of two or more.
+def find_season(series: Sequence[Array]) -> Season | None:
+    r"""Find the strongest significant autocorrelation that an autoregression lacks.
 
-    That of the residuals e of an autoregression of order 1 is tested at each lag k by
+    That of the residuals e of an autoregression of order 1, which may be observed with
+    noise, is tested at each lag k of 2 or more by
 
     .. math:: z_k = \sum_t e_t e_{t-k} \Bigl/ \sqrt{\sum_t e_t^2 e_{t-k}^2} ,
 
-    which allows for changing variances (Taylor, 1984), with Bonferroni's correction for
-    the number of lags. Then the mean of the rows of each phase is subtracted, since a
-    pattern that repeats itself adds nothing to the variance of means of whole periods.
+    which allows for changing variances (Taylor, 1984). The levels of all lags add up,
+    and are in proportion to 1 / k, as long periods are no more likely than short ones.
+    Then the mean of the rows of each phase is subtracted, since a pattern that repeats
+    itself adds nothing to the variance of means of whole periods.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def find_recurrence(series: Sequence[Array]) -> Recurrence | None:
 
     Returns
     -------
-    Recurrence or None
+    Season or None
 
     References
     ----------
@@ -74,22 +74,29 @@ def find_recurrence(series: Sequence[Array]) -> Recurrence | None:
     lags = lags[products[2:] > limits]
     if not len(lags):
         return None
-    lag = int(lags[products[lags].argmax()])
-    remainders = [_without_pattern(values, lag) for values in residuals]
-    products, squares = _lagged_sums(remainders, 2 * lag)
-    variance, first, second = products[::lag]
-    if first <= -ndtri(_LEVEL_OF_LAG) * np.sqrt(max(squares[lag], least)):
+    period = int(lags[products[lags].argmax()])
+    remainders = [_without_pattern(values, period) for values in residuals]
+    products, squares = _lagged_sums(remainders, 2 * period)
+    variance, first, second = products[::period]
+    if first <= -ndtri(_LEVEL_OF_PERIOD) * np.sqrt(max(squares[period], least)):
         return None
     decay = float(np.clip(second / first, 0, _SLOWEST))
-    return Recurrence(lag, float(first / variance), decay)
+    return Season(period, float(first / variance), decay)
 
 
 def _prewhitened(values: Array) -> Array:
-    """Residuals of an autoregression of order 1."""
+    """Residuals of an autoregression of order 1 that may be observed with noise.
+
+    Its autocorrelation then decays by the ratio of those at lags 2 and 1.
+    """
     values = values - values.mean()
-    before, square = values[:-1], values @ values
-    slope = before @ values[1:] / square if square else 0.0
-    return values[1:] - slope * before
+    sums = [values[k:] @ values[: len(values) - k] for k in range(3)]
+    if not sums[0]:
+        return values[1:]
+    slope = sums[1] / sums[0]
+    if slope > _NOTABLE / np.sqrt(len(values)):
+        slope = np.clip(sums[2] / sums[1], slope, 1.0)
+    return values[1:] - slope * values[:-1]
 
 
 def _without_pattern(values: Array, period: int) -> Array:
