@@ -1,6 +1,7 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -298,12 +299,96 @@ class Giving:
             ValueError,
             "with sign 1 or -1, got 0$",
         ),
+        (
+            lambda values: [Component(values, blocks=np.full(N, 0.5))],
+            ValueError,
+            "with blocks that are whole numbers from 0 on, got float64 from 0.5$",
+        ),
+        (
+            lambda values: [Component(values, blocks=np.arange(N) - 1)],
+            ValueError,
+            "with blocks that are whole numbers from 0 on, got int64 from -1$",
+        ),
+        (
+            lambda values: [Component(values, sizes=np.full(N, "big"))],
+            ValueError,
+            "with sizes that are finite numbers$",
+        ),
+        (
+            lambda values: [Component(values, repeats=np.ones(N))],
+            ValueError,
+            rf"with repeats of shape \(4, {N}\), .*, got shape \({N},\)$",
+        ),
+        (
+            lambda values: [Component(values, -1)],
+            ValueError,
+            "at least one of sign 1 that is not known, got none$",
+        ),
+        (
+            lambda values: [Component(values, is_known=True), Component(values, -1)],
+            ValueError,
+            "at least one of sign 1 that is not known, got none$",
+        ),
     ],
 )
 def test_components_of_a_wrong_kind(components, kind_of_error, message):
     message = "^design Giving must give components.*" + message
     with pytest.raises(kind_of_error, match=message):
-        AccuracyCI()(Y, MODELS["A"], design=Giving(components)).low  # noqa: B018
+        AccuracyCI()(Y, MODELS["A"], design=Giving(components))
+    with pytest.raises(kind_of_error, match=message):
+        joint_report(Y, MODELS, metrics="f1", design=Giving(components))
+
+
+@pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])
+def test_units_are_a_whole_number(n_units):
+    design = Giving(lambda values: [Component(values)])
+    design.n_units = n_units
+    message = f"^n_units of design Giving must be a whole number .*, got {n_units!r}$"
+    with pytest.raises(ValueError, match=message):
+        AccuracyCI()(Y, MODELS["A"], design=design)
+
+
+class Lacking:
+    """A design without any number of units."""
+
+    def components(self, influences):
+        yield Component(influences)
+
+
+class Failing(Lacking):
+    """A design with an error of its own."""
+
+    @property
+    def n_units(self):
+        return self.groups.max()
+
+
+def test_members_are_named_that_a_design_lacks():
+    with pytest.raises(TypeError, match=r"^design must be .* without n_units$"):
+        AccuracyCI()(Y, MODELS["A"], design=Lacking())
+    with pytest.raises(TypeError, match=r"^design must be .* got 'site'$"):
+        AccuracyCI()(Y, MODELS["A"], design="site")
+    with pytest.raises(AttributeError, match=r"object has no attribute 'groups'$"):
+        AccuracyCI()(Y, MODELS["A"], design=Failing())
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "hint"),
+    [
+        (("frist",), "frist", "; did you mean 'first'?"),
+        ("first", "f", ""),
+        (("first", "site"), "site", ""),
+    ],
+)
+def test_columns_are_attributes(columns, name, hint):
+    design = TwoWay(ITEM, USER)
+    design.columns = columns
+    message = (
+        "columns of design TwoWay must be a tuple of names of its attributes, got "
+        f"{columns!r} with {name!r}{hint}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        AccuracyCI()(Y, MODELS["A"], design=design)
 
 
 def test_a_design_without_a_description_is_named_by_its_class():
@@ -341,6 +426,66 @@ def test_an_attribute_of_a_design_is_not_that_of_strata():
     y = np.array([0, 1] * 4)
     report = quiet(joint_report, y, {"A": y[::-1]}, metrics="accuracy", design=Mine())
     assert "of mine" in str(quiet(str, report))
+
+
+class ByHand:
+    """Independent rows within strata."""
+
+    columns = ("stratum",)
+
+    def __init__(self, stratum):
+        self.stratum = stratum
+
+    @property
+    def n_units(self):
+        return len(self.stratum)
+
+    def components(self, influences):
+        _, blocks = np.unique(self.stratum, return_inverse=True)
+        yield Component(influences, blocks=blocks)
+
+    def __str__(self):
+        return "in strata by hand"
+
+
+@pytest.mark.parametrize("by_label", [False, True])
+@pytest.mark.parametrize("weights", [None, [1, 2], "some rows"])
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "recall", "mcc"])
+def test_strata_by_hand_have_the_intervals_of_strata(metric, weights, by_label):
+    stratum = Y if by_label else np.arange(N) // 100
+    options = {"metrics": metric}
+    if weights == "some rows":
+        options["sample_weight"] = np.arange(N) % 3 > 0
+    elif weights:
+        options["sample_weight"] = np.array(weights)[stratum % 2]
+    found = joint_report(Y, MODELS, design=ByHand(stratum), **options)
+    expected = joint_report(Y, MODELS, design=Strata(stratum), **options)
+    for report, other in (
+        (found, expected),
+        (found.differences(), expected.differences()),
+    ):
+        for key in report:
+            limits = report[key].confidence_interval()
+            assert_allclose(limits, other[key].confidence_interval(), rtol=1e-12)
+            error = pytest.approx(other[key].standard_error, rel=1e-12)
+            assert report[key].standard_error == error
+    assert "in strata by hand" in str(found)
+    if not weights:
+        assert found.sample_size(0.01) == expected.sample_size(0.01)
+
+
+def test_strata_by_hand_are_columns_of_data():
+    data = {"y": Y, **MODELS, "site": np.arange(N) // 100}
+    named = joint_report("y", "A", data=data, metrics="f1", design=ByHand("site"))
+    models = {"A": MODELS["A"]}
+    given = joint_report(Y, models, metrics="f1", design=ByHand(data["site"]))
+    limits = given["A", "f1"].confidence_interval()
+    assert named["A", "f1"].confidence_interval() == limits
+
+
+def test_strata_by_hand_of_a_single_row_are_refused():
+    with pytest.raises(ValueError, match="strata must have at least two rows each"):
+        AccuracyCI()(Y, MODELS["A"], design=ByHand(np.maximum(np.arange(N), 2)))
 
 
 @dataclasses.dataclass(frozen=True)

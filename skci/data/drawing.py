@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -38,15 +40,15 @@ from skci.data.sample import (
     distinct_units,
 )
 from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.design import Design
 from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.rowwise import RowwiseDesign
+from skci.inference.designs.rowwise import RowwiseDesign, RowwiseStrata
 from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
 _MISSING = "missing"  # name of the subgroup of rows without one
+_MEMBERS = "n_units", "components"  # of any design
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
     *("model", "metric", "first", "second", "contrast", "models", "metrics"),
@@ -92,8 +94,17 @@ class RowOptions:
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
         names = getattr(self.design, "columns", None)
-        if names is None:
+        if names is None or isinstance(self.design, type):
             return {}
+        for name in names:
+            if _lacks(self.design, name):
+                near = difflib.get_close_matches(str(name), dir(self.design), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                kind = type(self.design).__name__
+                raise ValueError(
+                    f"columns of design {kind} must be a tuple of names of its "
+                    f"attributes, got {names!r} with {name!r}{hint}"
+                )
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
@@ -165,6 +176,7 @@ class RowOptions:
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
         design = self.design
+        missing = [name for name in _MEMBERS if _lacks(design, name)]
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
@@ -173,16 +185,12 @@ class RowOptions:
                 )
             _refuse_with(design, {"groups": self.groups, "query": self.query})
             (name,) = self._of_design
-            strata = column(design.strata, name, _as_names)
-            names, positions = distinct_names(strata, name, "stratum")
-            stratum = positions[rows.kept]
-            _check_strata(names, stratum, rows.weights, rows.counts)
-            return replace(rows, strata=stratum)
+            return rows.in_strata(column(design.strata, name, _as_names), name)
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
             _refuse_with(design, others | {"query": self.query, "by": self.by})
             design.check()
-        elif isinstance(design, Design) and not isinstance(design, type):
+        elif not missing and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
             with_series = getattr(design, "with_series", None)
@@ -194,11 +202,17 @@ class RowOptions:
             if with_series:
                 design = with_series(self._series(rows.n, column))
                 rows = replace(rows, clusters=None)
+            stratum = getattr(design, "stratum", None)
+            if stratum is not None:
+                name = "design.stratum"
+                rows = rows.in_strata(column(stratum, name, _as_names), name)
+            RowwiseDesign(design, rows.kept, rows.n).check()
         else:
+            without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as skci.designs.Design describes, "
-                f"got {design!r}"
+                f"got {design!r}{without}"
             )
         return replace(rows, design=design)
 
@@ -262,6 +276,13 @@ class RowOptions:
         return Subgroups(codes, tuple(subgroups))
 
 
+def _lacks(design: Any, name: str) -> bool:
+    """Whether an object has no such attribute; one that raises an error is there."""
+    missing = object()
+    static = inspect.getattr_static(design, name, missing)
+    return static is missing and not hasattr(design, name)
+
+
 def _is_rowwise(design: Any) -> bool:
     """Whether a design needs the rows, and not counts of distinct ones."""
     return design is not None and not getattr(design, "counts_suffice", False)
@@ -294,6 +315,13 @@ class CheckedRows:
     design: Any = None
     are_plain: bool = False
     """Whether all rows count, independent and of equal weight, each once."""
+
+    def in_strata(self, strata: Array, name: str) -> CheckedRows:
+        """The rows in these strata, with a name for each row that was given."""
+        names, positions = distinct_names(strata, name, "stratum")
+        stratum = positions[self.kept]
+        _check_strata(names, stratum, self.weights, self.counts)
+        return replace(self, strata=stratum)
 
     def with_equal_parts(self) -> CheckedRows:
         """Weight rows for all strata, or clusters, to have the same total weight."""
@@ -330,13 +358,14 @@ class CheckedRows:
             columns, rows.subgroups, by_rows or is_rowwise
         )
         held, design = rows._drawn(unit, len(columns))
+        if is_rowwise:
+            design = RowwiseDesign(self.design, self.kept, self.n)
         if strata is not None:
             truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
             strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
             labels = _labels_of_strata(strata, truth)
-            design = StrataOfUnits(strata, design, labels, share_covariance)
-        elif is_rowwise:
-            design = RowwiseDesign(self.design, self.kept, self.n)
+            kind = RowwiseStrata if is_rowwise else StrataOfUnits
+            design = kind(strata, design, labels, share_covariance)
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,

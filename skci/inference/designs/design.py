@@ -80,7 +80,11 @@ class Design(Protocol):
     checked, and they follow the rows where these are put in another order. With
     ``with_series(series)``, which returns a design of rows in series of these numbers,
     it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
-    be too narrow, or is empty.
+    be too narrow, or is empty, and `kinds_of_units` what units are called there.
+
+    If rows are independent within strata, `stratum` is the stratum of each row, and
+    score intervals are those of :class:`Strata`. Its `components` have a row of totals
+    for each row.
 
     Examples
     --------

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._validation import check_integer
 from skci.inference.designs.design import Component, Design, SampleDesign
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.strata import Strata
 from skci.inference.influences import Influences
+
+_BY_UNIT: dict[str, tuple[int, ...]] = {"blocks": (), "sizes": (), "repeats": (4,)}
+"""Fields of a component with a number for each unit, and their leading dimensions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +27,7 @@ class RowwiseDesign(SampleDesign):
     kept: Any
     """Index of the rows that have weight, which are the units of the sample."""
     n: int
+    ddof: ClassVar[int] = 1
 
     @property
     def n_units(self) -> int:
@@ -31,7 +38,7 @@ class RowwiseDesign(SampleDesign):
     def kinds_of_units(self) -> str:
         return getattr(self.design, "kinds_of_units", super().kinds_of_units)
 
-    def components(self, influences: Influences) -> Iterable[Component]:
+    def components(self, influences: Influences | Array) -> Iterable[Component]:
         values = self._of_rows(influences)
         components = self.design.components(values)
         must = f"design {self.name} must give components"
@@ -42,13 +49,23 @@ class RowwiseDesign(SampleDesign):
         checked = [_check_component(each, values.shape[1], must) for each in components]
         if not checked:
             raise ValueError(f"{must}: at least one Component, got none")
+        if not any(each.sign > 0 and not each.is_known for each in checked):
+            raise ValueError(
+                f"{must}: at least one of sign 1 that is not known, got none"
+            )
         return checked
+
+    def check(self) -> None:
+        """Check the number of units, and the components of some influence values."""
+        check_integer(self.n_units, f"n_units of design {self.name}")
+        values = np.linspace(-1, 1, len(np.arange(self.n)[self.kept]))
+        self.components(values[:, np.newaxis])
 
     def small_sample_reason(self, influences: Influences) -> str:
         reason = getattr(self.design, "small_sample_reason", None)
         return reason(self._of_rows(influences)) if reason else ""
 
-    def _of_rows(self, influences: Influences) -> Array:
+    def _of_rows(self, influences: Influences | Array) -> Array:
         """Influence values of all rows, zero of those without weight."""
         values: Array = np.zeros((self.n, influences.shape[1]))
         values[self.kept] = influences
@@ -62,6 +79,47 @@ class RowwiseDesign(SampleDesign):
     def __str__(self) -> str:
         describes = type(self.design).__str__ is not object.__str__
         return str(self.design) if describes else f"by design {self.name}"
+
+
+class RowwiseStrata(Strata):
+    """Strata of independent rows, whose components are those of a design of rows."""
+
+    within: Any
+    counts_suffice: ClassVar[bool] = False
+    rows_are_units: ClassVar[bool] = True
+
+    @property
+    def within_strata(self) -> RowwiseStrata:  # type: ignore[override]
+        return self
+
+    def components(self, influences: Influences) -> Iterator[Component]:
+        for component in self.within.components(influences):
+            yield self._of_kept(component)
+
+    def _of_kept(self, component: Component) -> Component:
+        """Component of the rows that have weight, each of which is a unit."""
+        n = self.within.n
+        if len(component.totals) != n:
+            raise ValueError(
+                f"design {self.within.name} with stratum must give components with "
+                f"totals of {n} rows, each of which is a unit, got "
+                f"{len(component.totals)}"
+            )
+        kept = np.arange(n)[self.within.kept]
+        of_kept: dict[str, Any] = {"totals": component.totals[kept]}
+        for name in _BY_UNIT:
+            values = getattr(component, name)
+            of_kept[name] = None if values is None else values[..., kept]
+        return replace(component, **of_kept)
+
+    def small_sample_reason(self, influences: Influences) -> str:
+        return self.within.small_sample_reason(influences)
+
+    def of_population(self, n: int) -> Strata:
+        return Strata(self.strata, IndependentRows(n), self.labels).of_population(n)
+
+    def __str__(self) -> str:
+        return str(self.within)
 
 
 def _check_component(component: Any, n_columns: int, must: str) -> Component:
@@ -80,11 +138,22 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
             f"{must} with totals of shape (units, {n_columns}), as many columns as "
             f"influences has, got shape {totals.shape}"
         )
-    for name in ("blocks", "sizes"):
-        values = getattr(component, name)
-        if values is not None and np.shape(values) != totals.shape[:1]:
-            raise ValueError(
-                f"{must} with {name} of shape {totals.shape[:1]}, one for each unit of "
-                f"totals, got shape {np.shape(values)}"
-            )
-    return replace(component, totals=totals)
+    by_unit: dict[str, Any] = {}
+    for name, leading in _BY_UNIT.items():
+        if getattr(component, name) is not None:
+            values = by_unit[name] = np.asarray(getattr(component, name))
+            shape = (*leading, len(totals))
+            if values.shape != shape:
+                raise ValueError(
+                    f"{must} with {name} of shape {shape}, one for each unit of "
+                    f"totals, got shape {values.shape}"
+                )
+            if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+                raise ValueError(f"{must} with {name} that are finite numbers")
+    blocks = by_unit.get("blocks", np.zeros(1, int))
+    if blocks.dtype.kind not in "iu" or blocks.min() < 0:
+        raise ValueError(
+            f"{must} with blocks that are whole numbers from 0 on, got "
+            f"{blocks.dtype} from {blocks.min()}"
+        )
+    return replace(component, totals=totals, **by_unit)
