@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from skci._arrays import Array
 
-_LEVEL = 0.2  # of tests at all lags; most of what they find by chance does not matter
+_LEVEL = 0.1  # of tests at all lags; most of what they find by chance does not matter
 _LEVEL_OF_PERIOD = 0.05
 _FEWEST_PERIODS = 4  # in a series
 _NOTABLE = 3.0  # standard errors of an autocorrelation of uncorrelated rows
