@@ -60,19 +60,21 @@ def influences(values, inside):
     return deviations * size / m * np.sqrt(m / (m - 1) * (size - 1) / size)
 
 
-def ppi_mean(values, judged, inside):
+def ppi_mean(values, judged, inside, unseen=0.0):
     """Mean and standard error by Angelopoulos, Duchi and Zrnic (2023).
 
-    The weight is reduced by the share that chance would explain.
+    The weight is reduced by the share that chance would explain, and for the variance
+    due to some rows in which the proxy errs.
     """
     every = np.ones(len(judged), dtype=bool)
+    n, total = inside.sum(), len(judged)
     truth = influences(values, inside)
     change = influences(judged, every) - influences(judged, inside)
     best = -(truth @ change) / (change @ change)
     explained = best**2 * (change @ change) / (truth @ truth)
-    n, total = inside.sum(), len(judged)
     df = 2 / ((truth**4).sum() / (truth**2).sum() ** 2 - 1 / n)
     weight = best * (1 - (1 - explained) / ((min(df, n - 1) - 1) * explained))
+    weight /= 1 + unseen / n**2 * total * (total - 1) / (change @ change)
     moved = judged.mean() - judged[inside].mean()
     # All rows include the labelled ones: the weight of the others is the smaller.
     share = weight * (1 - n / total)
@@ -81,12 +83,17 @@ def ppi_mean(values, judged, inside):
     return values[inside].mean() + weight * moved, np.sqrt(of_labels + of_others)
 
 
-def test_accuracy_is_estimated_as_by_ppi(rows):
+@pytest.mark.parametrize(("method", "unseen"), [("delta", 0), ("score", 4)])
+def test_accuracy_is_estimated_as_by_ppi(rows, method, unseen):
     y, models, judge, labelled = rows
     right, judged = ((each == models["A"]).astype(float) for each in (y, judge))
-    estimate, error = ppi_mean(right, judged, labelled)
+    estimate, error = ppi_mean(right, judged, labelled, unseen)
     report = joint_report(
-        partly(y, labelled), models["A"], proxy=judge, metrics="accuracy"
+        partly(y, labelled),
+        models["A"],
+        proxy=judge,
+        metrics="accuracy",
+        method=method,
     )
     found = report["y_pred", "accuracy"]
     assert float(found) == pytest.approx(estimate, abs=1e-12)
@@ -227,8 +234,9 @@ def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows):
 
 def test_a_proxy_that_is_the_truth_gives_the_estimates_of_all_rows(rows):
     y, models, _, labelled = rows
-    report = joint_report(partly(y, labelled), models, proxy=y, metrics="accuracy")
-    plain = joint_report(y, models, metrics="accuracy")
+    options = {"metrics": "accuracy", "method": "delta"}
+    report = joint_report(partly(y, labelled), models, proxy=y, **options)
+    plain = joint_report(y, models, **options)
     for key in plain:
         # The weight of the proxy is next to 1.
         assert float(report[key]) == pytest.approx(float(plain[key]), abs=2e-4)

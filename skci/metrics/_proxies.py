@@ -15,6 +15,12 @@ weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to 
 then known of all rows; what labelled rows lack of it, as few of large weight may be
 labelled, is added to both covariances, as if the proxy was right there.
 
+Few labelled rows may show no error of a proxy that makes some. The variance that score
+intervals allow for that is added to :math:`\operatorname{Var}(\tilde T - \tilde
+T_\text{all})`, so that :math:`\lambda` makes the interval narrow, and not the observed
+variance alone: with few labelled rows, those of :math:`\lambda = 1` are wider than
+those of labels alone.
+
 References
 ----------
 Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient prediction-powered inference.
@@ -37,11 +43,13 @@ from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
 from skci.metrics._labelled_parts import method_for
 
 _NO_WEIGHT = 1e-9
+_Z_SQUARED = 4  # about that of 95%, as estimates do not depend on the level
 
 
 @dataclass(frozen=True)
@@ -123,8 +131,12 @@ def _weights(
         share = np.full(len(pairs), 1 / len(pairs))
         gains, matrix = gains - unseen @ share, matrix + unseen
         variance += share @ unseen @ share
+    explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
+    explained /= max(variance, np.finfo(float).tiny)
+    if expected is None:
+        errors = [_variance_of_unseen_errors(sampling.each[k]) for k in positions[1::2]]
+        matrix = matrix + np.diag(errors)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
-    explained = -float(weights @ gains) / max(variance, np.finfo(float).tiny)
     df = chosen.each[0].degrees_of_freedom
     weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
     change = float(weights @ changes @ estimates[positions])
@@ -157,6 +169,30 @@ def _unseen(
     values, vectors = np.linalg.eigh((influence * squares) @ influence.T / total**2)
     lacking: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return lacking
+
+
+def _variance_of_unseen_errors(of_proxy: ParameterSampling) -> float:
+    r"""Variance of a metric of a proxy due to errors that no labelled row shows.
+
+    .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
+        \hat y) \bigr)^2
+
+    with influence values L: a score interval allows an outcome of none of n rows a
+    share of :math:`z^2 / (n + z^2)`. Zero for methods that allow for none.
+    """
+    parameter = of_proxy.parameter
+    if not parameter.interval_method.smooths:
+        return 0.0
+    if parameter.extremes is not None:
+        cells = np.array(parameter.extremes)
+    elif parameter.cell_map is not None:
+        cells = parameter.cell_map.cells
+    else:
+        return 0.0
+    influence = np.append(of_proxy.observed.parameter.linearised.influence, 0.0)
+    change = np.nan_to_num(np.ptp(influence[cells], axis=0)).max()
+    change *= of_proxy.design_effect / parameter.total
+    return float(_Z_SQUARED * change**2)
 
 
 def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
