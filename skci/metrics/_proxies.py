@@ -19,7 +19,8 @@ Few labelled rows may show no error of a proxy that makes some. The variance tha
 intervals allow for that is added to :math:`\operatorname{Var}(\tilde T - \tilde
 T_\text{all})`, so that :math:`\lambda` makes the interval narrow, and not the observed
 variance alone: with few labelled rows, those of :math:`\lambda = 1` are wider than
-those of labels alone.
+those of labels alone. For metrics of scores this variance is at least the one that the
+proxies of all rows show.
 
 References
 ----------
@@ -134,8 +135,8 @@ def _weights(
     explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
     explained /= max(variance, np.finfo(float).tiny)
     if expected is None:
-        errors = [_variance_of_unseen_errors(sampling.each[k]) for k in positions[1::2]]
-        matrix = matrix + np.diag(errors)
+        of_all = covariance[np.ix_(many, many)]
+        matrix = matrix + _unseen_errors(sampling.select(positions), matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     df = chosen.each[0].degrees_of_freedom
     weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
@@ -166,23 +167,35 @@ def _unseen(
             for each in parameters
         ]
     )
-    values, vectors = np.linalg.eigh((influence * squares) @ influence.T / total**2)
-    lacking: Array = (vectors * np.maximum(values, 0)) @ vectors.T
-    return lacking
+    return _positive((influence * squares) @ influence.T / total**2)
 
 
-def _variance_of_unseen_errors(of_proxy: ParameterSampling) -> float:
-    r"""Variance of a metric of a proxy due to errors that no labelled row shows.
+def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
+    """Variance due to errors of proxies that no labelled row shows, (K, K).
+
+    Score intervals allow for them. For other methods for few rows it is what the
+    variance lacks of the one that the proxies of all rows show. `chosen` are a metric
+    of the truth, and of each proxy on labelled rows and on all.
+    """
+    method = chosen.parameters[0].interval_method
+    if method.smooths:
+        return np.diag([*map(_allowed_for, chosen.each[1::2])])
+    if not method.studentises:
+        return np.zeros_like(of_all)
+    n_labelled, n = (each.total for each in chosen.parameters[1:3])
+    return _positive(of_all * (n / n_labelled - 1) - of_change)
+
+
+def _allowed_for(of_proxy: ParameterSampling) -> float:
+    r"""Variance that score intervals have for outcomes that no row has.
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2
 
-    with influence values L: a score interval allows an outcome of none of n rows a
-    share of :math:`z^2 / (n + z^2)`. Zero for methods that allow for none.
+    with influence values L of the metric of a proxy: such an outcome can have a share
+    of :math:`z^2 / (n + z^2)`. Zero where outcomes are not enumerated.
     """
     parameter = of_proxy.parameter
-    if not parameter.interval_method.smooths:
-        return 0.0
     if parameter.extremes is not None:
         cells = np.array(parameter.extremes)
     elif parameter.cell_map is not None:
@@ -193,6 +206,13 @@ def _variance_of_unseen_errors(of_proxy: ParameterSampling) -> float:
     change = np.nan_to_num(np.ptp(influence[cells], axis=0)).max()
     change *= of_proxy.design_effect / parameter.total
     return float(_Z_SQUARED * change**2)
+
+
+def _positive(matrix: Array) -> Array:
+    """Part of a symmetric matrix with positive eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
+    return part
 
 
 def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
