@@ -18,8 +18,6 @@ def pytest_collection_finish():
     gc.freeze()  # or all tests are looked through in each collection of garbage
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
+def pytest_runtest_teardown():
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

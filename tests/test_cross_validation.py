@@ -795,7 +795,7 @@ def test_stratified_splits_that_are_given_are_recognised(y, listed):
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.9, 0.1], [0.3, 0.3, 0.4], [0.2] * 5])
 def test_all_stratified_splits_of_scikit_learn_have_equal_shares(n, shares):
     rng, n_at_random = np.random.default_rng(n), 0
-    for seed in range(20):
+    for seed in range(10):
         labels = np.arange(len(shares))
         y = np.r_[np.repeat(labels, 5), rng.choice(labels, n, p=shares)]
         options = {"n_splits": 5, "random_state": seed}
@@ -808,7 +808,7 @@ def test_all_stratified_splits_of_scikit_learn_have_equal_shares(n, shares):
             assert have_equal_shares([test for _, test in cv.split(y, y)], y)
         cv = RepeatedKFold(n_repeats=2, **options)
         n_at_random += have_equal_shares([test for _, test in cv.split(y, y)], y)
-    assert n_at_random <= 2
+    assert n_at_random <= 1
 
 
 def test_a_constant_estimate_has_no_variance_and_the_whole_range():

@@ -74,7 +74,7 @@ def test_labels_of_cells_are_allocated_as_by_neyman():
     [
         slow(("f1", "A", "y_pred")),
         ("accuracy", None, "y_pred"),
-        ("roc_auc", "A", "y_score"),
+        slow(("roc_auc", "A", "y_score")),
     ],
 )
 def test_the_width_of_a_plan_is_that_of_the_report(metric, models, kind):

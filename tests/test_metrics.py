@@ -230,7 +230,7 @@ def test_intervals_are_nested_and_contain_the_estimate(name, method):
 
 @every_interval
 def test_methods_agree_on_many_rows(name, method):
-    y, p = labels(n=200_000)
+    y, p = labels(n=50_000)
     delta = with_options(name, method="delta")(y, p)
     own = with_options(name, method=method)(y, p)
     assert own.high - own.low == pytest.approx(delta.high - delta.low, rel=0.02)

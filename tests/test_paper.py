@@ -141,9 +141,15 @@ def test_individual_interval(name, level, choice):
     )
 
 
-@pytest.mark.parametrize("names", [["f0.5", "accuracy", "lift"], list(TABLE_III)])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-@pytest.mark.parametrize("choice", ["delta", "blurred"])
+@pytest.mark.parametrize(
+    ("names", "level", "choice"),
+    [
+        (["f0.5", "accuracy", "lift"], 0.9, "delta"),
+        (["f0.5", "accuracy", "lift"], 0.95, "blurred"),
+        ([*TABLE_III], 0.95, "delta"),
+        ([*TABLE_III], 0.9, "blurred"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_joint_intervals(choice, level, names):
     n, z = len(TRUTH), norm.ppf((1 + level) / 2)

@@ -349,7 +349,7 @@ def test_public_score_interval_is_that_of_fixed_sizes():
     [(20, 30), pytest.param(50, 200, marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize(
-    "name", ["precision", "f1", "accuracy", slow("matthews_corrcoef")]
+    "name", ["precision", "f1", slow("accuracy"), slow("matthews_corrcoef")]
 )
 def test_exact_coverage(name, n_pos, n_neg):
     """Over all tables of so many positives and negatives; no sampling error."""

@@ -167,7 +167,7 @@ def test_best_models(report):
         report.best("recall")
 
 
-@pytest.mark.parametrize("level", [1e-6, slow(0.3), 0.5])
+@pytest.mark.parametrize("level", [1e-6, slow(0.3), slow(0.5)])
 def test_low_levels_leave_the_best_estimate_and_its_equals(report, level):
     two = report.at(level).select(models=["best", "fair"], metrics="accuracy")
     gain = two.estimates[0] - two.estimates[1]

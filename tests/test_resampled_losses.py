@@ -449,7 +449,7 @@ def test_scoring_is_pointed_to_metrics(report):
     ("scoring", "refit", "metrics"),
     [
         (None, True, ["accuracy"]),
-        ("f1", True, ["f1"]),
+        pytest.param("f1", True, ["f1"], marks=pytest.mark.slow),
         (["f1", "roc_auc"], "f1", ["f1", "roc_auc"]),
         ({"a": "f1", "b": "neg_log_loss"}, "a", ["a", "b"]),
     ],

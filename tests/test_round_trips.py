@@ -167,11 +167,13 @@ def outcomes_of(kind):
 
 
 LONG = {"fold models", "learning curves", "thresholds"}
+LIKE_OTHERS = {"groups", "blurred", "ratios", "given ratios", "bins"}
+SLOW = LONG | LIKE_OTHERS
 
 
 @pytest.mark.parametrize(
     ("kind", "copied"),
-    slow_except(lambda case: case[0] not in LONG, in_turn(REPORTS, COPIES)),
+    slow_except(lambda case: case[0] not in SLOW, in_turn(REPORTS, COPIES)),
 )
 def test_copies_of_reports_are_used_as_the_originals(kind, copied):
     expected, copied = outcomes_of(kind), COPIES[copied]

@@ -115,7 +115,7 @@ def test_limits_of_correlated_scores_hold_simultaneously(n_splits, size):
 def test_a_model_is_worse_if_a_limit_of_what_others_are_better_is_above_the_margin():
     rng = np.random.default_rng(1)
     decided = []
-    for _ in range(60):
+    for _ in range(30):
         values = rng.normal(0.5, 0.6, (6, 5)).cumsum(axis=1) / 2
         limits = limits_of(values[:, 1:] - values[:, :1], 0.2, 0.8)
         rule = simplest("size", margin=0.2, confidence_level=0.8, test_over_train=0.2)
