@@ -120,9 +120,9 @@ FAMILY = Family(
     CASES,
     some_rankings,
     [
-        some_rankings(4000, seed=1),
-        some_rankings(4000, seed=2, gain=0.5),
-        some_rankings(4000, seed=3, gain=2.0),
+        some_rankings(1000, seed=1),
+        some_rankings(1000, seed=2, gain=0.5),
+        some_rankings(1000, seed=3, gain=2.0),
     ],
     reads="scores",
     degenerate=on_rows(DEGENERATE),
