@@ -605,8 +605,7 @@ def misses(draw, error, n, samples):
         [
             (draw, error, n)
             for draw in (heavy, inverse_probabilities)
-            for error in (0.02, 0.1)
-            for n in (150, 300)
+            for error, n in ((0.02, 150), (0.1, 300))
         ],
     ),
 )
