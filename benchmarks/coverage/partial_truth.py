@@ -45,8 +45,10 @@ def _settings() -> list[Judged]:
         for n, prevalence, judge in product((100, 300), _PREVALENCES, dependent)
     ]
     settings += [
-        Judged(n, 0.3, 0.9, judge, scores=True)
-        for n, judge in product((100, 300, 1000), (independent, "random"))
+        Judged(n, 0.3, right, judge, scores=True)
+        for n, (judge, right) in product(
+            _LABELS, ((independent, 0.9), (independent, 0.98), ("random", 0.9))
+        )
     ]
     return settings
 
@@ -68,13 +70,12 @@ def _settings_by_labelling() -> list[Judged]:
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(100, 2), chosen=(200, 2), settings=(None, 2))
+    size = sizes(options.quick, draws=(200, 2), settings=(None, 2))
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
-    both = ((_settings(), size.draws), (_settings_by_labelling(), size.chosen))
     simulations = [
-        PartialTruth(setting, draws)
-        for settings, draws in both
+        PartialTruth(setting, size.draws)
+        for settings in (_settings(), _settings_by_labelling())
         for setting in settings[: size.settings]
     ]
     records = runner.run(simulations, "partial truth")
@@ -91,11 +92,9 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     ]
     show(*sections)
     if output:
-        errors = [monte_carlo_error(JOINT_LEVEL, draws) for _, draws in both]
         introduction = _INTRODUCTION.format(
             draws=size.draws,
-            chosen=size.chosen,
-            errors=errors,
+            error=monte_carlo_error(JOINT_LEVEL, size.draws),
             rows=f"{N_ROWS:,}",
         )
         file = output / "partial_truth.rst"
@@ -193,15 +192,14 @@ def each(records: Records) -> list[Row]:
 _INTRODUCTION = """
 Of {rows} rows a random part is labelled by humans, and all by a judge, as on the page
 :doc:`/judge`: ``joint_report(y_true, y_pred, proxy=judge)``. Model A errs in .1 of the
-rows and B in .15. Coverage of 95% intervals is over {draws} samples of each setting,
-and {chosen} where rows are not labelled at random, so that the Monte Carlo error of a
-single .95 is {errors[0]:.3f} and {errors[1]:.3f}; means over settings and metrics have
-less, and the least of many is expected to be two or three errors below. *Width* is the
-median ratio to the interval of as many rows labelled at random, without a judge, and
-*widest* the largest median of a setting and metric. *Warned* is the share of intervals
-that come with a warning, and *unwarned misses* that of intervals that neither cover nor
-warn. *Joint* is the share of samples in which the joint intervals of all metrics of A
-cover.
+rows and B in .15. Coverage of 95% intervals is over {draws} samples of each setting, so
+that the Monte Carlo error of a single .95 is {error:.3f}; means over settings and
+metrics have less, and the least of many is expected to be two or three errors below.
+*Width* is the median ratio to the interval of as many rows labelled at random, without
+a judge, and *widest* the largest median of a setting and metric. *Warned* is the share
+of intervals that come with a warning, and *unwarned misses* that of intervals that
+neither cover nor warn. *Joint* is the share of samples in which the joint intervals of
+all metrics of A cover.
 """
 
 _BY_LABELS = """

@@ -173,17 +173,17 @@ def _unseen(
 def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
     """Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    Score intervals allow for them. For other methods for few rows it is what the
-    variance lacks of the one that the proxies of all rows show. `chosen` are a metric
-    of the truth, and of each proxy on labelled rows and on all.
+    Score intervals of labels allow for them. For other methods for few rows it is what
+    the variance lacks of the one that the proxies of all rows show. `chosen` are a
+    metric of the truth, and of each proxy on labelled rows and on all.
     """
-    method = chosen.parameters[0].interval_method
-    if method.smooths:
+    of_truth, few, many, *_ = chosen.parameters
+    method = of_truth.interval_method
+    if method.smooths and few.cell_map is not None:
         return np.diag([*map(_allowed_for, chosen.each[1::2])])
-    if not method.studentises:
+    if not (method.smooths or method.studentises):
         return np.zeros_like(of_all)
-    n_labelled, n = (each.total for each in chosen.parameters[1:3])
-    return _positive(of_all * (n / n_labelled - 1) - of_change)
+    return _positive(of_all * (many.total / few.total - 1) - of_change)
 
 
 def _allowed_for(of_proxy: ParameterSampling) -> float:
@@ -193,17 +193,12 @@ def _allowed_for(of_proxy: ParameterSampling) -> float:
         \hat y) \bigr)^2
 
     with influence values L of the metric of a proxy: such an outcome can have a share
-    of :math:`z^2 / (n + z^2)`. Zero where outcomes are not enumerated.
+    of :math:`z^2 / (n + z^2)`.
     """
     parameter = of_proxy.parameter
-    if parameter.extremes is not None:
-        cells = np.array(parameter.extremes)
-    elif parameter.cell_map is not None:
-        cells = parameter.cell_map.cells
-    else:
-        return 0.0
+    assert parameter.cell_map is not None
     influence = np.append(of_proxy.observed.parameter.linearised.influence, 0.0)
-    change = np.nan_to_num(np.ptp(influence[cells], axis=0)).max()
+    change = np.nan_to_num(np.ptp(influence[parameter.cell_map.cells], axis=0)).max()
     change *= of_proxy.design_effect / parameter.total
     return float(_Z_SQUARED * change**2)
 
