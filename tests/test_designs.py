@@ -448,6 +448,20 @@ class ByHand:
         return "in strata by hand"
 
 
+def test_a_design_with_strata_has_no_factor_of_its_own():
+    class Corrected(ByHand):
+        def components(self, influences):
+            yield Component(0.5 * influences, blocks=self.stratum)
+
+    class Doubled(ByHand):
+        def components(self, influences):
+            yield from [Component(influences, blocks=self.stratum)] * 2
+
+    for design in (Corrected, Doubled):
+        with pytest.raises(ValueError, match="must give one component, whose totals"):
+            joint_report(Y, MODELS, metrics="f1", design=design(np.arange(N) // 100))
+
+
 @pytest.mark.parametrize("by_label", [False, True])
 @pytest.mark.parametrize("weights", [None, [1, 2], "some rows"])
 @pytest.mark.parametrize("metric", ["accuracy", "f1", "recall", "mcc"])

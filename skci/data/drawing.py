@@ -366,6 +366,8 @@ class CheckedRows:
             labels = _labels_of_strata(strata, truth)
             kind = RowwiseStrata if is_rowwise else StrataOfUnits
             design = kind(strata, design, labels, share_covariance)
+            if isinstance(design, RowwiseStrata):
+                design.check()
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,

@@ -58,8 +58,18 @@ class RowwiseDesign(SampleDesign):
     def check(self) -> None:
         """Check the number of units, and the components of some influence values."""
         check_integer(self.n_units, f"n_units of design {self.name}")
-        values = np.linspace(-1, 1, len(np.arange(self.n)[self.kept]))
-        self.components(values[:, np.newaxis])
+        self.components(self.trial)
+
+    @property
+    def kept_rows(self) -> Array:
+        """Positions of the rows that have weight."""
+        rows: Array = np.arange(self.n)[self.kept]
+        return rows
+
+    @property
+    def trial(self) -> Array:
+        """Some influence values of the rows that have weight."""
+        return np.linspace(-1, 1, len(self.kept_rows))[:, np.newaxis]
 
     def small_sample_reason(self, influences: Influences) -> str:
         reason = getattr(self.design, "small_sample_reason", None)
@@ -92,20 +102,26 @@ class RowwiseStrata(Strata):
     def within_strata(self) -> RowwiseStrata:  # type: ignore[override]
         return self
 
-    def components(self, influences: Influences) -> Iterator[Component]:
-        for component in self.within.components(influences):
-            yield self._of_kept(component)
+    def check(self) -> None:
+        """Check the components of some influence values."""
+        next(self.components(self.within.trial))
+
+    def components(self, influences: Any) -> Iterator[Component]:
+        component, *others = self.within.components(influences)
+        values = self.within._of_rows(influences)
+        totals = component.totals
+        if others or totals.shape != values.shape or not np.allclose(totals, values):
+            raise ValueError(
+                f"design {self.within.name} with stratum must give one component, "
+                "whose totals are the influence values of the rows, as tables of "
+                "strata have that variance; without stratum they may be others, as "
+                "with a finite population correction"
+            )
+        yield self._of_kept(component)
 
     def _of_kept(self, component: Component) -> Component:
         """Component of the rows that have weight, each of which is a unit."""
-        n = self.within.n
-        if len(component.totals) != n:
-            raise ValueError(
-                f"design {self.within.name} with stratum must give components with "
-                f"totals of {n} rows, each of which is a unit, got "
-                f"{len(component.totals)}"
-            )
-        kept = np.arange(n)[self.within.kept]
+        kept = self.within.kept_rows
         of_kept: dict[str, Any] = {"totals": component.totals[kept]}
         for name in _BY_UNIT:
             values = getattr(component, name)

@@ -94,7 +94,7 @@ class TimeOrder:
         cosines: int | None = None,
     ) -> None:
         self.time, self.method, self.lags, self.cosines = time, method, lags, cosines
-        self._series: Array | None = None
+        self._rows: list[Array] = []  # of each series, in order of time
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class TimeOrder:
                 )
             check_integer(self.cosines, "cosines", 1)
         bound = copy(self)
-        bound._series = series
+        bound._rows = self._in_order(series)
         shortest = min(len(rows) for rows in bound._rows)
         if shortest < 4:
             raise ValueError(
@@ -143,11 +143,8 @@ class TimeOrder:
             )
         return bound
 
-    @property
-    def _rows(self) -> list[Array]:
+    def _in_order(self, series: Array) -> list[Array]:
         """Rows of each series, in order of time."""
-        series = self._series
-        assert series is not None  # with_series came first
         order = np.arange(len(series))
         if self.time is not None:
             order = np.argsort(np.asarray(self.time), kind="stable")
@@ -158,9 +155,9 @@ class TimeOrder:
     @property
     def n_units(self) -> int:
         """Number of cosines, or of rows with the other methods; 0 before it is used."""
-        if self._series is None:
-            return 0
         rows = self._rows
+        if not rows:
+            return 0
         if self.method == "cosine":
             return self._n_cosines * len(rows)
         return sum(map(len, rows))
