@@ -179,12 +179,10 @@ def with_hints(function: _Function) -> _Function:
         if name == "__init__":
             name = type(args[0]).__name__
         unknown = [key for key in kwargs if key not in parameters]
-        if any(option_hint(options, key, kwargs[key]) for key in unknown):
-            hints = "; ".join(
-                f"{key}{unknown_options(options, {key: kwargs[key]})}"
-                for key in unknown
-            )
-            raise TypeError(f"{name}() has no parameter {hints}")
+        hints = {key: unknown_options(options, {key: kwargs[key]}) for key in unknown}
+        if any(hints.values()):
+            listed = "; ".join(key + hint for key, hint in hints.items())
+            raise TypeError(f"{name}() has no parameter {listed}")
         if unknown or not named:
             got = ", ".join(unknown) or f"{len(args) - most} values too many"
             raise TypeError(f"{name}() takes the options {options}, got {got}")
