@@ -293,7 +293,7 @@ def _bound(
             ]
             places = range(first + 1, first + len(named), 2)
             pairs = [(place, place + 1) for place in places]
-            blocks.append(Block(key, first, pairs, of_both))
+            blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
     return parameters, blocks
 
 

@@ -19,8 +19,8 @@ Few labelled rows may show no error of a proxy that makes some. The variance tha
 intervals allow for that is added to :math:`\operatorname{Var}(\tilde T - \tilde
 T_\text{all})`, so that :math:`\lambda` makes the interval narrow, and not the observed
 variance alone: with few labelled rows, those of :math:`\lambda = 1` are wider than
-those of labels alone. For metrics of scores this variance is at least the one that the
-proxies of all rows show.
+those of labels alone. For metrics of scores it is at least the one that the proxies of
+all rows show, and of one row in which the proxy errs.
 
 References
 ----------
@@ -63,6 +63,8 @@ class Block:
     """Of each proxy, on labelled rows and on all."""
     of_both: Sequence[TableParameter] = ()
     """Of each proxy the parameter of both together."""
+    of_labels: bool = False
+    """Whether truth and proxies are labels."""
 
 
 def corrected(
@@ -134,7 +136,7 @@ def _weights(
         variance += share @ unseen @ share
     explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
     explained /= max(variance, np.finfo(float).tiny)
-    if expected is None:
+    if block.of_labels and expected is None:
         of_all = covariance[np.ix_(many, many)]
         matrix = matrix + _unseen_errors(sampling.select(positions), matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
@@ -171,11 +173,13 @@ def _unseen(
 
 
 def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
-    """Variance due to errors of proxies that no labelled row shows, (K, K).
+    r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    Score intervals of labels allow for them. For other methods for few rows it is what
-    the variance lacks of the one that the proxies of all rows show. `chosen` are a
-    metric of the truth, and of each proxy on labelled rows and on all.
+    Score intervals of labels allow for them. For other methods for few rows it is that
+    of one row in n in which a proxy errs, :math:`\Delta^2 / n^2` with the range of
+    influence values of all rows, and what the variance lacks of the one that the
+    proxies of all rows show. `chosen` are a metric of the truth, and of each proxy on
+    labelled rows and on all.
     """
     of_truth, few, many, *_ = chosen.parameters
     method = of_truth.interval_method
@@ -183,7 +187,10 @@ def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Arra
         return np.diag([*map(_allowed_for, chosen.each[1::2])])
     if not (method.smooths or method.studentises):
         return np.zeros_like(of_all)
-    return _positive(of_all * (many.total / few.total - 1) - of_change)
+    lacking = _positive(of_all * (many.total / few.total - 1) - of_change)
+    influences = [each.observed.parameter.linearised.influence for each in chosen.each]
+    changes = np.array([np.ptp(np.nan_to_num(each)) for each in influences[2::2]])
+    return lacking + np.diag((changes / few.total) ** 2)
 
 
 def _allowed_for(of_proxy: ParameterSampling) -> float:
