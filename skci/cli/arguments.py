@@ -31,7 +31,7 @@ tells; 130 if interrupted.
 """
 
 
-_NEEDS_ROWS = {"--design", "--strata", "--crossed", "--time"}
+_NEEDS_ROWS = {"--design", "--runs", "--strata", "--crossed", "--time"}
 _SYNONYMS = {
     **dict.fromkeys(("--alpha", "--confidence-level", "--confidence"), "--level"),
     **dict.fromkeys(("--compare", "--diff", "--pairwise"), "--differences"),
