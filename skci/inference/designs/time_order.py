@@ -175,10 +175,10 @@ class TimeOrder:
         Component
             Cosine sums, or sums over windows, of one series.
         """
-        values = np.asarray(influences)
+        values, n_cosines = np.asarray(influences), self._n_cosines
         for each in self._rows:
             if self.method == "cosine":
-                yield _cosine_sums(values[each], self._n_cosines)
+                yield _cosine_sums(values[each], n_cosines)
             elif self.method == "newey-west":
                 yield _bartlett_windows(values[each], self._lags(len(each)))
             else:
@@ -246,8 +246,9 @@ class TimeOrder:
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
         """Say if rows are so autocorrelated that few of them are independent."""
+        n_cosines = self._n_cosines
         effective = sum(
-            len(values) / max(_long_run_ratio(values, self._n_cosines), 1.0)
+            len(values) / max(_long_run_ratio(values, n_cosines), 1.0)
             for values in series
         )
         if effective >= _ENOUGH:
