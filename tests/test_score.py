@@ -375,9 +375,9 @@ def test_a_point_at_the_critical_value_is_the_crossing():
         return 1 + x**2, np.exp2(x)
 
     expected = np.arange(4, 13) / 16
-    span = np.zeros((9, 1)), np.ones((9, 1))
+    grid = np.tile(np.linspace(0, 1, 32), (9, 1))
     with np.errstate(all="ignore"):
-        found = first_crossing(profile, span, np.exp2(expected), np.full(9, np.nan))
+        found = first_crossing(profile, grid, np.exp2(expected), np.full(9, np.nan))
     assert found == pytest.approx(1 + expected**2, rel=1e-12)
 
 

@@ -88,9 +88,9 @@ def mean_limits(samples: Samples, values: Array, crit: Array, bounds: Array) -> 
     if len(index):
         profile = _Profile(samples, index, values[index], 2.0 * end - 1)
         crit = crit[index, end]
-        limits[index, end] = first_crossing(
-            profile, profile.bracket(crit), crit, limits[index, end], _GRID
-        )
+        first, last = profile.bracket(crit)
+        grid = first + (last - first) * _GRID
+        limits[index, end] = first_crossing(profile, grid, crit, limits[index, end])
     return limits
 
 

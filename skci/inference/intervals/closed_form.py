@@ -23,6 +23,7 @@ References
 Tversky (1977), Psychological Review 84, 327-352.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -37,8 +38,15 @@ from skci.inference.intervals.statistic import (
 )
 from skci.measures.functional import CellFunctional, Functional
 
-# The search variable is the log of the distance of logit(H / T) from its estimate.
-_FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
+# The search variable is the log of the distance of logit(H / T) from its estimate; its
+# points are dense where a limit is expected, and further apart on both sides of that.
+_BAND = 0.045  # half width of where they are dense
+_DENSE = np.linspace(-_BAND, _BAND, 11)
+_BEFORE = -np.geomspace(100 * _BAND, _BAND, 8)[:-1]
+_NEAR = np.concatenate([_BEFORE, _DENSE])
+_BEYOND = np.linspace(0, 1, 13)[1:]  # powers of the relative distance of the last
+POINTS = len(_NEAR) + len(_BEYOND)
+"""Number of points at which a profile is evaluated at once, at most."""
 _MAX_LOGIT = 40.0
 _SMALL_EXCESS = 0.5  # of a weight, whose logarithm is computed from it
 _SAME_VALUE = 1e-9  # relative difference of values of a ratio
@@ -53,11 +61,11 @@ _PROBES = np.vstack(
 
 
 def as_tversky(functional: Functional, counts: Array = _PROBES[:0]) -> Array | None:
-    """Coefficients of a Tversky ratio of four cells; None for other functionals.
+    """Hits and misses of a Tversky ratio of four cells, and their coefficients, (3, 5).
 
-    The rows are numerator, denominator, and cost of a miss relative to the costlier
-    kind: 1 in X, r in Y, 0 elsewhere. They follow from the values at some fixed tables,
-    and are checked at those of given counts, (J, 4).
+    The rows are of hits, of the costlier misses and of the others: whether each cell is
+    one, and a, c or d relative to b. None for other functionals. They follow from the
+    values at some fixed tables, and are checked at those of given counts, (J, 4).
     """
     if not isinstance(functional, CellFunctional):
         return None
@@ -80,22 +88,25 @@ def _ratio_of(functional: CellFunctional) -> Array | None:
     value = pairs[first, first]
     with np.errstate(all="ignore"):
         cost = np.where(is_hit, 0.0, np.round(value / pairs[first] - 1, 12))
-        ratio = np.array([value * is_hit, is_hit + cost, cost / cost.max()])
+        costs = sorted({*cost.tolist()} - {0.0}, reverse=True)
+        heavy, *lighter = costs or [math.nan]
+        light = lighter[0] if lighter else 0.0
+        kinds = is_hit, cost == heavy, (cost == light) & (cost > 0)
+        ratio = np.column_stack([kinds, [value, heavy, light]])
         agrees = _agrees(ratio, _PROBES[16:], values[16:])
-    if not agrees or cost.min() < 0 or len({*cost.tolist()} - {0.0}) not in (1, 2):
-        return None
-    return ratio
+    return ratio if agrees and len(lighter) < 2 and cost.min() >= 0 else None
 
 
 def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
     """Whether a ratio has the given values at some tables, (J, 4)."""
-    hits, total = ratio[:2] @ tables.T
-    errors = np.abs(hits / total / values - 1)
-    return bool(errors.max(initial=0) < _SAME_VALUE)
+    value, heavy, light = ratio[:, 4].tolist()
+    hits, of_heavy, of_light = ratio[:, :4] @ tables.T
+    expected = value * hits / (hits + heavy * of_heavy + light * of_light)
+    return bool(np.abs(expected / values - 1).max(initial=0) < _SAME_VALUE)
 
 
 def tversky_limits(
-    samples: Samples, coefficients: Array, crit: Array, bounds: Array
+    samples: Samples, ratios: Array, crit: Array, bounds: Array
 ) -> Array:
     """Limits of Tversky ratios of J samples, shape (J, 2).
 
@@ -104,62 +115,71 @@ def tversky_limits(
     where the statistic does not reach the critical value.
     """
     limits = bounds.copy()
-    movable = (coefficients[:, [0, 2]] > 0) & (samples.counts[:, np.newaxis] > 0)
-    index, end = np.nonzero(movable.any(-1) & (crit < np.inf))
+    cells = samples.counts[:, np.newaxis] * ratios[..., :4] > 0
+    movable = np.stack([cells[:, 0], cells[:, 1] | cells[:, 2]], axis=1).any(-1)
+    index, end = np.nonzero(movable & (crit < np.inf))
     if len(index):
-        profile = _Profile(samples, index, coefficients[index], 2.0 * end - 1)
+        profile = _Profile(samples, index, ratios[index], 2.0 * end - 1)
         crit = crit[index, end]
-        limits[index, end] = first_crossing(
-            profile, profile.span(crit), crit, default=bounds[index, end]
-        )
+        grid = profile.grid(crit)
+        limits[index, end] = first_crossing(profile, grid, crit, bounds[index, end])
     return limits
 
 
 class _Profile:
     """Ratio and statistic at the constrained maxima, by distance of ``logit(H / T)``.
 
-    Profile k is of sample ``index[k]`` and a ratio with the ``coefficients[k]``, below
-    the estimate (side -1) or above it (1). Arrays of cells are summed by their kind
-    once: hits, the costlier misses and the others.
+    Profile k is of sample ``index[k]`` and the ratio ``ratios[k]``, below the estimate
+    (side -1) or above it (1). Arrays of cells are summed by their kind once: hits, the
+    costlier misses and the others.
     """
 
     def __init__(
-        self, samples: Samples, index: Array, coefficients: Array, side: Array
+        self, samples: Samples, index: Array, ratios: Array, side: Array
     ) -> None:
         self._root_of, self._side = samples.root_of, side[:, np.newaxis]
         self._n = samples.n[index, np.newaxis]
-        numerator, denominator, cost = coefficients.transpose(1, 0, 2)
         f, p_hat = samples.f[index], samples.p_hat[index]
         excess = p_hat - f
         squares = excess * excess / f
         cells = np.array([f, p_hat, 2 * excess, squares])
-        kinds = np.array([numerator > 0, cost == 1, (cost > 0) & (cost < 1)])
         # Of shape (3, K, 1) for the three kinds.
+        kinds = ratios[..., :4].transpose(1, 0, 2)
         self._masses, self._observed, self._twice_excess, self._squared_excess = (
             cells[:, np.newaxis] * kinds
         ).sum(-1, keepdims=True)
         every_square = squares.sum(-1, keepdims=True)
         self._other_square = every_square - self._squared_excess.sum(0)
         self._divergence = divergence(p_hat, f).sum(-1, keepdims=True)
-        factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
-        self._numerator, *self._denominator, r = factors.max(-1, keepdims=True)
-        _, of_heavy, of_light = self._denominator
-        of_heavy, of_light = of_heavy**2, of_light**2
+        self._numerator, of_heavy, of_light = ratios[..., 4:].transpose(1, 0, 2)
+        self._costs, r = (of_heavy, of_light), of_light / of_heavy
         _, heavy, light = self._observed
+        of_heavy, of_light = of_heavy * of_heavy, of_light * of_light
         self._squares = of_heavy, of_light, of_heavy * heavy + of_light * light
         self._hits, heavy, light = self._masses
         misses = heavy + light
         self._total = self._hits + misses
         self._shares = self._hits / self._total, misses / self._total
         self._start = np.log(self._hits / misses)
-        self._error = np.sqrt(self._total / (self._n * self._hits * misses))
         self._quadratic = r, 1 - r, r * heavy + light, 2 * (1 - r) * heavy
+        cost = heavy + r * light
+        of_hit = cost / self._hits
+        information = self._n * (cost * of_hit + heavy + r * r * light)
+        self._error = (of_hit + cost / misses) / np.sqrt(information)
 
-    def span(self, crit: Array) -> tuple[Array, Array]:
-        """Least and greatest log distance at which a limit may be."""
-        reach = crit[:, np.newaxis] * self._error
-        low = np.log(_FIRST_DISTANCE * np.minimum(reach, 1))
-        return low, np.log(_MAX_LOGIT - self._side * self._start)
+    def grid(self, crit: Array) -> Array:
+        """Log distances at which a limit may be, (K, points).
+
+        They are around the distance of Wilson's limits, which are symmetric on the
+        logit scale: ``2 arcsinh(z s / 2)``, with s the standard error of the logit to
+        first order. By Pearson's statistic the limits are there if misses cost the
+        same.
+        """
+        expected = np.log(2 * np.arcsinh(crit[:, np.newaxis] * self._error / 2))
+        last = np.log(_MAX_LOGIT - self._side * self._start) - expected
+        beyond = _BAND * (np.maximum(last, 1) / _BAND) ** _BEYOND
+        near = np.repeat(_NEAR[np.newaxis], len(crit), axis=0)
+        return expected + np.hstack([near, beyond])
 
     def __call__(self, log_distance: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
@@ -172,9 +192,9 @@ class _Profile:
         v[0] = np.expm1(-distance) * share_of_misses
         self._set_weights(misses, np.expm1(distance) * share_of_hits, w[1:], v[1:])
         p = self._masses / w
-        of_hits, of_heavy, of_light = self._denominator
+        of_heavy, of_light = self._costs
         missed = of_heavy * p[1] + of_light * p[2]
-        value = self._numerator * hits / (of_hits * hits + missed)
+        value = self._numerator * hits / (hits + missed)
         # Of hits, over that of a miss of unit cost: the squared influence value.
         of_hit, (of_heavy, of_light, observed) = missed / hits, self._squares
         of_hit *= of_hit

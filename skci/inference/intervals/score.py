@@ -29,10 +29,10 @@ from skci.inference.intervals.bounded_mean import (
     mean_roots,
     values_of_mean,
 )
-from skci.inference.intervals.closed_form import as_tversky, tversky_limits
+from skci.inference.intervals.closed_form import POINTS, as_tversky, tversky_limits
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.problem import Problem
-from skci.inference.intervals.statistic import POINTS, Samples, Statistic, improved
+from skci.inference.intervals.statistic import Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.poststratified import Poststratified
 

@@ -25,7 +25,6 @@ constrained maxima, numbered by a variable of shape (K, points) that increases o
 from the estimate."""
 
 _PSEUDO_COUNT = 1e-7  # in each cell, so that fitted probabilities are positive
-_GRID = np.linspace(0, 1, 32)
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
 _ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
 _IS_BELOW = _ZOOM_GRID < 0
@@ -33,9 +32,6 @@ _NEIGHBOURS = np.arange(4)  # two of them before the first point beyond
 _MAX_ZOOMS = 20
 _TOLERANCE = 0.03  # width of a bracket that is left to interpolation
 _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
-
-POINTS = len(_GRID)
-"""Number of points at which a profile is evaluated at once, at most."""
 
 
 def pearson(x2: Array, g2: Array, rho: Array) -> Array:
@@ -107,21 +103,14 @@ def normalise(weights: Array) -> Array:
     return weights / weights.sum(-1, keepdims=True)
 
 
-def first_crossing(
-    profile: Profile,
-    span: tuple[Array, Array],
-    crit: Array,
-    default: Array,
-    grid: Array = _GRID,
-) -> Array:
+def first_crossing(profile: Profile, x: Array, crit: Array, default: Array) -> Array:
     """Values where the root of the statistic first exceeds crit, or the defaults.
 
-    A coarse grid over the span, outward from the estimate, brackets the first crossing;
+    A coarse grid x outward from the estimate, (K, points), brackets the first crossing;
     finer grids around its inverse interpolation narrow the bracket.
     """
-    crit, (low, high) = crit[:, np.newaxis], span
+    crit = crit[:, np.newaxis]
     rows = np.arange(len(crit))[:, np.newaxis]
-    x = low + (high - low) * grid
     points = np.array([x, *profile(x)])
     beyond = points[2] >= crit
     exists = beyond.any(-1)
