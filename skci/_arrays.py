@@ -1,6 +1,8 @@
-"""The type of arrays, and fast versions of functions of numpy and functools."""
+"""The type of arrays, and fast versions of what numpy and the standard library have."""
 
+import dataclasses
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +38,19 @@ class ReadOnlyArrays:
 
 
 if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
     from functools import cached_property as cached_property
 else:
+
+    def dataclass(cls=None, *, frozen=False, **options):
+        """`dataclasses.dataclass` whose frozen classes are so for mypy alone.
+
+        It finds what assigns to a field. To find that at run time as well takes most of
+        the time in which an object is made.
+        """
+        options["unsafe_hash"] = frozen and options.get("eq", True)
+        make = partial(dataclasses.dataclass, **options)
+        return make if cls is None else make(cls)
 
     class cached_property:
         """`functools.cached_property` without the lock it has before Python 3.12."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from threading import Lock
 from typing import Any
 
+from skci._arrays import dataclass
 from skci.data.labels import check_two_labels
 from skci.data.sample import Sample, Vocabulary
 

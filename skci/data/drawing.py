@@ -6,14 +6,14 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows, factorise
+from skci._arrays import Array, dataclass, distinct_rows, factorise
 from skci._validation import (
     as_array,
     as_numbers,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci._validation import (
     LARGEST,
     as_array,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import ROUNDING, Array, binade
+from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
 from skci.data.sample import Sample, Vocabulary, united_design
 from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci._validation import (
     as_array,
     as_numbers,

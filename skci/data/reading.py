@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import EPS, Array, cached_property
+from skci._arrays import EPS, Array, cached_property, dataclass
 from skci._validation import (
     as_array,
     check_distinct,

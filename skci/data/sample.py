@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, distinct_rows
+from skci._arrays import Array, cached_property, dataclass, distinct_rows
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows

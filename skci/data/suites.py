@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property
+from skci._arrays import Array, binade, cached_property, dataclass
 from skci._validation import as_numbers, check_known
 from skci.data.drawing import distinct_names
 from skci.data.rows import check_numbers

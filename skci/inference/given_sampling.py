@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import Key, Parameter
 from skci.inference.parameter_sampling import HEAVY_TAIL, SmallSampleReason

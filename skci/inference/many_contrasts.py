@@ -7,14 +7,14 @@ follows from that of the few parameters that they are made of, and is not comput
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.critical.correlation import shrinkage
 from skci.inference.critical.horizon import HorizonLaw

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
 from skci.inference.intervals.methods import METHODS, IntervalMethod
 from skci.measures.functional import (

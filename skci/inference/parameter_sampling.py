@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dot
+from skci._arrays import Array, cached_property, dataclass, dot
 from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.totals import (
     Moments,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property, repeated
+from skci._arrays import Array, binade, cached_property, dataclass, repeated
 
 SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 

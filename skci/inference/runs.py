@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate

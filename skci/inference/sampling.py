@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.totals import covariance

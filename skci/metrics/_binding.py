@@ -1,13 +1,13 @@
 """Binding of a measure to a model of a sample: a parameter."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import truediv
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property, distinct_rows
+from skci._arrays import Array, binade, cached_property, dataclass, distinct_rows
 from skci.data.labels import label_or_1
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import AUTO, automatic, check_serves

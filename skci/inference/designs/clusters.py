@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, factorise
+from skci._arrays import Array, cached_property, dataclass, factorise
 from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.influences import Influences

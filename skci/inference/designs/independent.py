@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.influences import Influences
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci._validation import check_integer
 from skci.inference.designs.design import Component, Design, SampleDesign
 from skci.inference.designs.independent import IndependentRows

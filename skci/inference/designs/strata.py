@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.designs.clusters import Clusters, join_clusters
 from skci.inference.designs.design import Component, SampleDesign
 from skci.inference.designs.independent import IndependentRows

@@ -16,14 +16,14 @@ variance: analysis and recommendations. The American Statistician 37, 242-247.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
 from skci.inference.designs.independent import IndependentRows
