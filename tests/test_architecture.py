@@ -20,6 +20,7 @@ ROOMS = {
     "_docstrings": set(),
     "_hints": set(),
     "_lazy": set(),
+    "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
     "_versions": set(),
     "exceptions": set(),

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+import threadpoolctl
 from slow import slow_except
 
 from skci import (
@@ -17,6 +18,7 @@ from skci import (
     grades_report,
     joint_report,
 )
+from skci._threads import few_threads
 from skci.exceptions import CriticalValueWarning, SmallSampleWarning
 
 RNG = np.random.default_rng(0)
@@ -107,3 +109,59 @@ def test_no_rows_are_lost_where_threads_add_and_report_at_once():
     restored = pickle.loads(pickle.dumps(accumulator))
     restored.update(Y, MODELS)
     assert restored.n_samples == accumulator.n_samples + len(Y)
+
+
+def threads_of_blas():
+    """Number of threads of each library of BLAS."""
+    return [
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
+    ]
+
+
+MIDDLING = 1e6
+
+
+@pytest.mark.parametrize(
+    ("multiplications", "expected"), [(10, 2), (MIDDLING, 1), (1e12, 2)]
+)
+def test_middling_products_have_one_thread_of_blas(multiplications, expected):
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads_of_blas()
+        with few_threads(multiplications):
+            assert threads_of_blas() == [min(expected, each) for each in before]
+        assert threads_of_blas() == before
+
+
+def test_the_first_to_limit_the_threads_of_blas_restores_them():
+    """Whatever other threads are inside, and however often it enters."""
+    entered, left = threading.Event(), threading.Event()
+
+    def stay():
+        with few_threads(MIDDLING):
+            entered.set()
+            left.wait(10)
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads_of_blas()
+        other = threading.Thread(target=stay)
+        with few_threads(MIDDLING):
+            with few_threads(MIDDLING):
+                other.start()
+                entered.wait(10)
+            assert set(threads_of_blas()) == {1}
+        assert threads_of_blas() == before
+        left.set()
+        other.join()
+        assert threads_of_blas() == before
+        with few_threads(MIDDLING):
+            assert set(threads_of_blas()) == {1}
+
+
+def test_an_error_restores_the_threads_of_blas():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads_of_blas()
+        with pytest.raises(ZeroDivisionError), few_threads(MIDDLING):
+            raise ZeroDivisionError
+        assert threads_of_blas() == before

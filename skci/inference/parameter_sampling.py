@@ -142,7 +142,7 @@ class ParameterSampling:
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
         if parameter.sees_all:
-            return influence - counts @ influence / total
+            return influence - dot(counts, influence) / total
         if self.components:
             factors = [each.small_sample_factor for each in self.components]
             units = np.array([c.units for c in parameter.components])
@@ -153,7 +153,7 @@ class ParameterSampling:
             influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         else:
             influence = influence * self.small_sample_factor
-        influence = influence - counts @ influence / total
+        influence = influence - dot(counts, influence) / total
         return np.append(influence * self.inverse_sampling_fraction, 0.0)
 
     @cached_property

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
+from skci._threads import few_threads
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.totals import covariance
@@ -310,7 +311,8 @@ class RowSampling(Sampling):
 
     def _products(self, influences: Sequence[Array], indices: Sequence[Array]) -> Array:
         values = Influences(influences, indices, self.rows)
-        return covariance(self.design.components(values))
+        with few_threads(len(values) * len(influences) ** 2):
+            return covariance(self.design.components(values))
 
     @cached_property
     def standard_errors(self) -> Array:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import EPS, Array, cached_property
+from skci._threads import few_threads
 
 _NO_INFLUENCE = 1e-10  # influence value over the largest derivative that is rounding
 
@@ -226,7 +227,8 @@ class FunctionOfMeans(Functional):
         return (ahead - behind) / (2 * _STEP)
 
     def _means(self, p: Array) -> Array:
-        return p @ self.features / p.sum(axis=-1, keepdims=True)
+        with few_threads(p.size * self.features.shape[-1]):
+            return p @ self.features / p.sum(axis=-1, keepdims=True)
 
     def _value(self, means: Array) -> Any:
         return self.function(*np.moveaxis(means, -1, 0))

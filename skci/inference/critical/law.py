@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from skci._arrays import Array, cached_property
+from skci._threads import few_threads
 from skci._validation import (
     RandomState,
     check_alternative,
@@ -58,6 +59,7 @@ _SAME = 1e-12  # coordinates are equal if their correlation is this near to one
 _REACH = 0.5  # distance over which the tail is adjusted to a quantile
 _NOWHERE = 40.0  # as many of these distances the adjustment vanishes
 _FAR = LEVELS[-1] + 0.5  # beyond it the ratio to Bonferroni's bound is extrapolated
+_POINTS = 1 << 10  # that are projected on all coordinates, in order of magnitude
 _NORMAL = 1e6  # degrees of freedom from which on a t distribution is taken as normal
 
 
@@ -122,9 +124,11 @@ class MaximumLaw:
         if self._is_exact:
             return CriticalValue(self._exact_quantile(alpha))
         if (alpha, tol) not in self._quantiles:
-            value = QuantileSearch(
-                self._model, self.marginal, self._pairs, self.seeds, alpha
-            ).solve(tol)
+            with few_threads(_POINTS * self.size**2):
+                search = QuantileSearch(
+                    self._model, self.marginal, self._pairs, self.seeds, alpha
+                )
+                value = search.solve(tol)
             self._quantiles[alpha, tol] = value
             if self._warns and value.error > tol * self.marginal.stretch(value):
                 warn_caller(
@@ -142,7 +146,8 @@ class MaximumLaw:
         exactly where x exceeds ``quantile(level)``.
         """
         x = np.asarray(x, dtype=float)
-        probability = self._sf(x.ravel())
+        with few_threads(_POINTS * self.size**2):
+            probability = self._sf(x.ravel())
         if level is not None:
             probability = self._agreeing(x.ravel(), probability, level)
         return probability.reshape(x.shape)
@@ -163,9 +168,10 @@ class MaximumLaw:
         remaining = np.arange(1, len(x) + 1)
         nested = np.minimum(alone[order] * remaining, single[order])
         if self.size > 1:
-            loadings = self._radial.loadings.taken(self._position[order])
-            model = replace(self._radial, loadings=loadings)
-            tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
+            with few_threads(_POINTS * self.size**2):
+                loadings = self._radial.loadings.taken(self._position[order])
+                model = replace(self._radial, loadings=loadings)
+                tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
             nested = np.clip(tail, alone[order], nested)
         adjusted = np.empty(len(x))
         adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
