@@ -16,16 +16,19 @@ RATIOS = [name for name, g in FUNCTIONALS.items() if as_tversky(g) is not None]
 @pytest.mark.parametrize("name", RATIOS)
 def test_a_function_that_is_recognised_as_a_ratio_is_that_ratio(name):
     p = np.random.default_rng(1).dirichlet(np.full(4, 0.3), size=1000)
-    numerator, denominator, _ = as_tversky(FUNCTIONALS[name])
-    assert_allclose(p @ numerator / (p @ denominator), FUNCTIONALS[name].estimate(p))
+    ratio = as_tversky(FUNCTIONALS[name])
+    hits, heavy, light = ratio[:, :4] @ p.T
+    value, of_heavy, of_light = ratio[:, 4]
+    found = value * hits / (hits + of_heavy * heavy + of_light * light)
+    assert_allclose(found, FUNCTIONALS[name].estimate(p))
 
 
 def test_scale_and_sums_of_a_ratio_do_not_matter():
     """Of proportions, the sum of all cells is one."""
     precision = as_tversky(CellFunctional(lambda tp, fp, fn, tn: 3 * tp / (tp + fp)))
-    assert_allclose(precision, [[3, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0]])
+    assert_allclose(precision, [[1, 0, 0, 0, 3], [0, 1, 0, 0, 1], [0] * 5])
     accuracy = as_tversky(CellFunctional(lambda tp, fp, fn, tn: 1 - fp - fn))
-    assert_allclose(accuracy, [[1, 0, 0, 1], [1, 1, 1, 1], [0, 1, 1, 0]])
+    assert_allclose(accuracy, [[1, 0, 0, 1, 1], [0, 1, 1, 0, 1], [0] * 5])
 
 
 @pytest.mark.parametrize(
