@@ -77,7 +77,7 @@ def _encode(
                 np.logical_not(is_positive, out=is_positive)
         elif kind in "iu" and zero_and_one:
             # The fastest way to read memory comes first: what follows is in the cache.
-            if not 0 <= np.bitwise_or.reduce(column) <= 1:
+            if int(np.bitwise_or.reduce(column)) not in (0, 1):
                 return False
             np.equal(column, positive, out=is_positive)
         else:

@@ -266,6 +266,8 @@ class Alignment:
         Labels of columns may be others, but not in another order. A new index from 0 on
         agrees with all indexes but ranges, as predictions for a part of a split.
         """
+        if type(values) is np.ndarray:
+            return
         for axis in ("index", "columns"):
             labels = getattr(values, axis, None)
             if hasattr(labels, "equals"):

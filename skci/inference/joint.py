@@ -286,7 +286,9 @@ class JointEstimate:
     @cached_property
     def _are_normal(self) -> bool:
         """Whether all quantiles are those of a normal distribution."""
-        return bool((self.sampling.degrees_of_freedom == np.inf).all())
+        return (
+            min(self.sampling.degrees_of_freedom.tolist(), default=math.inf) == math.inf
+        )
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""

@@ -179,7 +179,7 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= np.einsum("...i,...i", influence, p)[..., np.newaxis]
+            influence -= (influence * p).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
 

@@ -138,7 +138,7 @@ class _Profile:
     def __init__(
         self, samples: Samples, index: Array, values: Array, side: Array
     ) -> None:
-        self._samples, self._index, self._side = samples, index, side
+        self._samples, self._side = samples, side
         low, high = values.min(-1), values.max(-1)
         self._end, self._width = np.where(side < 0, low, high), high - low
         d = np.abs(values - self._end[:, np.newaxis]) / self._width[:, np.newaxis]
