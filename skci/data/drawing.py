@@ -127,7 +127,11 @@ class RowOptions:
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> CheckedRows:
         """Check the options for n rows; `truth` is what the others are aligned to."""
-        if is_missing_named(self.missing) and self.by is None:
+        if (
+            self.by is None
+            and self.missing != "error"
+            and is_missing_named(self.missing)
+        ):
             raise ValueError("missing='group' is for subgroups, got by=None")
         columns_are_none = (
             self.sample_weight is self.counts is self.groups is self.query is None

@@ -115,9 +115,10 @@ def _batches(
     alike: dict[object, list[int]] = {}
     for k, functional in enumerate(functionals):
         alike.setdefault(_key(functional), []).append(k)
-    batches: dict[Any, list[tuple[Any, list[int]]]] = {}
+    batches: dict[Any, list[tuple[Any, list[int], Array]]] = {}
     for key, rows in alike.items():
-        functional, tables = functionals[rows[0]], np.array([counts[k] for k in rows])
+        functional = functionals[rows[0]]
+        tables = np.array([counts[k] for k in rows], dtype=float)
         form: Any = "path"
         found: Any = functional
         if ratios and (ratio := as_tversky(functional, tables)) is not None:
@@ -126,10 +127,10 @@ def _batches(
             form, found = "mean", values
         elif isinstance(functional, Poststratified):
             form = key
-        batches.setdefault((form, tables.shape[1]), []).append((found, rows))
+        batches.setdefault((form, tables.shape[1]), []).append((found, rows, tables))
     for (form, cells), parts in batches.items():
-        found, members = zip(*parts, strict=True)
-        positions = list(chain(*members))
+        found, members, each = zip(*parts, strict=True)
+        positions, tables = list(chain(*members)), np.concatenate(each)
         which = np.repeat(np.arange(len(found)), [*map(len, members)])
         numbers = 2 * len(LEVELS) * (cells + 1) * cells
         if form in ("mean", "ratio"):
@@ -138,11 +139,11 @@ def _batches(
             numbers = 2 * len(LEVELS) * int(found[0].occurs.sum()) * cells
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
-            rows = positions[first : first + size]
-            takes: Any = found, which[first : first + size]
+            batch = slice(first, first + size)
+            takes: Any = found, which[batch]
             if form in ("mean", "ratio"):
                 takes = np.array(found)[takes[1]]
-            yield rows, form, takes, np.array([counts[k] for k in rows], dtype=float)
+            yield positions[batch], form, takes, tables[batch]
 
 
 def _key(functional: Functional) -> object:
