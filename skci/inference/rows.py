@@ -82,8 +82,7 @@ class Rows:
     @cached_property
     def n_samples(self) -> int:
         """Number of rows."""
-        total = self._total if self.numbers is None else self.numbers.sum()
-        return round(float(total))
+        return round(float(self.frequencies.sum()))
 
     @cached_property
     def _total(self) -> Any:

@@ -18,7 +18,7 @@ from skci import reports
 from skci._arrays import Array
 from skci._docstrings import complete_parameters
 from skci._hints import unknown_options
-from skci._validation import check_choice, check_confidence_level, join_names
+from skci._validation import check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -647,21 +647,6 @@ class _BoundOf:
 
     def __call__(self, y_true: Any, y_pred: Any, **rows: Any) -> float:
         return getattr(self.metric(y_true, y_pred, **rows), self.bound)
-
-
-def check_average(average: Any, labels: Any, pos_label: Any) -> None:
-    """Check the average over classes, and what it rules out."""
-    if average is not None:
-        check_choice(average, ("binary", *AVERAGES, "samples"), "average")
-    if average != "binary" and pos_label is not None:
-        raise ValueError(
-            f"pos_label must not be set with average={average!r}, which treats all "
-            f"classes alike, got {pos_label!r}"
-        )
-    if average == "binary" and labels is not None:
-        raise ValueError(
-            f"labels must not be set with average={average!r}, got {labels!r}"
-        )
 
 
 def check_zero_division(zero_division: Any) -> float:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_positive_number
+from skci._validation import check_choice, check_positive_number
+from skci.measures.classes import AVERAGES
 from skci.measures.registry import Measure, f_beta_measure, tversky_measure
-from skci.metrics._base import LabelMetricCI, check_average, declare_options
+from skci.metrics._base import LabelMetricCI, declare_options
 
 
 @declare_options
@@ -40,7 +41,18 @@ class _AveragedCI(LabelMetricCI):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        check_average(self.average, self.labels, self.pos_label)
+        average = self.average
+        if average is not None:
+            check_choice(average, ("binary", *AVERAGES, "samples"), "average")
+        if average != "binary" and self.pos_label is not None:
+            raise ValueError(
+                f"pos_label must not be set with average={average!r}, which treats all "
+                f"classes alike, got {self.pos_label!r}"
+            )
+        if average == "binary" and self.labels is not None:
+            raise ValueError(
+                f"labels must not be set with average={average!r}, got {self.labels!r}"
+            )
 
 
 @declare_options
