@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -125,6 +126,21 @@ def data_hint(value: Any, parameter: str) -> str:
         return "; are y_true and the predictions of models swapped?"
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
+    if isinstance(value, Real) and parameter == "y_true":
+        return (
+            "; give a value for each row. Counts go to "
+            "from_confusion_matrix([[tn, fp], [fn, tp]]), and k of n alone to "
+            "scipy.stats.binomtest(k, n).proportion_ci(method='wilson')"
+        )
+    return ""
+
+
+def design_hint(value: Any) -> str:
+    """Say what to give in place of the class of a design, or of a column."""
+    if isinstance(value, type):
+        return f"; make an object of the class, {value.__name__}(...)"
+    if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
+        return "; clusters go to groups=, and strata to design=Strata(...)"
     return ""
 
 

@@ -431,7 +431,10 @@ def join_names(names: Sequence[str]) -> str:
 def check_known(name: Any, known: list[str], kind: str) -> None:
     """Check the name of a model or metric."""
     if not (isinstance(name, str) and name in known):
-        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
+        lower = {each.lower(): each for each in known}
+        near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
+        meant = f"; did you mean {lower[near[0]]!r}?" if near else ""
+        raise KeyError(f"{kind} must be one of {known}, got {name!r}{meant}")
 
 
 def check_names(

@@ -384,7 +384,10 @@ def _check_samples(
     if data is None:
         given = [k for k, name in names.items() if name is not None and k != "item"]
         if given:
-            raise ValueError(f"data must be given for {join_names(given)}, got None")
+            raise ValueError(
+                f"data must be given for {join_names(given)}, got None; it is the data "
+                "frame, and grades the name of a column of it"
+            )
     elif samples == "independent":
         raise ValueError(
             "samples must not be given with data, each row of which is a sample of its "

@@ -719,10 +719,10 @@ def test_selection(differences):
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("f1", r"by \(metric, first, second\), as in \('accuracy', 'A', 'B'\), got 'f"),
+        ("f1", r"by \(metric, first, second\), as in \('f1', 'A', 'B'\), got 'f"),
         (("f1", "A"), r"by \(metric, first, second\), as in"),
         (("A", "B", "f1"), r"as in \('f1', 'A', 'B'\), got \('A', 'B', 'f1'\)"),
-        (("f1", "B", "B"), r"as in \('accuracy', 'A', 'B'\), got \('f1', 'B', 'B'\)"),
+        (("f1", "B", "B"), r"as in \('f1', 'A', 'B'\), got \('f1', 'B', 'B'\)"),
         (("f1", "A", "D"), r"report\[metric, first, second\]: second must be one of"),
         (("A", "D", "f1"), r"metric must be one of \['accuracy', 'f1'\], got 'A'"),
     ],

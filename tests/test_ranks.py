@@ -347,8 +347,14 @@ def test_ranks_and_the_best_are_found_by_name():
     assert ranks["B", "f1"].rank == 1 and ranks["A", "f1"].high == 2
     for k, model in enumerate("AB"):
         assert best[model] == (best.estimates[k], *best.intervals[k], model == "B")
-    with pytest.raises(KeyError, match=r"is indexed by \(model, metric\)"):
+    with pytest.raises(KeyError, match=r"\(model, metric\), as in \('B', 'f1'\), got"):
         ranks["f1"]
+    with pytest.raises(KeyError, match=r"as in \('A', 'accuracy'\), got 'A'"):
+        ranks["A"]
+    with pytest.raises(KeyError, match=r"indexed by model, as in 'A', got"):
+        best["f1", "A"]
+    with pytest.raises(KeyError, match=r"got 'F1'; did you mean 'f1'\?"):
+        ranks["A", "F1"]
     with pytest.raises(KeyError, match=r"report\[model\]: model must be one of"):
         best["C"]
 

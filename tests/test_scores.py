@@ -237,7 +237,7 @@ def test_no_positive_row(name):
 
 
 def test_few_rows_of_a_label_warn():
-    with pytest.warns(SmallSampleWarning, match="roc_auc: fewer than 12 degrees of"):
+    with pytest.warns(SmallSampleWarning, match="few rows or groups of one class"):
         RocAucCI()(np.arange(60) < 5, SCORES["A"][:60]).confidence_interval()
 
 

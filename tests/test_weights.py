@@ -463,6 +463,10 @@ def test_few_groups():
     few = GROUPS % 9
     with pytest.warns(SmallSampleWarning, match="f1: fewer than 12 degrees of freedom"):
         F1CI()(Y, P, groups=few).confidence_interval()
+    with pytest.warns(SmallSampleWarning, match="too narrow; if the groups are subg"):
+        F1CI()(Y, P, groups=GROUPS % 2).confidence_interval()
+    with pytest.warns(DegenerateVarianceWarning, match="all rows are in one group"):
+        F1CI()(Y, P, groups=np.zeros(N)).confidence_interval()
     for method in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
+from skci._hints import brief, design_hint
 from skci._validation import (
     as_array,
     as_numbers,
@@ -216,7 +217,7 @@ class RowOptions:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as skci.designs.Design describes, "
-                f"got {design!r}{without}"
+                f"got {brief(design)}{without}{design_hint(design)}"
             )
         return replace(rows, design=design)
 

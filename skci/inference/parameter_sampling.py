@@ -429,6 +429,8 @@ class ParameterSampling:
             return []
         helps = self.is_normal and not of_events
         few = "events" if of_events else self.design.kinds_of_units
+        if any(part.classes_of_area for part in parts):
+            few += " of one class"
         return [few_degrees_of_freedom(least, helps, few)]
 
     @property

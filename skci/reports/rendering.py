@@ -440,9 +440,15 @@ class IndexedReport(TabularReport, Generic[_Entry]):
             for name, (kind, column) in zip(wanted, labels.items(), strict=True):
                 names = list(dict.fromkeys(column))
                 check_known(name, names, f"report[{kinds}]: {kind}")
+        names = [name for name in wanted if isinstance(name, str)]
+        nearest = max(known, key=lambda each: sum(name in each for name in names))
+        example: Any = in_order or nearest
+        if len(labels) == 1:
+            (example,) = example
+        else:
+            kinds = f"({kinds})"
         raise KeyError(
-            f"a report is indexed by ({kinds}), as in "
-            f"{in_order or known[0]}, got {key!r}"
+            f"a report is indexed by {kinds}, as in {example!r}, got {key!r}"
         )
 
     @abstractmethod
