@@ -266,6 +266,12 @@ _TRUTH_HINTS = {
 }
 
 
+_LABELS_HINT = (
+    "; labels have metrics of their own, such as 'accuracy', and make_metric_ci has "
+    "reads='labels'"
+)
+
+
 def missing_hint(name: str, value: Any) -> str:
     """Hint for a missing value of a parameter; empty if there is none."""
     return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
@@ -275,7 +281,8 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     """Make an array of finite floats, or of NaN where values may be missing."""
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+        hint = _LABELS_HINT * (name == "y_true" and array.dtype.kind == "U")
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}{hint}")
     if array.dtype.kind == "O":
         array = _as_floats(array, name)
     with np.errstate(over="ignore"):
@@ -317,8 +324,11 @@ def _as_floats(array: Array, name: str) -> Array:
     strange = [value for value in values if type(value) not in kinds]
     for value in strange:
         if not is_missing(value):
-            is_item = isinstance(value, str | dict) and " " in str(value)
-            hint = "; items, such as texts or lists, need reads='items'" * is_item
+            hint = ""
+            if isinstance(value, str | dict) and " " in str(value):
+                hint = "; items, such as texts or lists, need reads='items'"
+            elif name == "y_true" and isinstance(value, str):
+                hint = _LABELS_HINT
             raise TypeError(f"{name} must hold numbers, got {value!r}{hint}")
     if strange:
         values = [value if type(value) in kinds else math.nan for value in values]

@@ -170,6 +170,8 @@ def test_what_is_no_array_is_named(name, call, kind):
     elif kind == "Model" and name.startswith(("y_pred", "y_score")):
         hint = "; JointEvaluator takes fitted models, and predicts"
         assert message.endswith(f", got Model{hint}")
+    elif kind in ("int", "float64") and name == "y_true":
+        assert f", got {found}; give a value for each row. Counts go to" in message
     else:
         assert message.endswith(f", got {found}")
     if kind in ("generator", "iterator", "map"):

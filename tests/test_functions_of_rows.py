@@ -448,12 +448,16 @@ def test_what_a_function_returns_is_made_a_float():
     ("function", "must"),
     [
         (lambda y: 1.0, "must take arrays y_true and y_pred and return a number"),
-        (lambda y, p: [1, 2], "must take arrays y_true and y_pred and return a number"),
+        (
+            lambda y, p: y == p,
+            r"must return a number, got shape \(400,\); is it the mean",
+        ),
+        (lambda y, p: None, "must take arrays y_true and y_pred and return a number"),
         (lambda y, p: "high", "must take arrays y_true and y_pred and return a number"),
     ],
 )
 def test_functions_that_will_not_do(function, must):
-    with pytest.raises(TypeError, match=must):
+    with pytest.raises((TypeError, ValueError), match=must):
         black_box(function)(Y[:400], PREDICTED["A"])
 
 

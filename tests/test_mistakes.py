@@ -396,6 +396,12 @@ def test_options_that_there_are_not(call, message):
     [
         (REPORT, "to_csv", "to_frame().to_csv(...)"),
         (REPORT, "compare", "differences()"),
+        (
+            REPORT,
+            "intervals",
+            "low and high of an estimate, as report[...].low, or columns of to_frame()",
+        ),
+        (REPORT.differences(), "p_values", "pvalues"),
         (REPORT.ranks(), "to_pandas", "to_frame()"),
         (REPORT, "sort_values", "to_frame().sort_values(...), or plot(sort=...)"),
         (REPORT, "savefig", "plot().figure_"),
@@ -453,6 +459,7 @@ IN_A_FILE = r"; read the file, as by pandas.read_parquet\('big.parquet'\), or us
         (lambda: joint_report("y", "a", data="big.parquet", metrics="f1"), IN_A_FILE),
         (lambda: F1CI()("big.parquet", A), IN_A_FILE),
         (lambda: F1CI()("y", A), r"; give the column, as data\['y'\]$"),
+        (lambda: skci.AccuracyCI()(90, 100), r"got int; .* from_confusion_matrix\("),
     ],
 )
 def test_what_is_taken_for_something_else(call, message):

@@ -216,7 +216,7 @@ def test_a_kink_at_the_means_has_the_mean_of_both_slopes():
     ("features", "error", "message"),
     [
         (lambda y, p: y - p, ValueError, r"\(n, k\), .* 250 rows, got shape \(250,\)"),
-        (lambda y, p: [y, p], ValueError, r"got shape \(2, 250\)"),
+        (lambda y, p: [y, p], ValueError, r"got shape \(2, 250\); np.stack\(.*axis=1"),
         (lambda y, p: np.zeros((250, 0)), ValueError, r"got shape \(250, 0\)"),
         (lambda y: y, TypeError, "must take arrays y_true and y_pred"),
         (lambda y, p: y.tolist() - p.tolist(), TypeError, "it raised TypeError"),
@@ -232,6 +232,13 @@ def test_features_that_will_not_do(features, error, message):
     metric = make_metric_ci(mean, features=features, name="bad", bounds=(0, np.inf))
     with pytest.raises(error, match=f"^features of 'bad' .*{message}"):
         metric(Y, P)
+
+
+def test_labels_that_are_read_as_numbers():
+    metric = make_metric_ci(mean, features=square, name="own", bounds=(0, 1))
+    for labels in (["a", "b"], np.array(["a", "b"])):
+        with pytest.raises(TypeError, match=r"numbers, got .*has reads='labels'$"):
+            metric(labels, labels)
 
 
 @pytest.mark.parametrize(

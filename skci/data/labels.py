@@ -20,7 +20,7 @@ _BLOCK = 1 << 12  # rows among which another label is looked for at a time
 
 NUMBERS_HINT = (
     "numbers have metrics of their own, such as 'mean_squared_error', "
-    "'mean_absolute_error' and 'r2'"
+    "'mean_absolute_error' and 'r2', and make_metric_ci has reads='numbers'"
 )
 """Hint for a truth that is no label."""
 _SCORES_HINT = "turn scores into labels with a threshold"

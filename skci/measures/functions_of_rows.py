@@ -233,7 +233,13 @@ class FunctionOfRows(FunctionalOfRows):
             "return a number",
             hint * (self.truth.dtype.kind in "OU"),
         ):
-            return float(self.call(weights, frequencies))
+            value = self.call(weights, frequencies)
+            if not np.ndim(value):
+                return float(value)
+        raise ValueError(
+            f"the function of {self.name!r} must return a number, got shape "
+            f"{np.shape(value)}; is it the mean of these?"
+        )
 
     @cached_property
     def influence(self) -> Array:

@@ -128,9 +128,11 @@ class _FeatureMetric(_CustomMetric):
         ):
             matrix = np.asarray(self.features(y, values), dtype=float)
         if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
+            hint = "; np.stack([...], axis=1) makes it of its columns"
             raise ValueError(
                 f"features of {name!r} must return an array of shape (n, k), a row for "
                 f"each of the {len(y)} rows, got shape {matrix.shape}"
+                f"{hint * (len(y) in matrix.shape)}"
             )
         rows, columns = np.nonzero(~np.isfinite(matrix))
         if len(rows):
@@ -583,8 +585,8 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
     with errors_of_function(
         f"g of {name!r} must take four arrays tp, fp, fn, tn",
-        ". Instead of if, float or functions of math, use arithmetic and numpy's "
-        'functions; of y_true and y_pred it needs of="rows".',
+        '. A function of y_true and y_pred needs of="rows"; one of the cells needs '
+        "arithmetic and functions of numpy in place of if, float and those of math.",
     ):
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:

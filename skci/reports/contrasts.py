@@ -142,6 +142,7 @@ class ContrastReport(ReportWithContrasts):
             name: f"that of the report of the models, report.{name}()"
             for name in ("best", "letters", "ranks")
         },
+        **dict.fromkeys(("p_values", "pvalue"), "pvalues"),
     }
 
     def __init__(

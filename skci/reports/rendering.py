@@ -197,7 +197,9 @@ class TabularReport(HintedAttributes, ABC):
     _other_attributes: ClassVar = {
         **dict.fromkeys(("to_pandas", "to_dataframe", "df"), "to_frame()"),
         **dict.fromkeys(("summary", "summary_frame"), "print(report) or to_frame()"),
-        **dict.fromkeys(("ci", "conf_int", "confint", "confidence_interval"), _LIMITS),
+        **dict.fromkeys(
+            ("ci", "conf_int", "confint", "confidence_interval", "intervals"), _LIMITS
+        ),
         "to_csv": "to_frame().to_csv(...)",
         "to_excel": "to_frame().to_excel(...)",
         "to_html": "to_frame().to_html(...)",
