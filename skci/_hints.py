@@ -124,6 +124,11 @@ def data_hint(value: Any, parameter: str) -> str:
         return "; joint_report takes Runs, with rows that are all given at once"
     if isinstance(value, Mapping) and parameter == "y_true":
         return "; are y_true and the predictions of models swapped?"
+    if isinstance(value, Mapping) and parameter == "matrix":
+        return (
+            "; it is of one model. Matrices of several do not say on which rows they "
+            "differ: joint_report takes their predictions"
+        )
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
     if isinstance(value, Real) and parameter == "y_true":

@@ -210,7 +210,7 @@ BAD = {
     "2-D": (np.zeros((3, 2)), ValueError, r"must .* got .*shape \(3, 2\);"),
     "0-D": (np.array(1), ValueError, SHAPE + r"an array of shape \(\)$"),
     "ragged": ([[0], [0, 1], [1]], ValueError, SHAPE + "nested sequences"),
-    "scalar": (1, TypeError, SHAPE + "int$"),
+    "scalar": (1, TypeError, SHAPE + "int(;|$)"),
     "string": ("010", TypeError, SHAPE + "str; give the column"),
     "bytes": (b"010", TypeError, SHAPE + "bytes$"),
     "nothing": (None, TypeError, SHAPE + "NoneType$"),

@@ -459,6 +459,10 @@ IN_A_FILE = r"; read the file, as by pandas.read_parquet\('big.parquet'\), or us
         (lambda: joint_report("y", "a", data="big.parquet", metrics="f1"), IN_A_FILE),
         (lambda: F1CI()("big.parquet", A), IN_A_FILE),
         (lambda: F1CI()("y", A), r"; give the column, as data\['y'\]$"),
+        (
+            lambda: skci.confusion_matrix_report({"A": [[9, 1], [2, 8]]}, metrics="f1"),
+            r"got dict; it is of one model. .*: joint_report takes their predictions$",
+        ),
         (lambda: skci.AccuracyCI()(90, 100), r"got int; .* from_confusion_matrix\("),
     ],
 )
