@@ -188,6 +188,20 @@ def test_what_is_a_triangle(report):
     assert all_pairs.plot(ax=ax).axes_[0] is ax
 
 
+@pytest.mark.parametrize("margin", [None, 0.05])
+def test_a_legend_inside_a_triangle_hides_no_cell(report, margin):
+    figure, (ax, _) = plt.subplots(1, 2, figsize=(10, 4.5))
+    report.differences(metrics="zero_one_loss", margin=margin).plot(ax=ax)
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    (left, bottom), (right, _) = ax.transData.inverted().transform(legend)
+    assert not any(
+        row < bottom and right > column and left < column + 1
+        for row, column in zip(*np.tril_indices(9, -1), strict=True)
+    )
+    assert not legend.overlaps(ax.texts[0].get_window_extent())
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_undefined_models_are_last():
     models = {"silent": 0 * Y} | MODELS | {"quiet": 0 * Y}

@@ -330,11 +330,24 @@ def test_given_axes_are_used():
     assert joint_report(Y, MODELS, metrics="f1").plot(ax=ax).axes_[0] is ax
 
 
-def test_a_legend_is_inside_one_of_several_axes():
-    figure, (ax, other) = plt.subplots(1, 2)
-    joint_report(Y, MODELS, metrics="f1").plot(ax=ax)
-    assert figure.get_layout_engine() is None and not figure.legends
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("compared", [False, True])
+def test_a_legend_is_inside_one_of_several_axes_and_hides_no_row(layout, compared):
+    figure, (ax, other) = plt.subplots(1, 2, layout=layout)
+    report = joint_report(Y, MODELS, metrics="f1")
+    (report.differences() if compared else report).plot(ax=ax)
+    assert (figure.get_layout_engine() is None) == (layout is None)
     assert ax.get_legend() is not None and other.get_legend() is None
+    figure.canvas.draw()
+    last = ax.get_yticks().max()
+    assert ax.get_legend().get_window_extent().y1 < ax.transData.transform((0, last))[1]
+
+
+def test_a_legend_is_below_all_axes_of_a_constrained_layout():
+    figure, axes = plt.subplots(1, 2, layout="constrained")
+    joint_report(Y, MODELS, metrics=["f1", "mcc"]).plot(ax=axes)
+    assert len(figure.legends) == 1 and not any(a.get_legend() for a in axes)
+    assert_readable(figure)
 
 
 @pytest.mark.parametrize("number", [1, 3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -102,6 +102,8 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     verdicts: Sequence[str] | None = None
     margins: Array | None = None
 
+    _place_inside: ClassVar = {"loc": "lower right", "borderaxespad": 0.2}
+
     @with_hints
     def plot(
         self, *, ax: Any = None, title: str | None = None, sort: bool | str = False
@@ -111,7 +113,8 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            One for each metric; a new figure is made if not given.
+            One for each metric; a new figure is made if not given. Long names need a
+            figure with ``layout="constrained"``.
         title : str, optional
             Of the figure.
         sort : bool or str, default=False
@@ -164,6 +167,11 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         if self.models is None or len(places) > len(COLOURS):
             return [COLOURS[0]] * len(self.rows)
         return [COLOURS[places[model]] for model in self.models]
+
+    def _make_room(self, share: float) -> None:
+        for ax in self.axes_:
+            bottom, top = len(self._rows) - 0.5, -0.5
+            ax.set_ylim(top + (bottom - top) / (1 - share), top)
 
     def _guides(self, panel: list[int]) -> dict[float, str]:
         """Line style of vertical lines by their position."""

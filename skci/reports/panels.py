@@ -24,6 +24,7 @@ _STEPS = (1, 5, 10, 20, 50, 100)  # rows to a label
 _WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
 _MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
 _BELOW = "skci-below"  # to find a legend again
+_MOST_ROOM = 0.5  # of the height of a panel, for a legend
 
 
 class PanelDisplay(ReadOnlyArrays, ABC):
@@ -35,6 +36,9 @@ class PanelDisplay(ReadOnlyArrays, ABC):
 
     _legend_columns: ClassVar = 1
     """Columns of the legend of a single panel."""
+
+    _place_inside: ClassVar[Mapping[str, Any]] = {}
+    """Where the legend is inside a panel; by default where it hides least."""
 
     @with_hints
     def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
@@ -81,7 +85,12 @@ class PanelDisplay(ReadOnlyArrays, ABC):
         panels = len(set(self.metrics))
         columns = max(min(2 * panels - 1, 4), self._legend_columns)
         below = is_new or self._has_figure
-        lines = _add_legend(self.axes_[panels - 1], below, columns, self._handles())
+        ax, handles = self.axes_[panels - 1], self._handles()
+        legend, lines = _add_legend(ax, below, columns, handles, self._place_inside)
+        if legend is ax.get_legend():
+            self.figure_.draw_without_rendering()  # for the heights of the layout
+            share = legend.get_window_extent().height / ax.bbox.height
+            self._make_room(min(share, _MOST_ROOM))
         if is_new:
             height = self.figure_.get_figheight() + 0.2 * (lines - 1)
             self.figure_.set_figheight(height + (0.3 if title else 0.0))
@@ -91,14 +100,20 @@ class PanelDisplay(ReadOnlyArrays, ABC):
 
     @property
     def _has_figure(self) -> bool:
-        """Whether the axes are all of a figure without a layout, which becomes ours.
+        """Whether the axes are all of a figure whose layout makes room for a legend.
 
-        A legend inside would hide what is drawn.
+        A figure without a layout gets that of a new one.
         """
-        if {*self.figure_.axes} != {*self.axes_} or self.figure_.get_layout_engine():
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        if {*self.figure_.axes} != {*self.axes_}:
             return False
-        self.figure_.set_layout_engine("constrained")
-        return True
+        if self.figure_.get_layout_engine() is None:
+            self.figure_.set_layout_engine("constrained")
+        return isinstance(self.figure_.get_layout_engine(), ConstrainedLayoutEngine)
+
+    def _make_room(self, share: float) -> None:
+        """Leave a share of the height of the panels to a legend inside."""
 
     @property
     def _further_panels(self) -> int:
@@ -227,15 +242,17 @@ def line_handles(widths: Mapping[str, float]) -> list[Any]:
     ]
 
 
-def _add_legend(ax: Any, below: bool, columns: int, handles: Any) -> int:
+def _add_legend(
+    ax: Any, below: bool, columns: int, handles: Any, inside: Mapping[str, Any]
+) -> tuple[Any, int]:
     """Add a legend inside given axes, or below a new figure and no wider than it.
 
-    Returns the number of its lines.
+    Returns it and the number of its lines.
     """
     for legend in [each for each in ax.figure.legends if each.get_gid() == _BELOW]:
         legend.remove()
         below = True  # the legend goes where it was
-    place: dict[str, Any] = {}
+    place = dict(inside)
     if below:
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     legend = (ax.figure if below else ax).legend(handles=handles, **place)
@@ -244,5 +261,5 @@ def _add_legend(ax: Any, below: bool, columns: int, handles: Any) -> int:
         text.set_parse_math(False)
     too_wide = legend.get_window_extent().width > ax.figure.bbox.width
     if below and columns > 1 and too_wide:
-        return _add_legend(ax, below, columns - 1, handles)
-    return -(-len(handles) // columns)
+        return _add_legend(ax, below, columns - 1, handles, inside)
+    return legend, -(-len(handles) // columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -115,6 +115,8 @@ class VerdictMatrixDisplay(PanelDisplay):
     margins: Array
     confidence_level: float
     simultaneous: bool = True
+
+    _place_inside: ClassVar = {"loc": "upper right", "bbox_to_anchor": (1, 0.88)}
 
     def cells(self, metric: str) -> dict[tuple[int, int], str]:
         """Return what is shown in each cell of a panel.
