@@ -231,7 +231,7 @@ def test_a_difference_from_a_perfect_order_squares_and_adds():
 @pytest.mark.parametrize("name", AREAS)
 def test_no_positive_row(name):
     metric = type(CASES[name].metric)
-    with pytest.warns(UndefinedMetricWarning):
+    with pytest.warns(UndefinedMetricWarning, match="no row of one of the classes"):
         found = metric()(np.zeros(40, dtype=int), np.arange(40))
     assert np.isnan(found) and found.confidence_interval() == (0, 1)
 

@@ -150,7 +150,11 @@ def with_binning_error(
 
 
 @declare_options
-class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
+class _AreaCI(
+    ScoreMetricCI,
+    automatic=("logit", "hall"),
+    undefined_by="no row of one of the classes",
+):
     """An area under a curve, which depends on the order of scores only.
 
     Parameters
