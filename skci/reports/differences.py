@@ -92,7 +92,7 @@ class ReportWithDifferences(ReportWithContrasts):
         adjust : {"single-step", "step-down", "none"}, default="single-step"
             Adjustment for multiplicity. "single-step": all intervals cover at once, and
             a p-value is below alpha exactly if its interval excludes zero (one, for
-            ratios). "step-down": smaller p-values that still control the familywise
+            ratios). "step-down": p-values, never larger, that control the family-wise
             error rate, with the intervals of "single-step". "none", and all differences
             of :meth:`individual` intervals: unadjusted.
         margin : float or mapping of str to float, optional
@@ -124,7 +124,7 @@ class ReportWithDifferences(ReportWithContrasts):
         A claim with a margin has a p-value below alpha exactly where the joint interval
         shows it, whatever `adjust`. So those of a single difference are twice those of
         two one-sided tests [3]_, whose level of .05 is that of 90% intervals,
-        ``report.at(0.9)``; noninferiority is usually tested at a one-sided .025.
+        ``report.at(0.9)``; non-inferiority is usually tested at a one-sided .025.
 
         References
         ----------

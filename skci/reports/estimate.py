@@ -120,6 +120,7 @@ class MetricEstimate(HintedAttributes, float):
     Attributes
     ----------
     low, high : float
+        Limits of the interval, at the confidence level.
     half_width : float
         Half the width of the interval, ``(high - low) / 2``; see
         :attr:`JointReport.half_widths`.
@@ -129,6 +130,7 @@ class MetricEstimate(HintedAttributes, float):
     confidence_level : float
         Coverage probability of the interval, between 0 and 1.
     method : str
+        Interval method, such as "score".
     n_samples : int or None
         Number of rows, in a subgroup or of a model that abstains those that count;
         None where the estimate was given.
