@@ -131,6 +131,8 @@ def data_hint(value: Any, parameter: str) -> str:
         )
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
+    if value is None and parameter == "expected":
+        return "; say what you expect; of accuracy, 0.5 needs the most rows"
     if isinstance(value, Real) and parameter == "y_true":
         return (
             "; give a value for each row. Counts go to "

@@ -214,7 +214,7 @@ def test_groups_of_the_planned_size_give_the_half_width():
     ("options", "message"),
     [
         ({}, "either half_width or power"),
-        ({"half_width": 0.1}, "expected must be a number"),
+        ({"half_width": 0.1}, "expected must be a number, .* 0.5 needs the most rows"),
         ({"power": 0.8, "expected": 0.8}, "power, margin and claim need two models"),
         ({"power": 0.8, "expected": [[], [0.8]]}, "expected must be a number"),
         ({"expected": TABLE}, "either half_width or power"),
