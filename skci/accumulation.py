@@ -159,8 +159,8 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        Groups may go on in other batches, where they have the same names; the rows of a
-        query are all in one. Weights are on the same scale in all batches. A batch
+        A group may continue in other batches, by the same name; the rows of a query are
+        all in one. Weights are on the same scale in all batches. A batch
         whose weights or counts are all zero adds nothing. With `proxy` all batches have
         the same proxies, and one may lack labels altogether; of metrics of labels
         memory does not grow with the rows then either.
@@ -241,10 +241,10 @@ class JointAccumulator:
         Parameters
         ----------
         horizon : tuple of (int, int), or list or range of int, optional
-            For those who look again and again while the data come in: intervals,
-            differences and findings that hold at all looks at once, for any looks from
-            the first number of rows to the second, or for planned looks, as of a list
-            or a range, which cost less. With groups these are numbers of groups.
+            For sequential monitoring: intervals, differences and findings that hold at
+            all looks at the data at once, for any looks from the first number of rows
+            to the second, or for planned looks, as of a list or a range, which cost
+            less. With groups these are numbers of groups.
 
         Returns
         -------

@@ -393,8 +393,8 @@ def joint_report(
         A column of subgroups, or several by name. Every metric is reported within each
         subgroup; :meth:`.JointReport.gaps` compares them.
     missing : {"error", "group"}, default="error"
-        What rows without a subgroup are, whose entry of `by` is None, NaN, NaT or
-        NA: an error, or a subgroup "missing", in each column of `by`.
+        Whether rows whose entry of `by` is None, NaN, NaT or NA are an error, or a
+        subgroup "missing" of each column of `by`.
     folds : array-like of shape (n_samples,), optional
         The fold in which each row was predicted, of predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see
