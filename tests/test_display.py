@@ -509,6 +509,15 @@ def test_a_curve_added_to_another(given):
     assert len(second.figure_.legends) == 1
 
 
+def test_models_have_their_colours_in_given_axes():
+    _, (curves, intervals) = plt.subplots(1, 2)
+    models = {"A": SCORES, "B": np.round(SCORES)}
+    drawn = roc_report(Y, models, thresholds=[0.5]).plot(ax=curves).lines_
+    assert [line.get_color() for line in drawn] == [*COLOURS[:2]]
+    joint_report(Y, y_score=models, metrics="roc_auc").plot(ax=intervals)
+    assert [line.get_color() for line in intervals.lines[::3]] == [*COLOURS[:2]]
+
+
 def test_styles_of_a_curve():
     models = {"A": SCORES, "B": -SCORES}
     report = roc_report(Y, models, thresholds=[0.5])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -149,8 +149,9 @@ class ConfidenceBandDisplay(PanelDisplay):
         ----------
         ax : matplotlib Axes or sequence of them, optional
             One for each metric, and one more for the number of rows, which is else left
-            out; a new figure is made if not given. Curves are added to those that the
-            axes have, in the next colours, and the diagonal is drawn once.
+            out; a new figure is made if not given. Models have their colours in empty
+            axes; to those that have curves others are added, in the next colours, and
+            the diagonal is drawn once.
         title : str, optional
             Of the figure.
         name : str, optional
@@ -186,7 +187,9 @@ class ConfidenceBandDisplay(PanelDisplay):
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         self.chance_level_ = None
-        for each, metric in self._open(ax):
+        panels = self._open(ax)
+        self._set_colours([each for each in self.axes_ if not each.has_data()])
+        for each, metric in panels:
             panel = self._rows_of(metric)
             drawn = [self.points[:, 1], self.intervals, self.individual_intervals]
             floor = -np.inf if self.floor is None else self.floor
@@ -213,9 +216,9 @@ class ConfidenceBandDisplay(PanelDisplay):
     def _further_panels(self) -> int:
         return 0 if self.n_rows is None else 1
 
-    def _new_axes(self, panels: int) -> Any:
-        """Axes whose first colours are those of the models, in the order drawn."""
-        axes, styles = self._empty_axes(panels), list(cycle_of_curves())
+    def _set_colours(self, axes: Iterable[Any]) -> None:
+        """Make the first colours of axes those of the models, in the order drawn."""
+        styles = list(cycle_of_curves())
         places = colour_places(self.models, self.known_models)
         drawn = [places[model] for model in dict.fromkeys(self.models)]
         if max(drawn) < len(styles):
@@ -223,9 +226,8 @@ class ConfidenceBandDisplay(PanelDisplay):
             styles = first + [style for style in styles if style not in first]
         for ax in axes:
             ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
-        return axes
 
-    def _empty_axes(self, panels: int) -> Any:
+    def _new_axes(self, panels: int) -> Any:
         if not self.unit_square:
             return new_panels(panels, panel_width(panels), 3.0, 0.2, sharex=True)
         if self.n_rows is None:
