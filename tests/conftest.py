@@ -18,6 +18,7 @@ def pytest_collection_finish():
     gc.freeze()  # or all tests are looked through in each collection of garbage
 
 
-def pytest_runtest_teardown():
+def pytest_runtest_setup():
+    # Figures of tests before, and of examples of the documentation.
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
