@@ -331,7 +331,7 @@ def step_down_directions(
     Step-down over 2 K one-sided hypotheses: the largest statistic is compared with the
     maximum of all in both directions, the next one with that of all but the first,
     which remains in its negative direction, and so on (Romano and Wolf, 2005). So signs
-    are concluded with the familywise error rate, which the free step-down procedure of
+    are concluded with the family-wise error rate, which the free step-down procedure of
     `MaximumLaw.step_down` does not show.
 
     Parameters
