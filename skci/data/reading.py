@@ -258,6 +258,9 @@ class Reader:
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
+        shape, n = shape_of(values), len(self.y)
+        if len(shape) == 1:
+            return
         if isinstance(values, Mapping):
             raise TypeError(
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
@@ -266,7 +269,6 @@ class Reader:
         is_survival = self.wanted.truth == "survival"
         if (are_items or is_survival) and parameter == "y_pred":
             return
-        shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1
         if len(shape) == 2 and (
             (shape[1] == n != shape[0])
