@@ -125,17 +125,17 @@ class Rows:
         return self.weights / np.maximum(self.numbers, 1) / self._total
 
     @cached_property
-    def repeats(self) -> Array:
+    def repeats(self) -> Sequence[Array]:
         """Sums over rows of powers of their weights over the mean of their unit.
 
-        Of shape (4, units), for the first to the fourth power. A sum of powers over
+        Four arrays, (units,), for the first to the fourth power. A sum of powers over
         rows is one over units with these multiplicities.
         """
         if self.powers is None or self.numbers is None:
-            return repeated(self.weights, 4)
+            return (self.weights,) * 4
         means = self.weights / np.maximum(self.numbers, 1)
         powers = np.where(means > 0, means, 1) ** np.array([[2], [3], [4]])
-        return np.concatenate([self.numbers[np.newaxis], self.powers / powers])
+        return [self.numbers, *(self.powers / powers)]
 
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""

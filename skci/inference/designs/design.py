@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -33,7 +33,7 @@ class Component:
     sizes : ndarray of shape (G,), optional
         Share of each unit in the total weight. Totals are then centred in proportion
         to these, else at their mean.
-    repeats : ndarray of shape (4, G), optional
+    repeats : array-like of shape (4, G), optional
         For totals that represent several units each: the number of these, and the sums
         of the second, third and fourth powers of their weights relative to the mean.
     ddof : int, default=1
@@ -60,7 +60,7 @@ class Component:
     sign: int = 1
     blocks: Array | None = None
     sizes: Array | None = None
-    repeats: Array | None = None
+    repeats: Sequence[Array] | Array | None = None
     ddof: int = 1
     degrees_of_freedom: float | None = None
     is_known: bool = False

@@ -18,6 +18,9 @@ from skci._arrays import Array, dot
 from skci.inference.designs.design import Component
 from skci.inference.influences import Centres, Influences
 
+_Repeats = Sequence[Array] | Array
+"""Multiplicities of totals and of their second to fourth powers."""
+
 _FEWEST = 10  # totals that a shape is estimated from
 _FEWEST_RATIOS = 19  # of the largest totals that a shape is estimated from
 _GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
@@ -62,7 +65,7 @@ def _products(component: Component) -> Array:
     return factor * (totals.T * repeats) @ totals
 
 
-def _multiples(component: Component, repeats: Array) -> tuple[float, Array]:
+def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
     """G / (G - d), and how often each product counts; with that of its block."""
     numbers, squares = repeats[:2]
     if component.blocks is None:
@@ -73,7 +76,7 @@ def _multiples(component: Component, repeats: Array) -> tuple[float, Array]:
     return 1.0, squares * factors[component.blocks]
 
 
-def _repeats(component: Component) -> Array:
+def _repeats(component: Component) -> _Repeats:
     """Multiplicities of the totals, and of their powers, (4, G)."""
     if component.repeats is None:
         return np.broadcast_to(1.0, (4, len(component.totals)))
@@ -202,7 +205,7 @@ _Sums = tuple[list[float], list[float], list[float], list[float]]
 
 
 def _sums_of_powers(
-    values: Array, repeats: Array, numbers: Array, blocks: Array | None = None
+    values: Array, repeats: _Repeats, numbers: Array, blocks: Array | None = None
 ) -> _Sums:
     """Number of values, and sums of their second to fourth powers, by block."""
     squares = values * values
