@@ -1,7 +1,7 @@
 """Joint reports of several metrics of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import Request, named_error, respond
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import JointEstimate
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
@@ -529,11 +529,7 @@ def _mean(joint: JointEstimate, over_folds: bool, over_strata: bool) -> JointEst
     """Means over folds or strata, which are subgroups, where these are reported."""
     if over_folds:
         return mean_over_folds(joint)
-    if not over_strata:
-        return joint
-    mean, n_strata = mean_over_parts(joint)
-    of = f", of {mean.target.target}" if mean.target else ""
-    return replace(mean, target=Target(f"means over {n_strata} strata{of}"))
+    return mean_over_parts(joint, "means over {} strata") if over_strata else joint
 
 
 def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> None:

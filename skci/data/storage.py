@@ -32,6 +32,12 @@ _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
 _MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
 _TINY = 1e-300  # error of those that underflow
+_ARRAYS = (
+    *("weights", "powers", "rows", "codes", "truth", "subgroup", "score_edges"),
+    *("origins", "units", "products", "totals"),
+)
+_RANGE = ("lowest", "highest")
+_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 _Column = partial[Array]  # takes an array by name
 
 
@@ -226,14 +232,6 @@ def _score_arrays(sample: Sample) -> dict[str, Array]:
         for name, values in zip(_RANGE, each.extremes, strict=True)
     }
     return {"score_edges": edges, **ranges}
-
-
-_ARRAYS = (
-    *("weights", "powers", "rows", "codes", "truth", "subgroup", "score_edges"),
-    *("origins", "units", "products", "totals"),
-)
-_RANGE = ("lowest", "highest")
-_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 
 
 def _plain_name(name: Any) -> Any:

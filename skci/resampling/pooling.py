@@ -173,19 +173,20 @@ def blocks_of_folds(
 
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
     """Means over folds, which are subgroups, with influence centred within folds."""
-    joint, n_folds = mean_over_parts(joint)
-    of = f", of {joint.target.target}" if joint.target else ""
-    return replace(
-        joint, target=Target(f"these {n_folds} fold models{of}", _WITHIN_FOLDS)
-    )
+    return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
 
 
-def mean_over_parts(joint: JointEstimate) -> tuple[JointEstimate, int]:
-    """Means over subgroups, and their number."""
+def mean_over_parts(
+    joint: JointEstimate, target: str, resampling: str = ""
+) -> JointEstimate:
+    """Means over subgroups; `target` says of what they are, with their number."""
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [
         (key, {position[parameter.key]: 1 / len(block) for parameter in block})
         for key, block in blocks.items()
     ]
-    return contrast_estimate(joint, contrasts), max(map(len, blocks.values()))
+    of = f", of {joint.target.target}" if joint.target else ""
+    target = target.format(max(map(len, blocks.values()))) + of
+    mean = contrast_estimate(joint, contrasts)
+    return replace(mean, target=Target(target, resampling))
