@@ -11,7 +11,7 @@ import numpy as np
 from skci._arrays import Array, binade, cached_property, dataclass
 from skci._validation import as_numbers, check_known
 from skci.data.drawing import distinct_names
-from skci.data.rows import check_numbers
+from skci.data.rows import check_thresholds
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import automatic
@@ -232,11 +232,7 @@ class Suite:
     def thresholds(self, given: Any) -> list[float]:
         """Check thresholds of a profile, or take quantiles of all scores."""
         if given is not None:
-            values = check_numbers(given, "thresholds")
-            names = [f"{value:g}" for value in values]
-            if len(set(names)) < len(names):
-                raise ValueError(f"thresholds must differ in six digits, got {names}")
-            return [float(value) for value in values]
+            return check_thresholds(given).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)
         return [*dict.fromkeys(float(f"{level:.3g}") for level in levels)]
 
