@@ -22,6 +22,7 @@ from skci._validation import (
     check_choice,
     check_nonnegative,
     is_null,
+    join_names,
     named_columns,
     whole,
 )
@@ -534,6 +535,29 @@ def distinct_names(
             f"{parameter} must hold names, such as numbers or strings: {error}"
         ) from error
     return names, positions
+
+
+def names_in(
+    columns: Mapping[str, Any], *parameters: str
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Distinct names in each of some columns that are given, and those of the rows."""
+    names, codes = {}, {}
+    for parameter in parameters:
+        if columns[parameter] is not None:
+            found = distinct_names(columns[parameter], parameter, parameter)
+            names[parameter], codes[parameter] = found
+    return names, codes
+
+
+def check_apart(
+    names: Mapping[str, Array], codes: Mapping[str, Array], must: str
+) -> None:
+    """Check that no two rows have the same names; `must` says what tells them apart."""
+    rows, counts = np.unique(np.stack([*codes.values()]), axis=1, return_counts=True)
+    if counts.max() > 1:
+        named = zip(names.items(), rows[:, counts.argmax()], strict=True)
+        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
+        raise ValueError(f"{must}, got more than one row of {join_names(shown)}")
 
 
 def _sort_key(name: Any) -> tuple[str, Any]:

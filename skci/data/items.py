@@ -22,7 +22,7 @@ from skci._validation import (
     named_columns,
     whole,
 )
-from skci.data.drawing import RowOptions, distinct_names
+from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
 from skci.data.labels import shape_of
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
 from skci.data.sample import Sample, Vocabulary
@@ -133,12 +133,9 @@ class GradedSamples:
 
         Other columns are of the item, and the same in all of its rows.
         """
-        names, codes = {}, {}
-        for parameter in ("model", "scorer", "item", "sample"):
-            if columns[parameter] is not None:
-                found = distinct_names(columns[parameter], parameter, parameter)
-                names[parameter], codes[parameter] = found
-        _check_distinct_samples(names, codes)
+        names, codes = names_in(columns, "model", "scorer", "item", "sample")
+        if "sample" in codes:
+            check_apart(names, codes, "sample must tell the samples of an item apart")
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
@@ -366,23 +363,6 @@ def parameter_name(model: str, scorer: str = UNNAMED) -> str:
 def _title(model: str, scorer: str) -> str:
     """Name of a model, and of a scorer that has one."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
-
-
-def _check_distinct_samples(
-    names: Mapping[str, Array], codes: Mapping[str, Array]
-) -> None:
-    """Check that samples that have numbers have different ones."""
-    if "sample" not in codes:
-        return
-    rows, counts = np.unique(np.stack(list(codes.values())), axis=1, return_counts=True)
-    if counts.max() > 1:
-        twice = rows[:, counts.argmax()]
-        named = zip(names.items(), twice, strict=True)
-        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
-        raise ValueError(
-            "sample must tell the samples of an item apart, got more than one row of "
-            f"{join_names(shown)}"
-        )
 
 
 def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
