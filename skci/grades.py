@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import brief, with_hints
+from skci._hints import with_hints
 from skci._validation import (
     as_array,
     as_whole_numbers,
@@ -401,12 +401,8 @@ def _tasks(
     """Groups and design of the items of a suite of tasks."""
     check_choice(average, ["macro", "micro"], "average")
     check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
-    for name, value in (("groups", groups), ("design", design)):
-        if value is not None:
-            raise ValueError(
-                f"{name} must not be given with tasks, which say how items were drawn, "
-                f"got {brief(value)}"
-            )
+    how = "tasks, which say how items were drawn"
+    check_alone(how, {"groups": groups, "design": design})
     return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
 
 

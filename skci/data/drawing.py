@@ -19,6 +19,7 @@ from skci._validation import (
     as_array,
     as_numbers,
     as_whole_numbers,
+    check_alone,
     check_choice,
     check_nonnegative,
     is_null,
@@ -181,7 +182,7 @@ class RowOptions:
         self, rows: CheckedRows, column: Callable[..., Array]
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
-        design = self.design
+        design, kind = self.design, f"design={type(self.design).__name__}"
         missing = [name for name in _MEMBERS if _lacks(design, name)]
         if isinstance(design, Strata):
             if design.average != "micro":
@@ -189,12 +190,12 @@ class RowOptions:
                     "average of Strata must be 'micro' here, since 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            _refuse_with(design, {"groups": self.groups, "query": self.query})
+            check_alone(kind, {"groups": self.groups, "query": self.query})
             (name,) = self._of_design
             return rows.in_strata(column(design.strata, name, _as_names), name)
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            _refuse_with(design, others | {"query": self.query, "by": self.by})
+            check_alone(kind, others | {"query": self.query, "by": self.by})
             design.check()
         elif not missing and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
@@ -202,7 +203,7 @@ class RowOptions:
             with_series = getattr(design, "with_series", None)
             groups = None if with_series else self.groups
             others = {"groups": groups, "query": self.query, "counts": counts}
-            _refuse_with(design, others)
+            check_alone(kind, others)
             for key, name in self._of_design.items():
                 column(getattr(design, name), key, _as_names)
             if with_series:
@@ -231,8 +232,7 @@ class RowOptions:
 
     def _read_queries(self, column: Callable[..., Array], kept: Any) -> Queries:
         """Queries of rows, each of which is one document."""
-        if self.counts is not None:
-            raise ValueError("query must not be given with counts")
+        check_alone("query", {"counts": self.counts})
         queries = column(self.query, "query", _as_names)
         names, positions = distinct_names(queries, "query", "query")
         return Queries.of(names, positions[kept])
@@ -292,14 +292,6 @@ def _lacks(design: Any, name: str) -> bool:
 def _is_rowwise(design: Any) -> bool:
     """Whether a design needs the rows, and not counts of distinct ones."""
     return design is not None and not getattr(design, "counts_suffice", False)
-
-
-def _refuse_with(design: Any, others: Mapping[str, Any]) -> None:
-    """Check that options which a design excludes are not given."""
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        kind = type(design).__name__
-        raise ValueError(f"design={kind} must not be given with {given[0]}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from skci._arrays import Array, dataclass
 from skci._validation import (
     as_array,
     as_numbers,
+    check_alone,
     is_null,
     join_names,
     named_columns,
@@ -190,11 +191,9 @@ def read_columns(
     """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
     if rows.query is not None:
-        name = "label_probability" if given is None else "proxy"
-        raise ValueError(
-            f"{name} must not be given with query; give grades_report a grade of each "
-            "query, and a proxy"
-        )
+        others = {name: columns.get(name) for name in ("proxy", "label_probability")}
+        remedy = "; give grades_report a grade of each query, and a proxy"
+        check_alone("query", others, remedy)
     by_prediction = isinstance(given, str) and given == PREDICTION
     if by_prediction:
         columns["proxy"] = None
@@ -213,10 +212,8 @@ def read_columns(
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
     probability = columns.get("label_probability")
-    if by_prediction and probability is not None:
-        raise ValueError(
-            f"label_probability must not be given with proxy={PREDICTION!r}"
-        )
+    if by_prediction:
+        check_alone(f"proxy={PREDICTION!r}", {"label_probability": probability})
     if taken := set(proxies) & {*predicted, *scores}:
         raise ValueError(
             f"proxy must have other names than the models, got {join_names([*taken])}"

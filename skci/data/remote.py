@@ -14,7 +14,7 @@ import numpy as np
 from sklearn import get_config
 
 from skci._arrays import Array
-from skci._validation import AllZeroError, as_array, named_columns
+from skci._validation import AllZeroError, as_array, check_alone, named_columns
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.responses import named_error
@@ -168,11 +168,8 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
 
 def check_separable(rows: RowOptions) -> None:
     """Check that blocks of rows can be read one by one."""
-    if rows.design is not None:
-        raise ValueError(
-            "design must not be given with Dask arrays, whose blocks are read one by "
-            "one; compute them first"
-        )
+    blocks = "Dask arrays, whose blocks are read one by one"
+    check_alone(blocks, {"design": rows.design}, "; compute them first")
 
 
 def read_blocks(

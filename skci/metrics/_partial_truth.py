@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skci._arrays import Array, distinct_rows
-from skci._validation import as_array, as_numbers, named_columns
+from skci._validation import as_array, as_numbers, check_alone, named_columns
 from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
     Columns,
@@ -217,15 +217,9 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     First the labelled ones and then, where there is a proxy, all, with clusters of the
     two copies of a row.
     """
-    refused = {
-        "design": (rows.design, "clusters are given as groups="),
-        "counts": (rows.counts, "give each row"),
-    }
-    for name, (value, instead) in refused.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} must not be given with label_probability; {instead}"
-            )
+    clusters = "; clusters are given as groups="
+    check_alone("label_probability", {"design": rows.design}, clusters)
+    check_alone("label_probability", {"counts": rows.counts}, "; give each row")
     assert read.probability is not None
     n_rows = len(read.labelled)
     some = np.flatnonzero(read.labelled)
