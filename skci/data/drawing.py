@@ -51,6 +51,7 @@ from skci.inference.rows import Rows
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
 _MISSING = "missing"  # name of the subgroup of rows without one
+_COLUMNS = "sample_weight", "counts", "groups", "query", "by"
 _MEMBERS = "n_units", "components"  # of any design
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
@@ -82,16 +83,9 @@ class RowOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns of rows by the names of their parameters, None if not given."""
-        columns = {
-            "sample_weight": self.sample_weight,
-            "counts": self.counts,
-            "groups": self.groups,
-            "query": self.query,
-            "by": self.by,
-        }
-        for key, name in self._of_design.items():
-            columns[key] = getattr(self.design, name)
-        return columns
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        of_design = self._of_design.items()
+        return columns | {key: getattr(self.design, name) for key, name in of_design}
 
     @property
     def _of_design(self) -> dict[str, str]:
@@ -136,10 +130,7 @@ class RowOptions:
             and is_missing_named(self.missing)
         ):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        columns_are_none = (
-            self.sample_weight is self.counts is self.groups is self.query is None
-        )
-        if columns_are_none and self.by is self.design is None:
+        if all(getattr(self, name) is None for name in (*_COLUMNS, "design")):
             return CheckedRows(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:

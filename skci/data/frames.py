@@ -129,7 +129,7 @@ class Frame:
         else:
             batches = self._batches(frame, names)
             if not counted:
-                return _concatenated(nw, list(batches)), False
+                return _unified(nw, nw.concat(list(batches))), False
             table = self._count_batches(batches, names, limited)
         return table, True
 
@@ -150,7 +150,7 @@ class Frame:
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
         def count(tables: list[Any]) -> Any:
-            table = _group_by(_concatenated(nw, tables), names).agg(n_rows)
+            table = _group_by(_unified(nw, nw.concat(tables)), names).agg(n_rows)
             if limited:
                 self._check_size(table)
             return table
@@ -324,11 +324,6 @@ def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
 
 def _group_by(frame: Any, names: Sequence[str]) -> Any:
     return frame.group_by(*names, drop_null_keys=False)
-
-
-def _concatenated(nw: Any, tables: Sequence[Any]) -> Any:
-    """Arrow tables one after the other."""
-    return _unified(nw, nw.concat(tables))
 
 
 def _unified(nw: Any, table: Any) -> Any:
