@@ -1,6 +1,7 @@
 """Joint reports of several metrics of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from skci.data.labels import (
     check_not_swapped,
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import Request, named_error, respond
+from skci.data.responses import Request, respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
@@ -217,16 +218,12 @@ class JointEvaluator:
             raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
         total, weighted = SampleSum(several=metric_set.several), None
         for k, batch in enumerate(batches):
-            try:
+            with suppress(AllZeroError), task(f"batch {k}"):
                 X, y, weights = _check_batch(batch, weighted)
                 weighted = weights is not None
                 rows = RowOptions(sample_weight=weights)
                 sample = self._read(metric_set, estimators, rows, X, y)
                 total.add(summary(sample))
-            except AllZeroError:
-                continue
-            except Exception as error:
-                raise named_error(f"batch {k}", error) from error
         if not total.parts:
             of = " with rows of positive weight" if weighted else ""
             raise ValueError(f"batches must be {_BATCHES}{of}, got none")
