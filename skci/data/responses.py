@@ -141,26 +141,21 @@ def scores_of(
         return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
     response = np.asarray(_check_rows(response, method, X))
     known = list(getattr(estimator, "classes_", ()))
-    if len(labels) == 1:
-        if len(known) != 2 or labels[0] not in known:
-            raise ValueError(
-                f"scores need an estimator of two classes, {labels[0]!r} one of them, "
-                f"got classes_ {known}"
-            )
-        position = known.index(labels[0])
-        if response.ndim == 2:
-            if response.shape[1] != 2:
-                raise ValueError(
-                    "scores must have a column for each of the two classes_, got shape "
-                    f"{response.shape}"
-                )
-            return response[:, position]
-        return response if position == 1 else -response
+    alone = len(labels) == 1
+    if alone and (len(known) != 2 or labels[0] not in known):
+        raise ValueError(
+            f"scores need an estimator of two classes, {labels[0]!r} one of them, "
+            f"got classes_ {known}"
+        )
+    if alone and response.ndim == 1:  # of the second class
+        return response if labels[0] == known[1] else -response
     if response.ndim != 2 or response.shape[1] != len(known):
         raise ValueError(
-            f"scores of {len(labels)} labels need an estimator with a column for each, "
-            f"got the shape {response.shape} and classes_ {known}"
+            f"scores must have a column for each of the {len(known)} classes_, got "
+            f"shape {response.shape}"
         )
+    if alone:
+        return response[:, known.index(labels[0])]
     unknown = [label for label in labels if label not in known]
     if unknown and not has_probabilities:
         raise ValueError(
