@@ -19,7 +19,6 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.rows import Alignment
-from skci.data.sample import Vocabulary
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
@@ -168,8 +167,7 @@ def agreement_report(
         design=design,
     )
     checked = rows.read(n_items, _RATINGS, Alignment().check)
-    codes = np.zeros((n_items, 0), dtype=bool)[checked.kept]
-    sample = checked.sample(codes, Vocabulary(), by_rows=True)
+    sample = checked.sample_without_labels()
     parameters = []
     for name, of_items in counts.items():
         for metric in chosen:

@@ -49,6 +49,7 @@ from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
+_NO_LABELS = Vocabulary()
 _MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
 _MISSING = "missing"  # name of the subgroup of rows without one
 _COLUMNS = "sample_weight", "counts", "groups", "query", "by"
@@ -368,6 +369,14 @@ class CheckedRows:
             queries=rows.queries if by_rows else None,
             **predictions,
         )
+
+    def sample_without_labels(
+        self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
+    ) -> Sample:
+        """Sample by rows, of which no labels are read."""
+        n_rows = len(np.arange(self.n)[self.kept])
+        codes = np.zeros((n_rows, 0), dtype=bool)
+        return self.sample(codes, vocabulary, by_rows=True, **predictions)
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
         """Count rows by their unit, and make the design of them."""

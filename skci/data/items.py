@@ -25,7 +25,7 @@ from skci._validation import (
 from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
 from skci.data.labels import shape_of
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
-from skci.data.sample import Sample, Vocabulary
+from skci.data.sample import Sample
 
 UNNAMED = "mean"
 """Name of the metric of grades whose scorer has no name."""
@@ -209,7 +209,12 @@ class GradedSamples:
         if isinstance(missing_grades, str):
             means[n_samples == 0] = np.nan
         else:
-            self._check_within(bounds, missing_grades)
+            for low, high in bounds:
+                if not low <= missing_grades <= high:
+                    raise ValueError(
+                        "missing_grades must be within the bounds of grades, "
+                        f"{low:g} to {high:g}, got {missing_grades}"
+                    )
             means[n_samples == 0] = missing_grades
             n_samples = np.maximum(n_samples, 1)
         rows = self.rows
@@ -219,8 +224,7 @@ class GradedSamples:
         of_items = means[:, checked.kept]
         by_model = of_items.reshape(len(self.models), len(self.scorers), -1)
         numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
-        codes = np.zeros((of_items.shape[1], 0), dtype=bool)
-        sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
+        sample = checked.sample_without_labels(numbers=numbers)
         return Items(
             sample,
             columns,
@@ -228,17 +232,6 @@ class GradedSamples:
             squares[:, checked.kept],
             missing,
         )
-
-    def _check_within(
-        self, bounds: Sequence[tuple[float, float]], missing_grades: float
-    ) -> None:
-        """Check that what counts as a missing grade is within all bounds."""
-        for low, high in bounds:
-            if not low <= missing_grades <= high:
-                raise ValueError(
-                    "missing_grades must be within the bounds of grades, "
-                    f"{low:g} to {high:g}, got {missing_grades}"
-                )
 
     def _without_missing(
         self, has_grade: Array, missing_grades: str | float

@@ -14,7 +14,6 @@ import numpy as np
 from skci._arrays import Array
 from skci.data.items import GradedSamples
 from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
-from skci.data.sample import Vocabulary
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
@@ -44,8 +43,7 @@ def estimate_judged_grades(
     of_people, of_judge = (each.means[:, checked.kept] for each in (people, judge))
     if np.isnan(of_judge).any():
         raise ValueError("proxy must have a grade of every item, got NaN")
-    codes = np.zeros((of_people.shape[1], 0), dtype=bool)
-    sample = checked.sample(codes, Vocabulary(), by_rows=True)
+    sample = checked.sample_without_labels()
     strata = sample.design.strata
     if strata is not None:
         _warn_of_few(strata, ~np.isnan(of_people))
