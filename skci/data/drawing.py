@@ -205,7 +205,10 @@ class RowOptions:
             if stratum is not None:
                 name = "design.stratum"
                 rows = rows.in_strata(column(stratum, name, _as_names), name)
-            RowwiseDesign(design, rows.kept, rows.n).check()
+            drawn: Any = RowwiseDesign(design, rows.kept, rows.n)
+            drawn.check()
+            if rows.strata is not None:
+                RowwiseStrata(rows.strata, drawn).check()
         else:
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
@@ -356,8 +359,6 @@ class CheckedRows:
             labels = _labels_of_strata(strata, truth)
             kind = RowwiseStrata if is_rowwise else StrataOfUnits
             design = kind(strata, design, labels, share_covariance)
-            if isinstance(design, RowwiseStrata):
-                design.check()
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,

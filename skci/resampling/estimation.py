@@ -32,7 +32,7 @@ from skci.resampling.pooling import FOLD, EvaluatedPool, mean_over_folds
 from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import (
     Pool,
-    Rows,
+    ResampledRows,
     Split,
     Splits,
     disjoint_pools,
@@ -66,7 +66,7 @@ class Resampling:
 
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
-    rows: Rows
+    rows: ResampledRows
     request: Request
     labels: tuple[Any, ...]
     """Labels that there are, whether some rows have them or not."""
@@ -120,7 +120,7 @@ class Resampling:
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
-        rows = Rows(X, y, codes, cv, seed, names, weights)
+        rows = ResampledRows(X, y, codes, cv, seed, names, weights)
         request = Request(metric_set.reads, scored, metric_set.score_methods)
         return cls(metric_set, named, rows, request, labels, pos_label, **options)
 
