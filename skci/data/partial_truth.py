@@ -74,6 +74,11 @@ class Part:
         """Of the rows with a truth, and of all."""
         return self.labelled, self.every
 
+    @property
+    def unions(self) -> list[frozenset[int]]:
+        """Those, and of both if these are others."""
+        return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
+
 
 def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
     """Part each subgroup in rows without a truth and rows with one."""

@@ -27,9 +27,8 @@ from skci.exceptions import warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.metrics._labelled_parts import AUTOMATIC, bindings
 from skci.metrics._metric_set import MetricSet
-from skci.metrics._proxies import Block, corrected
+from skci.metrics._proxies import AUTOMATIC, Block, corrected
 from skci.metrics._verification import bind_verified
 from skci.reports.estimate import warn_of_undefined
 
@@ -261,33 +260,34 @@ def _bound(
     Methods that "auto" stands for in their contrasts are given.
     """
     with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies}
-    parameters: list[TableParameter] = []
-    blocks: list[Block] = []
-    for bind, part in bindings(metric_set, sample, parts):
-        codes_of = dict.fromkeys([*part.codes, part.labelled | part.every])
-        of_proxies = [
-            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in codes_of])
+    of_proxies = {
+        part.subgroup: [
+            (proxy, [_moved(metric_set, each, codes, proxy) for codes in part.unions])
             for proxy, each in with_proxy.items()
             if part.every != part.labelled
         ]
-        for parameter in bind(sample, part.labelled):
-            key = replace(parameter.key, subgroup=part.subgroup)
-            trait = replace(parameter.trait, automatic_of_contrasts=automatic)
-            first = len(parameters)
-            named = [("truth", parameter)]
-            of_both = []
-            for proxy, (few, many, *both) in of_proxies:
-                if key.metric in few and key.metric in many:
-                    named.append((f"{proxy}, labelled", few[key.metric]))
-                    named.append((proxy, many[key.metric]))
-                    of_both.append([many, *both][-1][key.metric])
-            parameters += [
-                replace(each, key=replace(key, sample=name), trait=trait)
-                for name, each in named
-            ]
-            places = range(first + 1, first + len(named), 2)
-            pairs = [(place, place + 1) for place in places]
-            blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
+        for part in parts
+    }
+    parameters: list[TableParameter] = []
+    blocks: list[Block] = []
+    for parameter in metric_set.bind(sample, parts=[each.labelled for each in parts]):
+        key = replace(parameter.key, subgroup=parameter.key.subgroup[:-1])
+        of = key.model, key.metric
+        trait = replace(parameter.trait, automatic_of_contrasts=automatic)
+        first = len(parameters)
+        named = [("truth", parameter)]
+        of_both = []
+        for proxy, (few, many, *both) in of_proxies[key.subgroup]:
+            if of in few and of in many:
+                named += [(f"{proxy}, labelled", few[of]), (proxy, many[of])]
+                of_both.append([many, *both][-1][of])
+        parameters += [
+            replace(each, key=replace(key, sample=name), trait=trait)
+            for name, each in named
+        ]
+        places = range(first + 1, first + len(named), 2)
+        pairs = [(place, place + 1) for place in places]
+        blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
     return parameters, blocks
 
 
@@ -301,14 +301,15 @@ def _with_truth(sample: Sample, proxy: str) -> Sample:
 
 
 def _moved(
-    parameters: Sequence[TableParameter], sample: Sample, proxy: str
-) -> dict[str, TableParameter]:
-    """Parameters by metric, whose truth is the column of the proxy."""
+    metric_set: MetricSet, sample: Sample, codes: frozenset[int], proxy: str
+) -> dict[tuple[str, str], TableParameter]:
+    """Parameters by model and metric, whose truth is the column of the proxy."""
     moved = {}
-    for parameter in parameters:
+    for parameter in metric_set.bind(sample, parts=[codes]):
         cell_map = parameter.cell_map
         if cell_map is not None:
             columns = sample.columns(proxy)[1], cell_map.columns[1]
             cell_map = replace(cell_map, columns=columns)
-        moved[parameter.key.metric] = replace(parameter, cell_map=cell_map)
+        of = parameter.key.model, parameter.key.metric
+        moved[of] = replace(parameter, cell_map=cell_map)
     return moved
