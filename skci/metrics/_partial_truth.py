@@ -294,10 +294,8 @@ def _bound(
 def _with_truth(sample: Sample, proxy: str) -> Sample:
     """The same rows with a proxy in place of the truth."""
     if sample.numbers:
-        return replace(sample, truth=sample.numbers[proxy])
-    codes = sample.codes.copy()
-    codes[:, 0] = codes[:, sample.columns(proxy)[1]]
-    return replace(sample, codes=codes)
+        return sample.with_truth(sample.numbers[proxy])
+    return sample.with_truth(sample.codes[:, [sample.columns(proxy)[1]]])
 
 
 def _moved(

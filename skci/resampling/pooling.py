@@ -98,20 +98,14 @@ class EvaluatedPool:
         """
         sample = replace(self.sample, subgroups=None)
         n_targets = len(sample.vocabulary.targets)
-        has_numbers = bool(sample.numbers)
-        truth = sample.truth if has_numbers else sample.codes[:, :n_targets]
+        truth = sample.truth if sample.numbers else sample.codes[:, :n_targets]
         distinct, code = np.unique(truth, axis=0, return_inverse=True)
         weights = np.bincount(code.ravel(), sample.rows.weights)
         chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
         values = []
         for k in chosen:
             changed = np.broadcast_to(distinct[k], truth.shape)
-            if has_numbers:
-                paired = replace(sample, truth=changed)
-            else:
-                codes = np.concatenate([changed, sample.codes[:, n_targets:]], axis=1)
-                paired = replace(sample, codes=codes)
-            bound = self.metric_set.bind(paired)
+            bound = self.metric_set.bind(sample.with_truth(changed))
             values.append([parameter.estimate for parameter in bound])
         return np.average(values, axis=0, weights=weights[chosen])
 
