@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Self
 
@@ -50,11 +50,6 @@ class Columns:
     def sizes(self) -> tuple[int, int]:
         """Number of rows, and of those with a truth."""
         return len(self.labelled), int(self.labelled.sum())
-
-    @property
-    def description(self) -> str:
-        """Say how many rows have a truth, and what stands for that of the others."""
-        return _described(self.sizes, [*self.proxies], self.by_prediction)
 
 
 _Subgroup = tuple[tuple[str, str], ...]
@@ -159,11 +154,6 @@ class PartlyLabelledSample(Sample):
         """Number of rows, and of those with a truth."""
         return self.rows.n_samples, self.rows.n_rows(self.are_labelled)
 
-    @property
-    def description(self) -> str:
-        """Say how many rows have a truth, and what stands for that of the others."""
-        return _described(self.sizes, self.proxies, self.by_prediction)
-
 
 def check_enough(n_rows: int, n_labelled: int) -> None:
     """Check that enough rows have a truth."""
@@ -174,16 +164,15 @@ def check_enough(n_rows: int, n_labelled: int) -> None:
         )
 
 
-def _described(
-    sizes: tuple[int, int], proxies: Sequence[str], by_prediction: bool
-) -> str:
+def describe(rows: Columns | PartlyLabelledSample) -> str:
     """Say how many of some rows have a truth, and what stands for it."""
-    if [*proxies] == [_PROXY]:
+    proxies, sizes = [*rows.proxies], rows.sizes
+    if proxies == [_PROXY]:
         others = ", with a proxy"
     elif proxies:
         kind = "proxy" if len(proxies) == 1 else "proxies"
-        others = f", with the {kind} {join_names([*proxies])}"
-    elif by_prediction:
+        others = f", with the {kind} {join_names(proxies)}"
+    elif rows.by_prediction:
         others = " depending on the prediction"
     else:
         others = " with known probabilities"

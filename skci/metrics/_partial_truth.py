@@ -17,6 +17,7 @@ from skci.data.partial_truth import (
     Part,
     PartlyLabelledSample,
     check_enough,
+    describe,
     parted,
     proxy_name,
     read_columns,
@@ -65,7 +66,7 @@ def estimate_partly_labelled(
         expected = _sample(metric_set, copies, rows, abstain=abstain).rows
     parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
     bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
-    joint = _estimate(metric_set, sample, *bound, read.description, expected)
+    joint = _estimate(metric_set, sample, *bound, describe(read), expected)
     return replace(joint, n_given=n_given)
 
 
@@ -87,10 +88,10 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
     parts = sample.parts_by_truth()
     if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
-        return _estimate(metric_set, sample, verified, None, sample.description)
+        return _estimate(metric_set, sample, verified, None, describe(sample))
     _check_shares(sample, parts)
     bound = _bound(metric_set, sample, parts, AUTOMATIC)
-    return _estimate(metric_set, sample, *bound, sample.description)
+    return _estimate(metric_set, sample, *bound, describe(sample))
 
 
 def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
