@@ -125,11 +125,7 @@ class RowOptions:
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> CheckedRows:
         """Check the options for n rows; `truth` is what the others are aligned to."""
-        if (
-            self.by is None
-            and self.missing != "error"
-            and is_missing_named(self.missing)
-        ):
+        if self.by is None and is_missing_named(self.missing):
             raise ValueError("missing='group' is for subgroups, got by=None")
         if all(getattr(self, name) is None for name in (*_COLUMNS, "design")):
             return CheckedRows(n, are_plain=True)
