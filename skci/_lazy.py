@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used."""
+"""Modules that are imported when they are first used."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -52,3 +52,18 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *public()})
 
     return get, names
+
+
+def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> Any:
+    """Import a module that need not be installed, and say what needs it if it is not.
+
+    `extra` is that of skci which installs it, and `otherwise` what does not need it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0].replace("_", "-")
+        instead = f"; {otherwise}" if otherwise else ""
+        raise ImportError(
+            f"{user} needs {package}: pip install 'skci[{extra}]'{instead}"
+        ) from error

@@ -13,7 +13,7 @@ import numpy as np
 
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import AllZeroError, printable
+from skci._validation import AllZeroError, check_alone, printable
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1
@@ -284,11 +284,8 @@ class JointAccumulator:
         """
         sample = self._sample()
         if isinstance(sample, PartlyLabelledSample):
-            if horizon is not None:
-                raise ValueError(
-                    "horizon must not be given for rows with a proxy, whose share of "
-                    "labels may change from look to look"
-                )
+            of_proxy = "a proxy, as the share of labels may change from look to look"
+            check_alone(of_proxy, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
             horizon = _check_horizon(horizon, sample.design.n_units)

@@ -13,7 +13,7 @@ from skci._validation import check_choice, check_integer
 from skci.curves import threshold_report
 from skci.data.drawing import RowOptions
 from skci.data.reading import read_scores
-from skci.data.rows import parameter_name
+from skci.data.rows import check_probabilities
 from skci.data.sample import Sample
 from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics._metric_set import MetricSet
@@ -144,12 +144,7 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
     The precision of this classifier is the fraction of positives in the bin.
     """
     probabilities = scored.scores[model].values
-    low, high = probabilities.min(), probabilities.max()
-    if low < 0 or high > 1:
-        raise ValueError(
-            f"{parameter_name(model, 'y_score')} must hold probabilities between 0 and "
-            f"1, got values from {low:g} to {high:g}"
-        )
+    check_probabilities(probabilities, model, "a calibration curve")
     number = bin_numbers(probabilities, n_bins, strategy, scored.rows.frequencies)
     occupied = number.max() + 1
     names = [str(k) for k in range(1, occupied + 1)]

@@ -8,20 +8,18 @@ import numpy as np
 
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import check_settings, is_iterable
+from skci._validation import is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
 from skci.data.reading import Reader, Wanted
 from skci.evaluation import joint_report
-from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key
 from skci.metrics._agreement import AccuracyCI
 from skci.metrics._base import MetricCI, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding
-from skci.metrics._metric_set import methods_by_metric
+from skci.metrics._metric_set import MetricSet, methods_by_metric
 from skci.reports.classification import COLUMNS, ClassificationReport
-from skci.reports.estimate import warn_of_undefined
 
 _METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))
 
@@ -94,7 +92,6 @@ def classification_report_ci(
     macro avg     0.889 [0.787, 0.936]  0.833 [0.766, 0.900]  0.822 [0.719, 0.899]  120
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
-    settings = check_settings(confidence_level, random_state)
     known = [] if labels is None else check_labels(labels)
     wanted = Wanted(infer_pos_label=True, labels=tuple(known))
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
@@ -107,9 +104,10 @@ def classification_report_ci(
     names = check_target_names(target_names, classes, averages)
     methods = methods_by_metric(method, [*COLUMNS, "accuracy"])
     options = {"labels": labels, "zero_division": zero_division}
-    parameters = []
     lines_of: dict[str | None, list[str]] = {None: names}
     lines_of |= {average: [line] for line, average in averages.items()}
+    keys: list[Key] = []
+    chosen: dict[str, MetricCI] = {}
     for average, lines in lines_of.items():
         metrics: dict[str, MetricCI] = {
             column: metric(method=methods[column], average=average, **options)
@@ -117,12 +115,11 @@ def classification_report_ci(
         }
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
-        for column, metric in metrics.items():
-            metric._check()
-            bound = zip(metric.bind(sample, DEFAULT_MODEL), lines, strict=True)
-            parameters += [replace(p, key=Key(column, line)) for p, line in bound]
-    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
-    warn_of_undefined(joint)
+        keys += [Key(column, line) for column in metrics for line in lines]
+        chosen |= {f"{column}, {average}": each for column, each in metrics.items()}
+    metric_set = MetricSet(chosen, confidence_level, random_state=random_state)
+    bound = zip(metric_set.bind(sample), keys, strict=True)
+    joint = metric_set.joint((replace(p, key=key) for p, key in bound), sample)
     scale = sample.rows.total_weight / sample.rows.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]
     totals = dict.fromkeys(averages, sum(n_true))

@@ -7,7 +7,7 @@ from typing import Any
 
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import check_choice
+from skci._validation import check_alone, check_choice
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import CrossValidationReport
@@ -211,10 +211,7 @@ def cross_validate_report(
     running = {"n_jobs": n_jobs, "verbose": verbose, "keep": return_estimator}
     procedures = Resampling.read(metric_set, estimators, *data, **running)
     if target == "fold-models":
-        if resampling is not None:
-            raise ValueError(
-                "resampling must not be given with target='fold-models', whose "
-                f"variance is that within folds, got {resampling!r}"
-            )
+        within = "target='fold-models', whose variance is that within folds"
+        check_alone(within, {"resampling": resampling})
         return procedures.fold_models()
     return procedures.report(scheme_of(resampling, cv))

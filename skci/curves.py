@@ -14,13 +14,13 @@ from skci._hints import with_hints
 from skci._validation import check_choice, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
-from skci.data.rows import check_numbers, parameter_name
+from skci.data.rows import check_thresholds, parameter_name
 from skci.data.sample import Sample
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.measures.areas import Scores
-from skci.metrics._clinical import AT_THRESHOLDS, ThresholdMetricCI
+from skci.metrics._clinical import AT_THRESHOLDS
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
 from skci.reports.curves import (
@@ -416,7 +416,9 @@ def decision_curve_report(
     """
     alone = isinstance(metrics, str) or not is_iterable(metrics)
     names = [metrics] if alone else list(metrics)
-    classes = {name: _at_threshold(name) for name in names}
+    for name in names:
+        check_choice(name, tuple(AT_THRESHOLDS), "metrics")
+    classes = {name: AT_THRESHOLDS[name] for name in names}
     known = {name: cls(0.5) for name, cls in classes.items()}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(known, *options)
@@ -454,12 +456,6 @@ def decision_curve_report(
     return DecisionCurveReport(metric_set.joint(parameters, scored), named)
 
 
-def _at_threshold(name: Any) -> type[ThresholdMetricCI]:
-    """Class of metrics at a threshold by its name without one."""
-    check_choice(name, tuple(AT_THRESHOLDS), "metrics")
-    return AT_THRESHOLDS[name]
-
-
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> ThresholdReport:
@@ -479,7 +475,7 @@ def _chosen_thresholds(
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
     """Check thresholds for all scores, or by model."""
     if not isinstance(thresholds, Mapping):
-        return dict.fromkeys(scored.models, _distinct_numbers(thresholds, "thresholds"))
+        return dict.fromkeys(scored.models, check_thresholds(thresholds))
     if {*map(str, thresholds)} != {*scored.models}:
         raise ValueError(
             f"thresholds must name the models of y_score, {scored.models}, got "
@@ -487,17 +483,9 @@ def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
         )
     by_model = {str(model): values for model, values in thresholds.items()}
     return {
-        model: _distinct_numbers(by_model[model], f"thresholds[{model!r}]")
+        model: check_thresholds(by_model[model], f"thresholds[{model!r}]")
         for model in scored.models
     }
-
-
-def _distinct_numbers(thresholds: Any, name: str) -> Array:
-    values = check_numbers(thresholds, name)
-    names = [f"{value:g}" for value in values]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{name} must differ in six digits, got {names}")
-    return values
 
 
 def _estimate_at(

@@ -1,7 +1,8 @@
 """Joint reports of several metrics of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -25,10 +26,10 @@ from skci.data.labels import (
     check_not_swapped,
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import Request, named_error, respond
+from skci.data.responses import Request, respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import JointEstimate
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
@@ -217,16 +218,12 @@ class JointEvaluator:
             raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
         total, weighted = SampleSum(several=metric_set.several), None
         for k, batch in enumerate(batches):
-            try:
+            with suppress(AllZeroError), task(f"batch {k}"):
                 X, y, weights = _check_batch(batch, weighted)
                 weighted = weights is not None
                 rows = RowOptions(sample_weight=weights)
                 sample = self._read(metric_set, estimators, rows, X, y)
                 total.add(summary(sample))
-            except AllZeroError:
-                continue
-            except Exception as error:
-                raise named_error(f"batch {k}", error) from error
         if not total.parts:
             of = " with rows of positive weight" if weighted else ""
             raise ValueError(f"batches must be {_BATCHES}{of}, got none")
@@ -529,11 +526,7 @@ def _mean(joint: JointEstimate, over_folds: bool, over_strata: bool) -> JointEst
     """Means over folds or strata, which are subgroups, where these are reported."""
     if over_folds:
         return mean_over_folds(joint)
-    if not over_strata:
-        return joint
-    mean, n_strata = mean_over_parts(joint)
-    of = f", of {mean.target.target}" if mean.target else ""
-    return replace(mean, target=Target(f"means over {n_strata} strata{of}"))
+    return mean_over_parts(joint, "means over {} strata") if over_strata else joint
 
 
 def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> None:

@@ -28,7 +28,7 @@ from skci.inference.contrasts import contrast_estimate
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
-from skci.measures.functional import Evaluation, Functional
+from skci.measures.functional import Component, Evaluation, Functional
 from skci.metrics._metric_set import MetricSet
 from skci.reports.importance import ImportanceReport
 
@@ -215,21 +215,6 @@ def _permuted_name(estimator: str, feature: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfRows:
-    """A functional and the cell of each row."""
-
-    functional: Functional
-    index: Array
-    size: int
-
-    def __call__(self, p: Array) -> Evaluation:
-        """Value, and the influence value of each row, at their weights."""
-        table = np.bincount(self.index, p, self.size)
-        estimate, influence, gradient = self.functional(table)
-        return Evaluation(estimate, influence[self.index], gradient)
-
-
-@dataclass(frozen=True, eq=False)
 class _WithDonors(Functional):
     """A functional of rows, each of which also gives a value to another.
 
@@ -237,8 +222,8 @@ class _WithDonors(Functional):
     of the row that receives it.
     """
 
-    permuted: _OfRows
-    unpermuted: _OfRows
+    permuted: Component
+    unpermuted: Component
     receivers: Array
     """Row that each row gives its value to."""
 
@@ -274,7 +259,7 @@ def _of_donors(
 ) -> TableParameter:
     """Add the influence of rows as donors of a permuted feature."""
     permuted, reference = (
-        _OfRows(each.functional, each.index, each.size)
+        Component(each.functional, each.index, each.size)
         for each in (parameter, unpermuted)
     )
     return replace(

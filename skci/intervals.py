@@ -11,6 +11,7 @@ from skci._validation import (
     LARGEST,
     as_matrix,
     as_numbers,
+    check_alone,
     check_degrees,
     check_directions,
     check_settings,
@@ -179,11 +180,8 @@ def _check_estimates(
     estimates: Any, names: Any
 ) -> tuple[list[float], list[Any] | None]:
     """Check estimates, and find their names if they have any."""
-    if isinstance(estimates, Mapping) and names is not None:
-        raise ValueError(
-            "names must not be given with a mapping of estimates, whose keys are "
-            f"names, got {names!r}"
-        )
+    if isinstance(estimates, Mapping):
+        check_alone("a mapping of estimates, whose keys are names", {"names": names})
     if hasattr(estimates, "items"):
         pairs = list(estimates.items())
         estimates = [value for _, value in pairs]

@@ -1,6 +1,5 @@
 """Procedures of textbooks that are asked for by name."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from skci._validation import (
     named_columns,
 )
 from skci.cross_validation import cross_validate_report
-from skci.exceptions import SmallSampleWarning
+from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.grades import grades_report
 from skci.independent import check_different
 from skci.inference.critical.law import Alternative
@@ -345,11 +344,10 @@ def _rate(value: Any, name: str) -> tuple[float, float]:
     rate = right / n
     if min(right, n - right) >= _ENOUGH_VERDICTS:
         return rate, rate * (1 - rate) / n
-    warnings.warn(
+    warn_caller(
         f"{name} is of fewer than {_ENOUGH_VERDICTS} right or wrong verdicts, so that "
         "its variance has pseudo-counts, and intervals are only approximate",
         SmallSampleWarning,
-        stacklevel=4,
     )
     smoothed = (right + 1) / (n + 2)
     return rate, smoothed * (1 - smoothed) / (n + 2)

@@ -20,8 +20,7 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
-from skci.data.rows import Alignment, as_column, check_length
-from skci.data.sample import Vocabulary
+from skci.data.rows import Alignment, as_column, check_columns, check_length
 from skci.inference.given_sampling import EstimatesOfRows
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
@@ -132,9 +131,7 @@ def votes_report(
     models, codes, extra, names = _read(columns)
     checked = rows.read(len(codes), "outcome", Alignment().check)
     codes, extra = codes[checked.kept], extra[checked.kept]
-    sample = checked.sample(
-        np.zeros((len(codes), 0), dtype=bool), Vocabulary(), by_rows=True
-    )
+    sample = checked.sample_without_labels()
     weights = sample.rows.counts
     distinct, index = np.unique(
         np.column_stack([codes, extra]), axis=0, return_inverse=True
@@ -195,8 +192,7 @@ def _read(
                 [as_numbers(each, f"covariates[{k!r}]") for k, each in named.items()]
             )
         else:
-            numbers = as_numbers(given, "covariates")
-            extra = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+            extra = check_columns(given, "covariates")
             names = [f"covariate {k + 1}" for k in range(extra.shape[1])]
         check_length(extra[:, 0], n, "covariates", "first")
     result = [_OUTCOMES[str(outcome)] for outcome in outcomes]

@@ -188,7 +188,7 @@ def test_display():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y_score": 2 * RIGHT}, "^y_score must hold probabilities between 0 and 1"),
+        ({"y_score": 2 * RIGHT}, "^y_score must hold probabilities for a calibration"),
         ({"y_score": {"a": -RIGHT}}, r"^y_score\['a'\] must hold probabilities"),
         ({"n_bins": 0}, "^n_bins must be a whole number from 1"),
         ({"n_bins": 2.5}, "^n_bins must be a whole number from 1"),

@@ -638,7 +638,7 @@ def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
 
 
 def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monkeypatch):
-    for library in ("pyarrow", "narwhals", "pandas", "polars"):
+    for library in ("pyarrow", "pyarrow.dataset", "narwhals", "pandas", "polars"):
         monkeypatch.setitem(sys.modules, library, None)
     expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
     assert_equal(rows("report", predictions, *BINARY), expected.to_dict())

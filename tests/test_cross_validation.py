@@ -70,7 +70,7 @@ from skci.resampling.schemes import (
     scheme_of,
 )
 from skci.resampling.splitting import (
-    Rows,
+    ResampledRows,
     Split,
     Splits,
     disjoint_pools,
@@ -344,7 +344,9 @@ def test_splits_are_kept_as_they_were_made():
 
 
 def test_splits_take_a_bit_of_memory_for_each_row():
-    splits = Rows(*np.zeros((2, 80_000)), None, RepeatedKFold(n_repeats=4), 0).splits()
+    splits = ResampledRows(
+        *np.zeros((2, 80_000)), None, RepeatedKFold(n_repeats=4), 0
+    ).splits()
     assert len(splits) == 20
     assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
 
@@ -1146,7 +1148,7 @@ def test_training_sets_of_very_different_sizes_are_named_by_their_range():
 
 
 def test_the_parts_of_a_jackknife_are_of_nearly_equal_size():
-    rows = Rows(X, Y, None, None, 0)
+    rows = ResampledRows(X, Y, None, None, 0)
     for pools, _ in GroupJackknife(7, 2).batches(rows):
         sizes = [len(split.test) for split in pools[0]]
         assert sum(sizes) == len(Y) and max(sizes) - min(sizes) <= 1

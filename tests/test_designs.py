@@ -239,12 +239,12 @@ def test_a_design_is_known_by_its_members():
         (
             {"design": Grouped(ITEM), "groups": ITEM},
             ValueError,
-            "design=Grouped must not be given with groups",
+            "groups must not be given with design=Grouped",
         ),
         (
             {"design": Grouped(ITEM), "counts": np.full(N, 2)},
             ValueError,
-            "design=Grouped must not be given with counts",
+            "counts must not be given with design=Grouped",
         ),
     ],
 )

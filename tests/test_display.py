@@ -1,7 +1,7 @@
 """The picture: what is drawn where, and that all of it can be read."""
 
-import builtins
 import itertools
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -361,17 +361,11 @@ def test_wrong_number_of_axes(number):
 
 
 def test_without_matplotlib(monkeypatch):
-    real = builtins.__import__
-
-    def without_matplotlib(name, *args, **kwargs):
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
     report = joint_report(Y, MODELS, metrics="f1")
-    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
-    with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
-        report.plot()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
+            report.plot()
 
 
 # --------------------------------------------------------------------------------------

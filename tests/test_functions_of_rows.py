@@ -475,7 +475,7 @@ def test_options_are_checked():
         call(sk.f1_score, of="rows", features=lambda y, p: y)
     with pytest.raises(ValueError, match="reads must be"):
         call(sk.f1_score, of="rows", reads="words")
-    with pytest.raises(ValueError, match="influence must be given without g"):
+    with pytest.raises(ValueError, match="g must not be given with influence"):
         call(sk.f1_score, influence=sk.f1_score)
     with pytest.raises(TypeError, match=r"g must be a function g\(y_true, y_pred\)"):
         call("f1", of="rows")

@@ -313,7 +313,7 @@ def test_names():
     ("options", "message"),
     [
         ({"query": None}, "query must be given for 'ndcg', the query of each row, or"),
-        ({"counts": np.ones(len(ROWS), int)}, "query must not be given with counts"),
+        ({"counts": np.ones(len(ROWS), int)}, "counts must not be given with query"),
         (
             {"sample_weight": np.arange(len(ROWS)) + 1},
             "sample_weight must be one number in each query, got several in 26",
@@ -323,7 +323,7 @@ def test_names():
         ({"query": np.arange(5)}, "query must have an entry for each of the"),
         (
             {"design": skci.designs.Strata(np.arange(len(ROWS)) % 2)},
-            "design=Strata must not be given with query",
+            "query must not be given with design=Strata",
         ),
     ],
 )

@@ -1,8 +1,8 @@
 """What a joint report says, and how it is written down."""
 
-import builtins
 import json
 import re
+import sys
 import warnings
 from html import escape
 from xml.etree import ElementTree
@@ -194,15 +194,8 @@ def test_frame(report):
 
 
 def test_frame_without_pandas(monkeypatch):
-    real = builtins.__import__
-
-    def without_pandas(name, *args, **kwargs):
-        if name.partition(".")[0] == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
     report = joint_report(Y, MODELS, metrics="f1")
-    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"pip install 'skci\[pandas\]'"):
         report.to_frame()
     assert set(report.to_dict()) == COLUMNS

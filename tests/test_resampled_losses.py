@@ -535,7 +535,7 @@ def test_wrong_predictions_are_refused_with_the_name_of_the_model(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p: p[:, :1], r"scores must have a column for each of the two classes_"),
+        (lambda p: p[:, :1], r"scores must have a column for each of the 2 classes_"),
         (
             lambda p: np.c_[p, p[:, 0]],
             r"scores must have a .* classes_, got shape \({n}",

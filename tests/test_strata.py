@@ -457,7 +457,10 @@ def test_strata_that_do_not_count_are_none():
             {"design": Strata([0.0] * 149 + [np.nan])},
             "strata must name a stratum in every row",
         ),
-        ({"design": Strata([0] * 75 + [1] * 75), "groups": range(150)}, "with groups"),
+        (
+            {"design": Strata([0] * 75 + [1] * 75), "groups": range(150)},
+            "groups must not be given",
+        ),
         (
             {"design": Strata([0] * 150), "sample_weight": [1.0] * 149 + [2]},
             "from 1 to 2 in 0",

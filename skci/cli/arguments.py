@@ -373,16 +373,20 @@ _SAVED = {
 _DIFFERENCES = {
     "--differences": _flag("also report the paired differences of the models")
 }
+_UNSET = {"default": argparse.SUPPRESS}  # no attribute of arguments if not given
 _COMPARISON = {
-    "--control": _option("compare the other models with this one only", "MODEL"),
-    "--scale": _choice(["difference", "ratio"]),
+    "--control": _option("compare the other models with this one only", "MODEL")
+    | _UNSET,
+    "--scale": _choice(["difference", "ratio"]) | _UNSET,
     "--adjust": _choice(
         ["single-step", "step-down", "none"],
-        "adjustment for multiplicity, %(default)s",
-    ),
+        "adjustment for multiplicity, single-step by default",
+    )
+    | _UNSET,
     "--margin": _number(
         "largest difference that does not matter, or by metric, as f1=.02"
-    ),
+    )
+    | _UNSET,
 }
 _COMPARISON_OF_STRENGTHS = {
     name: option for name, option in _COMPARISON.items() if name != "--scale"

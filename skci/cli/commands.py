@@ -5,26 +5,21 @@ from argparse import Namespace
 from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.accumulation import (
+from skci.cli.output import Output, write
+from skci.cli.reading import (
     accumulate,
     given_options,
     report_rows,
     report_votes,
 )
-from skci.cli.output import Output, write
 from skci.cli.requirements import exit_status, failures, judge
 from skci.logs import read
 from skci.planning import sample_size
 from skci.reports.base import Report
 from skci.reports.joint import JointReport
 
-_COMPARISON = {
-    "control": None,
-    "scale": "difference",
-    "adjust": "single-step",
-    "margin": None,
-}
-"""Options of differences, as they are if not given."""
+_OF_DIFFERENCES = {"control", "scale", "adjust", "margin"}
+"""Options of differences, which arguments have if they are given."""
 
 
 def report(arguments: Namespace) -> int:
@@ -95,12 +90,12 @@ def votes(arguments: Namespace) -> int:
 
 def _compares(arguments: Namespace) -> bool:
     """Whether differences are asked for, or given an option."""
-    return arguments.differences or _given(arguments) != _COMPARISON
+    return arguments.differences or bool(_given(arguments))
 
 
 def _given(arguments: Namespace) -> dict[str, Any]:
     """Options of the comparison."""
-    return {name: getattr(arguments, name, of) for name, of in _COMPARISON.items()}
+    return {k: value for k, value in vars(arguments).items() if k in _OF_DIFFERENCES}
 
 
 def _differences(arguments: Namespace, report: Any) -> Report:

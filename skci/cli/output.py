@@ -22,13 +22,11 @@ _SUMMARY = (
 
 _HEADINGS = {
     "tasks": "Estimates by task",
-    "differences": "Differences",
     "ranks of report": "Ranks",
     "ranks of tasks": "Ranks by task",
-    "requirements": "Requirements",
     "fail_if": "Conditions to fail",
 }
-"""Headings of sections of a page."""
+"""Headings of sections of a page that are not the name of the report."""
 
 
 class Output(NamedTuple):
@@ -84,7 +82,9 @@ def _html(output: Output) -> str:
     """Page of the first report, with sections of the others and of the gates."""
     first: Any
     (_, first), *others = (output.reports | output.gates).items()
-    sections = {_HEADINGS[name]: report for name, report in others}
+    sections = {
+        _HEADINGS.get(name, name.capitalize()): report for name, report in others
+    }
     page: str = first.to_html(call=output.call, sections=sections)
     return page
 

@@ -19,9 +19,11 @@ from skci._validation import (
     as_array,
     as_numbers,
     as_whole_numbers,
+    check_alone,
     check_choice,
     check_nonnegative,
     is_null,
+    join_names,
     named_columns,
     whole,
 )
@@ -47,8 +49,10 @@ from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
+_NO_LABELS = Vocabulary()
 _MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
 _MISSING = "missing"  # name of the subgroup of rows without one
+_COLUMNS = "sample_weight", "counts", "groups", "query", "by"
 _MEMBERS = "n_units", "components"  # of any design
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
@@ -80,16 +84,9 @@ class RowOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns of rows by the names of their parameters, None if not given."""
-        columns = {
-            "sample_weight": self.sample_weight,
-            "counts": self.counts,
-            "groups": self.groups,
-            "query": self.query,
-            "by": self.by,
-        }
-        for key, name in self._of_design.items():
-            columns[key] = getattr(self.design, name)
-        return columns
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        of_design = self._of_design.items()
+        return columns | {key: getattr(self.design, name) for key, name in of_design}
 
     @property
     def _of_design(self) -> dict[str, str]:
@@ -128,16 +125,9 @@ class RowOptions:
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> CheckedRows:
         """Check the options for n rows; `truth` is what the others are aligned to."""
-        if (
-            self.by is None
-            and self.missing != "error"
-            and is_missing_named(self.missing)
-        ):
+        if self.by is None and is_missing_named(self.missing):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        columns_are_none = (
-            self.sample_weight is self.counts is self.groups is self.query is None
-        )
-        if columns_are_none and self.by is self.design is None:
+        if all(getattr(self, name) is None for name in (*_COLUMNS, "design")):
             return CheckedRows(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
@@ -180,7 +170,7 @@ class RowOptions:
         self, rows: CheckedRows, column: Callable[..., Array]
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
-        design = self.design
+        design, kind = self.design, f"design={type(self.design).__name__}"
         missing = [name for name in _MEMBERS if _lacks(design, name)]
         if isinstance(design, Strata):
             if design.average != "micro":
@@ -188,12 +178,12 @@ class RowOptions:
                     "average of Strata must be 'micro' here, since 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            _refuse_with(design, {"groups": self.groups, "query": self.query})
+            check_alone(kind, {"groups": self.groups, "query": self.query})
             (name,) = self._of_design
             return rows.in_strata(column(design.strata, name, _as_names), name)
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            _refuse_with(design, others | {"query": self.query, "by": self.by})
+            check_alone(kind, others | {"query": self.query, "by": self.by})
             design.check()
         elif not missing and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
@@ -201,7 +191,7 @@ class RowOptions:
             with_series = getattr(design, "with_series", None)
             groups = None if with_series else self.groups
             others = {"groups": groups, "query": self.query, "counts": counts}
-            _refuse_with(design, others)
+            check_alone(kind, others)
             for key, name in self._of_design.items():
                 column(getattr(design, name), key, _as_names)
             if with_series:
@@ -211,7 +201,10 @@ class RowOptions:
             if stratum is not None:
                 name = "design.stratum"
                 rows = rows.in_strata(column(stratum, name, _as_names), name)
-            RowwiseDesign(design, rows.kept, rows.n).check()
+            drawn: Any = RowwiseDesign(design, rows.kept, rows.n)
+            drawn.check()
+            if rows.strata is not None:
+                RowwiseStrata(rows.strata, drawn).check()
         else:
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
@@ -230,8 +223,7 @@ class RowOptions:
 
     def _read_queries(self, column: Callable[..., Array], kept: Any) -> Queries:
         """Queries of rows, each of which is one document."""
-        if self.counts is not None:
-            raise ValueError("query must not be given with counts")
+        check_alone("query", {"counts": self.counts})
         queries = column(self.query, "query", _as_names)
         names, positions = distinct_names(queries, "query", "query")
         return Queries.of(names, positions[kept])
@@ -291,14 +283,6 @@ def _lacks(design: Any, name: str) -> bool:
 def _is_rowwise(design: Any) -> bool:
     """Whether a design needs the rows, and not counts of distinct ones."""
     return design is not None and not getattr(design, "counts_suffice", False)
-
-
-def _refuse_with(design: Any, others: Mapping[str, Any]) -> None:
-    """Check that options which a design excludes are not given."""
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        kind = type(design).__name__
-        raise ValueError(f"design={kind} must not be given with {given[0]}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,8 +355,6 @@ class CheckedRows:
             labels = _labels_of_strata(strata, truth)
             kind = RowwiseStrata if is_rowwise else StrataOfUnits
             design = kind(strata, design, labels, share_covariance)
-            if isinstance(design, RowwiseStrata):
-                design.check()
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,
@@ -384,6 +366,14 @@ class CheckedRows:
             queries=rows.queries if by_rows else None,
             **predictions,
         )
+
+    def sample_without_labels(
+        self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
+    ) -> Sample:
+        """Sample by rows, of which no labels are read."""
+        n_rows = len(np.arange(self.n)[self.kept])
+        codes = np.zeros((n_rows, 0), dtype=bool)
+        return self.sample(codes, vocabulary, by_rows=True, **predictions)
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
         """Count rows by their unit, and make the design of them."""
@@ -534,6 +524,29 @@ def distinct_names(
             f"{parameter} must hold names, such as numbers or strings: {error}"
         ) from error
     return names, positions
+
+
+def names_in(
+    columns: Mapping[str, Any], *parameters: str
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Distinct names in each of some columns that are given, and those of the rows."""
+    names, codes = {}, {}
+    for parameter in parameters:
+        if columns[parameter] is not None:
+            found = distinct_names(columns[parameter], parameter, parameter)
+            names[parameter], codes[parameter] = found
+    return names, codes
+
+
+def check_apart(
+    names: Mapping[str, Array], codes: Mapping[str, Array], must: str
+) -> None:
+    """Check that no two rows have the same names; `must` says what tells them apart."""
+    rows, counts = np.unique(np.stack([*codes.values()]), axis=1, return_counts=True)
+    if counts.max() > 1:
+        named = zip(names.items(), rows[:, counts.argmax()], strict=True)
+        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
+        raise ValueError(f"{must}, got more than one row of {join_names(shown)}")
 
 
 def _sort_key(name: Any) -> tuple[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._lazy import optional_module
 from skci.data.frames import shown_names
 
 STANDARD_INPUT = "-"
@@ -86,20 +87,15 @@ def read_batches(
 
 
 def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any]:
-    try:
-        import pyarrow.dataset
-        import pyarrow.ipc
-    except ImportError as error:
-        raise ImportError(
-            f"{path} needs pyarrow: pip install 'skci[arrow]'; CSV files do not"
-        ) from error
+    module = "pyarrow.ipc" if kind == "stream" else "pyarrow.dataset"
+    arrow = optional_module(module, path, "arrow", "CSV files do not")
     with open(path, "rb") as file:
         if kind == "stream":
-            stream = pyarrow.ipc.open_stream(file)
+            stream = arrow.open_stream(file)
             _check_columns(columns, stream.schema.names)
             yield from stream
         else:
-            dataset = pyarrow.dataset.dataset(path, format=kind)
+            dataset = arrow.dataset(path, format=kind)
             _check_columns(columns, dataset.schema.names)
             yield from dataset.to_batches([*columns], batch_size=_BATCH_ROWS)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from skci._hints import data_hint
+from skci._lazy import optional_module
 from skci._validation import (
     WIDE_INTEGERS,
     as_array,
@@ -46,7 +47,9 @@ class Frame:
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
-        self._nw: Any = None if isinstance(data, Mapping) else _narwhals()
+        self._nw: Any = None
+        if not isinstance(data, Mapping):
+            self._nw = optional_module("narwhals.stable.v2", "data=", "frames")
         if hasattr(data, "iloc") or hasattr(type(data), "column_names"):
             # Of the frames in memory, those of pandas and Arrow may name columns twice.
             check_distinct(column_names(data) or (), "data", "columns")
@@ -129,7 +132,7 @@ class Frame:
         else:
             batches = self._batches(frame, names)
             if not counted:
-                return _concatenated(nw, list(batches)), False
+                return _unified(nw, nw.concat(list(batches))), False
             table = self._count_batches(batches, names, limited)
         return table, True
 
@@ -150,7 +153,7 @@ class Frame:
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
         def count(tables: list[Any]) -> Any:
-            table = _group_by(_concatenated(nw, tables), names).agg(n_rows)
+            table = _group_by(_unified(nw, nw.concat(tables)), names).agg(n_rows)
             if limited:
                 self._check_size(table)
             return table
@@ -210,14 +213,6 @@ class Frame:
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
                     f"{missing_hint(name, None)}"
                 )
-
-
-def _narwhals() -> Any:
-    try:
-        import narwhals.stable.v2 as narwhals
-    except ImportError as error:
-        raise ImportError("data= needs narwhals: pip install 'skci[frames]'") from error
-    return narwhals
 
 
 def _parsed(parameter: str, value: Any) -> Any:
@@ -324,11 +319,6 @@ def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
 
 def _group_by(frame: Any, names: Sequence[str]) -> Any:
     return frame.group_by(*names, drop_null_keys=False)
-
-
-def _concatenated(nw: Any, tables: Sequence[Any]) -> Any:
-    """Arrow tables one after the other."""
-    return _unified(nw, nw.concat(tables))
 
 
 def _unified(nw: Any, table: Any) -> Any:

@@ -22,10 +22,10 @@ from skci._validation import (
     named_columns,
     whole,
 )
-from skci.data.drawing import RowOptions, distinct_names
+from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
 from skci.data.labels import shape_of
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
-from skci.data.sample import Sample, Vocabulary
+from skci.data.sample import Sample
 
 UNNAMED = "mean"
 """Name of the metric of grades whose scorer has no name."""
@@ -133,12 +133,9 @@ class GradedSamples:
 
         Other columns are of the item, and the same in all of its rows.
         """
-        names, codes = {}, {}
-        for parameter in ("model", "scorer", "item", "sample"):
-            if columns[parameter] is not None:
-                found = distinct_names(columns[parameter], parameter, parameter)
-                names[parameter], codes[parameter] = found
-        _check_distinct_samples(names, codes)
+        names, codes = names_in(columns, "model", "scorer", "item", "sample")
+        if "sample" in codes:
+            check_apart(names, codes, "sample must tell the samples of an item apart")
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
@@ -212,7 +209,12 @@ class GradedSamples:
         if isinstance(missing_grades, str):
             means[n_samples == 0] = np.nan
         else:
-            self._check_within(bounds, missing_grades)
+            for low, high in bounds:
+                if not low <= missing_grades <= high:
+                    raise ValueError(
+                        "missing_grades must be within the bounds of grades, "
+                        f"{low:g} to {high:g}, got {missing_grades}"
+                    )
             means[n_samples == 0] = missing_grades
             n_samples = np.maximum(n_samples, 1)
         rows = self.rows
@@ -222,8 +224,7 @@ class GradedSamples:
         of_items = means[:, checked.kept]
         by_model = of_items.reshape(len(self.models), len(self.scorers), -1)
         numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
-        codes = np.zeros((of_items.shape[1], 0), dtype=bool)
-        sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
+        sample = checked.sample_without_labels(numbers=numbers)
         return Items(
             sample,
             columns,
@@ -231,17 +232,6 @@ class GradedSamples:
             squares[:, checked.kept],
             missing,
         )
-
-    def _check_within(
-        self, bounds: Sequence[tuple[float, float]], missing_grades: float
-    ) -> None:
-        """Check that what counts as a missing grade is within all bounds."""
-        for low, high in bounds:
-            if not low <= missing_grades <= high:
-                raise ValueError(
-                    "missing_grades must be within the bounds of grades, "
-                    f"{low:g} to {high:g}, got {missing_grades}"
-                )
 
     def _without_missing(
         self, has_grade: Array, missing_grades: str | float
@@ -366,23 +356,6 @@ def parameter_name(model: str, scorer: str = UNNAMED) -> str:
 def _title(model: str, scorer: str) -> str:
     """Name of a model, and of a scorer that has one."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
-
-
-def _check_distinct_samples(
-    names: Mapping[str, Array], codes: Mapping[str, Array]
-) -> None:
-    """Check that samples that have numbers have different ones."""
-    if "sample" not in codes:
-        return
-    rows, counts = np.unique(np.stack(list(codes.values())), axis=1, return_counts=True)
-    if counts.max() > 1:
-        twice = rows[:, counts.argmax()]
-        named = zip(names.items(), twice, strict=True)
-        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
-        raise ValueError(
-            "sample must tell the samples of an item apart, got more than one row of "
-            f"{join_names(shown)}"
-        )
 
 
 def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:

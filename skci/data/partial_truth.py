@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from skci._arrays import Array, dataclass
 from skci._validation import (
     as_array,
     as_numbers,
+    check_alone,
     is_null,
     join_names,
     named_columns,
@@ -50,11 +51,6 @@ class Columns:
         """Number of rows, and of those with a truth."""
         return len(self.labelled), int(self.labelled.sum())
 
-    @property
-    def description(self) -> str:
-        """Say how many rows have a truth, and what stands for that of the others."""
-        return _described(self.sizes, [*self.proxies], self.by_prediction)
-
 
 _Subgroup = tuple[tuple[str, str], ...]
 _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
@@ -72,6 +68,11 @@ class Part:
     def codes(self) -> tuple[frozenset[int], frozenset[int]]:
         """Of the rows with a truth, and of all."""
         return self.labelled, self.every
+
+    @property
+    def unions(self) -> list[frozenset[int]]:
+        """Those, and of both if these are others."""
+        return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 
 def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
@@ -153,11 +154,6 @@ class PartlyLabelledSample(Sample):
         """Number of rows, and of those with a truth."""
         return self.rows.n_samples, self.rows.n_rows(self.are_labelled)
 
-    @property
-    def description(self) -> str:
-        """Say how many rows have a truth, and what stands for that of the others."""
-        return _described(self.sizes, self.proxies, self.by_prediction)
-
 
 def check_enough(n_rows: int, n_labelled: int) -> None:
     """Check that enough rows have a truth."""
@@ -168,16 +164,15 @@ def check_enough(n_rows: int, n_labelled: int) -> None:
         )
 
 
-def _described(
-    sizes: tuple[int, int], proxies: Sequence[str], by_prediction: bool
-) -> str:
+def describe(rows: Columns | PartlyLabelledSample) -> str:
     """Say how many of some rows have a truth, and what stands for it."""
-    if [*proxies] == [_PROXY]:
+    proxies, sizes = [*rows.proxies], rows.sizes
+    if proxies == [_PROXY]:
         others = ", with a proxy"
     elif proxies:
         kind = "proxy" if len(proxies) == 1 else "proxies"
-        others = f", with the {kind} {join_names([*proxies])}"
-    elif by_prediction:
+        others = f", with the {kind} {join_names(proxies)}"
+    elif rows.by_prediction:
         others = " depending on the prediction"
     else:
         others = " with known probabilities"
@@ -190,11 +185,9 @@ def read_columns(
     """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
     if rows.query is not None:
-        name = "label_probability" if given is None else "proxy"
-        raise ValueError(
-            f"{name} must not be given with query; give grades_report a grade of each "
-            "query, and a proxy"
-        )
+        others = {name: columns.get(name) for name in ("proxy", "label_probability")}
+        remedy = "; give grades_report a grade of each query, and a proxy"
+        check_alone("query", others, remedy)
     by_prediction = isinstance(given, str) and given == PREDICTION
     if by_prediction:
         columns["proxy"] = None
@@ -213,10 +206,8 @@ def read_columns(
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
     probability = columns.get("label_probability")
-    if by_prediction and probability is not None:
-        raise ValueError(
-            f"label_probability must not be given with proxy={PREDICTION!r}"
-        )
+    if by_prediction:
+        check_alone(f"proxy={PREDICTION!r}", {"label_probability": probability})
     if taken := set(proxies) & {*predicted, *scores}:
         raise ValueError(
             f"proxy must have other names than the models, got {join_names([*taken])}"

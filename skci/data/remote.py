@@ -14,10 +14,10 @@ import numpy as np
 from sklearn import get_config
 
 from skci._arrays import Array
-from skci._validation import AllZeroError, as_array, named_columns
+from skci._validation import AllZeroError, as_array, check_alone, named_columns
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
-from skci.data.responses import named_error
+from skci.data.responses import task
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.inference.parameter import DEFAULT_MODEL
@@ -168,11 +168,8 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
 
 def check_separable(rows: RowOptions) -> None:
     """Check that blocks of rows can be read one by one."""
-    if rows.design is not None:
-        raise ValueError(
-            "design must not be given with Dask arrays, whose blocks are read one by "
-            "one; compute them first"
-        )
+    blocks = "Dask arrays, whose blocks are read one by one"
+    check_alone(blocks, {"design": rows.design}, "; compute them first")
 
 
 def read_blocks(
@@ -208,13 +205,11 @@ def read_blocks(
     total = SampleSum(several=several)
     none = ValueError(f"{truth} must hold at least one row, got none")
     for k, sample in enumerate(dask.compute(*tasks)):
-        try:
-            if isinstance(sample, AllZeroError):
-                none = sample
-            elif sample is not None:
+        if isinstance(sample, AllZeroError):
+            none = sample
+        elif sample is not None:
+            with task(f"block {k}"):
                 total.add(sample)
-        except (TypeError, ValueError) as error:
-            raise named_error(f"block {k}", error) from error
     if not total.parts:
         raise none
     return total.total()
@@ -226,12 +221,11 @@ def _read_block(
     """Read a block; None if it has no rows, the error if all have weight zero."""
     if not len(next(iter(columns.values()))):
         return None
-    try:
-        return read(**columns)
-    except AllZeroError as error:
-        return error
-    except Exception as error:
-        raise named_error(f"block {k}", error) from error
+    with task(f"block {k}"):
+        try:
+            return read(**columns)
+        except AllZeroError as error:
+            return error
 
 
 def _is_in_blocks(values: Any) -> bool:

@@ -1,7 +1,8 @@
 """Responses of fitted estimators: labels, numbers and scores, each computed once."""
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,15 +59,8 @@ def respond_to_each(
 def _respond(
     name: str, estimator: Any, X: Any, request: Request, verbose: int
 ) -> tuple[str, tuple[Any, Any]]:
-    start = time.perf_counter()
-    try:
-        found = response(estimator, X, request)
-    except Exception as error:
-        raise named_error(name, error) from error
-    if verbose:
-        seconds = time.perf_counter() - start
-        print(f"[skci] {printable(name)}: predicted in {seconds:.1f} s")
-    return name, found
+    with task(name, "predicted" * bool(verbose)):
+        return name, response(estimator, X, request)
 
 
 def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:
@@ -94,12 +88,21 @@ def _check_rows(values: Any, name: str, X: Any) -> Any:
     return values
 
 
-def named_error(name: str, error: Exception) -> Exception:
-    """Return the error of an estimator with its name in front."""
+@contextmanager
+def task(name: str, done: str = "") -> Iterator[None]:
+    """Put a name in front of errors, and print what was `done` and how long it took."""
+    start = time.perf_counter()
     try:
-        return type(error)(f"{name}: {error}")
-    except Exception:  # a type whose constructor wants more than a message
-        return RuntimeError(f"{name}: {type(error).__name__}: {error}")
+        yield
+    except Exception as error:
+        try:
+            named = type(error)(f"{name}: {error}")
+        except Exception:  # a type whose constructor wants more than a message
+            named = RuntimeError(f"{name}: {type(error).__name__}: {error}")
+        raise named from error
+    if done:
+        seconds = time.perf_counter() - start
+        print(f"[skci] {printable(name)}: {done} in {seconds:.1f} s")
 
 
 SCORE_METHODS = ("predict_proba", "decision_function")
@@ -138,26 +141,21 @@ def scores_of(
         return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
     response = np.asarray(_check_rows(response, method, X))
     known = list(getattr(estimator, "classes_", ()))
-    if len(labels) == 1:
-        if len(known) != 2 or labels[0] not in known:
-            raise ValueError(
-                f"scores need an estimator of two classes, {labels[0]!r} one of them, "
-                f"got classes_ {known}"
-            )
-        position = known.index(labels[0])
-        if response.ndim == 2:
-            if response.shape[1] != 2:
-                raise ValueError(
-                    "scores must have a column for each of the two classes_, got shape "
-                    f"{response.shape}"
-                )
-            return response[:, position]
-        return response if position == 1 else -response
+    alone = len(labels) == 1
+    if alone and (len(known) != 2 or labels[0] not in known):
+        raise ValueError(
+            f"scores need an estimator of two classes, {labels[0]!r} one of them, "
+            f"got classes_ {known}"
+        )
+    if alone and response.ndim == 1:  # of the second class
+        return response if labels[0] == known[1] else -response
     if response.ndim != 2 or response.shape[1] != len(known):
         raise ValueError(
-            f"scores of {len(labels)} labels need an estimator with a column for each, "
-            f"got the shape {response.shape} and classes_ {known}"
+            f"scores must have a column for each of the {len(known)} classes_, got "
+            f"shape {response.shape}"
         )
+    if alone:
+        return response[:, known.index(labels[0])]
     unknown = [label for label in labels if label not in known]
     if unknown and not has_probabilities:
         raise ValueError(

@@ -133,6 +133,15 @@ def check_numbers(
     return numbers
 
 
+def check_thresholds(values: Any, name: str = "thresholds") -> Array:
+    """Check numbers whose names in a report, of six digits, are distinct."""
+    thresholds = check_numbers(values, name)
+    names = [f"{threshold:g}" for threshold in thresholds]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{name} must differ in six digits, got {names}")
+    return thresholds
+
+
 def check_columns(values: Any, name: str, missing: bool = False) -> Array:
     """Check finite numbers, a column or several, as an array of shape (n, columns).
 

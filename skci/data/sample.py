@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -256,6 +256,13 @@ class Sample:
         answer = self.columns(model)[1]
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
+
+    def with_truth(self, truth: Array) -> Self:
+        """The same with other true labels, or numbers, of all targets."""
+        if self.numbers:
+            return replace(self, truth=truth)
+        predicted = self.codes[:, len(self.vocabulary.targets) :]
+        return replace(self, codes=np.concatenate([truth, predicted], axis=1))
 
     @property
     def parts(self) -> list[frozenset[int] | None]:

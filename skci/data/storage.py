@@ -32,6 +32,8 @@ _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
 _MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
 _TINY = 1e-300  # error of those that underflow
+_RANGE = ("lowest", "highest")
+_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 _Column = partial[Array]  # takes an array by name
 
 
@@ -62,6 +64,7 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
         return
+    header["arrays"] = [*arrays]
     arrays[_HEADER] = np.array(json.dumps(header, default=np.generic.item))
     with replacing(path) as part, part.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -108,7 +111,7 @@ def _as_path(path: Any) -> Path:
 
 
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
-    """Read a header, and the arrays that it may name: others are not unpacked.
+    """Read a header, and the arrays that it names: others are not unpacked.
 
     Nor are any that are far larger than the file: those of rows never are.
     """
@@ -122,12 +125,9 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
             if sizes.get(f"{_HEADER}.npy", 0) > most:
                 raise ValueError("its header is too large")
             header = json.loads(str(archive[_HEADER]))
-            known = {*_ARRAYS, *map("cluster_{}".format, _CLUSTER_COLUMNS)}
-            for k in range(len([*header["scored"], *header["predicted"]])):
-                known |= {f"number_{k}", f"score_{k}"}
-                known |= {f"score_{k}_{end}" for end in _RANGE}
-            named = known & {*archive.files}
-            size = sum(sizes.get(f"{name}.npy", 0) for name in named)
+            names = header.get("arrays", archive.files)  # not named before 0.3
+            named = [name for name in names if f"{name}.npy" in sizes]
+            size = sum(sizes[f"{name}.npy"] for name in named)
             if size > most:
                 raise ValueError(f"its arrays are too large: {size:,} bytes")
             return header, {name: archive[name] for name in named}
@@ -226,14 +226,6 @@ def _score_arrays(sample: Sample) -> dict[str, Array]:
         for name, values in zip(_RANGE, each.extremes, strict=True)
     }
     return {"score_edges": edges, **ranges}
-
-
-_ARRAYS = (
-    *("weights", "powers", "rows", "codes", "truth", "subgroup", "score_edges"),
-    *("origins", "units", "products", "totals"),
-)
-_RANGE = ("lowest", "highest")
-_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 
 
 def _plain_name(name: Any) -> Any:

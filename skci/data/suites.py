@@ -10,8 +10,8 @@ import numpy as np
 
 from skci._arrays import Array, binade, cached_property, dataclass
 from skci._validation import as_numbers, check_known
-from skci.data.drawing import distinct_names
-from skci.data.rows import check_numbers
+from skci.data.drawing import check_apart, names_in
+from skci.data.rows import check_thresholds
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import automatic
@@ -105,25 +105,17 @@ class Suite:
     def of_columns(cls, columns: Mapping[str, Any]) -> Suite:
         """Read columns with a row for each run of a task."""
         scores = as_numbers(columns["scores"], "scores", missing=True)
-        tasks, task = distinct_names(columns["task"], "task", "task")
-        models, model = ["scores"], np.zeros(len(scores), dtype=int)
-        if columns["model"] is not None:
-            names, model = distinct_names(columns["model"], "model", "model")
-            models = [*map(str, names.tolist())]
-        if columns["run"] is not None:
-            _, run = distinct_names(columns["run"], "run", "run")
-            rows = np.stack([model, task, run])
-            distinct, first = np.unique(rows, axis=1, return_index=True)
-            if distinct.shape[1] < len(scores):
-                twice = np.setdiff1d(np.arange(len(scores)), first)[0]
-                raise ValueError(
-                    "run must tell the runs of a model on a task apart, got more than "
-                    f"one row of task {tasks[task[twice]]!s}"
-                )
+        names, codes = names_in(columns, "model", "task", "run")
+        if "run" in codes:
+            must = "run must tell the runs of a model on a task apart"
+            check_apart(names, codes, must)
+        models = [*map(str, names.get("model", ["scores"]))]
+        task = codes["task"]
+        model = codes.get("model", np.zeros_like(task))
         known = ~np.isnan(scores)
         order = np.lexsort([task[known], model[known]])
         kept = (each[known][order] for each in (scores, model, task))
-        return cls(models, *kept)._checked(tasks)
+        return cls(models, *kept)._checked(names["task"])
 
     def _checked(self, tasks: Array) -> Suite:
         """Check that each model has two runs or more of each task."""
@@ -232,11 +224,7 @@ class Suite:
     def thresholds(self, given: Any) -> list[float]:
         """Check thresholds of a profile, or take quantiles of all scores."""
         if given is not None:
-            values = check_numbers(given, "thresholds")
-            names = [f"{value:g}" for value in values]
-            if len(set(names)) < len(names):
-                raise ValueError(f"thresholds must differ in six digits, got {names}")
-            return [float(value) for value in values]
+            return check_thresholds(given).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)
         return [*dict.fromkeys(float(f"{level:.3g}") for level in levels)]
 

@@ -7,10 +7,10 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from skci._lazy import optional_module
 from skci.logs.files import LogFile
 from skci.logs.rows import Row
 
@@ -86,12 +86,6 @@ def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
 
 def _support_zstandard(file: LogFile) -> None:
     """Register Zstandard in zipfile, which has it from Python 3.14 on."""
-    if sys.version_info >= (3, 14):
-        return
-    try:
-        import_module("zipfile_zstd")
-    except ImportError as error:
-        raise ImportError(
-            f"{file.path} needs zipfile-zstd: pip install 'skci[logs]'; logs that are "
-            "written with --log-format json do not"
-        ) from error
+    if sys.version_info < (3, 14):
+        instead = "logs that are written with --log-format json do not"
+        optional_module("zipfile_zstd", str(file.path), "logs", instead)

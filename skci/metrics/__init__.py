@@ -6,14 +6,7 @@ from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
 from skci.metrics._clinical import *
-from skci.metrics._custom import (
-    CustomCI,
-    CustomFunctionCI,
-    CustomInfluenceCI,
-    CustomItemCI,
-    CustomRegressionCI,
-    make_metric_ci,
-)
+from skci.metrics._custom import *
 from skci.metrics._deviance import *
 from skci.metrics._names import available_metrics
 from skci.metrics._probabilities import *

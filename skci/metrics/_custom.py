@@ -9,6 +9,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import (
     LARGEST,
+    check_alone,
     check_choice,
     check_range,
     errors_of_function,
@@ -539,8 +540,7 @@ def make_metric_ci(
     wape = 0.300 [0.225, 0.362], 95% interval (hall, n = 40)
     """
     if influence is not None:
-        if any(given is not None for given in (g, features, of)):
-            raise ValueError("influence must be given without g, features and of")
+        check_alone("influence", {"g": g, "features": features, "of": of})
         g = influence
     if not callable(g):
         raise TypeError(f"{_wanted(features, of, influence)}, got {g!r}")
@@ -551,8 +551,7 @@ def make_metric_ci(
     options["greater_is_better"] = greater_is_better
     if of is not None:
         check_choice(of, ("rows",), "of")
-        if features is not None:
-            raise ValueError("features must not be given with of='rows'")
+        check_alone("of='rows'", {"features": features})
     if of is not None or influence is not None:
         reads = "labels" if reads is None else reads
         check_choice(reads, KINDS, "reads")

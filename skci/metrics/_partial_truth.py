@@ -10,13 +10,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skci._arrays import Array, distinct_rows
-from skci._validation import as_array, as_numbers, named_columns
+from skci._validation import as_array, as_numbers, check_alone, named_columns
 from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
     Columns,
     Part,
     PartlyLabelledSample,
     check_enough,
+    describe,
     parted,
     proxy_name,
     read_columns,
@@ -27,9 +28,8 @@ from skci.exceptions import warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.metrics._labelled_parts import AUTOMATIC, bindings
 from skci.metrics._metric_set import MetricSet
-from skci.metrics._proxies import Block, corrected
+from skci.metrics._proxies import AUTOMATIC, Block, corrected
 from skci.metrics._verification import bind_verified
 from skci.reports.estimate import warn_of_undefined
 
@@ -66,7 +66,7 @@ def estimate_partly_labelled(
         expected = _sample(metric_set, copies, rows, abstain=abstain).rows
     parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
     bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
-    joint = _estimate(metric_set, sample, *bound, read.description, expected)
+    joint = _estimate(metric_set, sample, *bound, describe(read), expected)
     return replace(joint, n_given=n_given)
 
 
@@ -88,10 +88,10 @@ def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstima
     parts = sample.parts_by_truth()
     if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
-        return _estimate(metric_set, sample, verified, None, sample.description)
+        return _estimate(metric_set, sample, verified, None, describe(sample))
     _check_shares(sample, parts)
     bound = _bound(metric_set, sample, parts, AUTOMATIC)
-    return _estimate(metric_set, sample, *bound, sample.description)
+    return _estimate(metric_set, sample, *bound, describe(sample))
 
 
 def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
@@ -217,15 +217,9 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     First the labelled ones and then, where there is a proxy, all, with clusters of the
     two copies of a row.
     """
-    refused = {
-        "design": (rows.design, "clusters are given as groups="),
-        "counts": (rows.counts, "give each row"),
-    }
-    for name, (value, instead) in refused.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} must not be given with label_probability; {instead}"
-            )
+    clusters = "; clusters are given as groups="
+    check_alone("label_probability", {"design": rows.design}, clusters)
+    check_alone("label_probability", {"counts": rows.counts}, "; give each row")
     assert read.probability is not None
     n_rows = len(read.labelled)
     some = np.flatnonzero(read.labelled)
@@ -267,54 +261,54 @@ def _bound(
     Methods that "auto" stands for in their contrasts are given.
     """
     with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies}
-    parameters: list[TableParameter] = []
-    blocks: list[Block] = []
-    for bind, part in bindings(metric_set, sample, parts):
-        codes_of = dict.fromkeys([*part.codes, part.labelled | part.every])
-        of_proxies = [
-            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in codes_of])
+    of_proxies = {
+        part.subgroup: [
+            (proxy, [_moved(metric_set, each, codes, proxy) for codes in part.unions])
             for proxy, each in with_proxy.items()
             if part.every != part.labelled
         ]
-        for parameter in bind(sample, part.labelled):
-            key = replace(parameter.key, subgroup=part.subgroup)
-            trait = replace(parameter.trait, automatic_of_contrasts=automatic)
-            first = len(parameters)
-            named = [("truth", parameter)]
-            of_both = []
-            for proxy, (few, many, *both) in of_proxies:
-                if key.metric in few and key.metric in many:
-                    named.append((f"{proxy}, labelled", few[key.metric]))
-                    named.append((proxy, many[key.metric]))
-                    of_both.append([many, *both][-1][key.metric])
-            parameters += [
-                replace(each, key=replace(key, sample=name), trait=trait)
-                for name, each in named
-            ]
-            places = range(first + 1, first + len(named), 2)
-            pairs = [(place, place + 1) for place in places]
-            blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
+        for part in parts
+    }
+    parameters: list[TableParameter] = []
+    blocks: list[Block] = []
+    for parameter in metric_set.bind(sample, parts=[each.labelled for each in parts]):
+        key = replace(parameter.key, subgroup=parameter.key.subgroup[:-1])
+        of = key.model, key.metric
+        trait = replace(parameter.trait, automatic_of_contrasts=automatic)
+        first = len(parameters)
+        named = [("truth", parameter)]
+        of_both = []
+        for proxy, (few, many, *both) in of_proxies[key.subgroup]:
+            if of in few and of in many:
+                named += [(f"{proxy}, labelled", few[of]), (proxy, many[of])]
+                of_both.append([many, *both][-1][of])
+        parameters += [
+            replace(each, key=replace(key, sample=name), trait=trait)
+            for name, each in named
+        ]
+        places = range(first + 1, first + len(named), 2)
+        pairs = [(place, place + 1) for place in places]
+        blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
     return parameters, blocks
 
 
 def _with_truth(sample: Sample, proxy: str) -> Sample:
     """The same rows with a proxy in place of the truth."""
     if sample.numbers:
-        return replace(sample, truth=sample.numbers[proxy])
-    codes = sample.codes.copy()
-    codes[:, 0] = codes[:, sample.columns(proxy)[1]]
-    return replace(sample, codes=codes)
+        return sample.with_truth(sample.numbers[proxy])
+    return sample.with_truth(sample.codes[:, [sample.columns(proxy)[1]]])
 
 
 def _moved(
-    parameters: Sequence[TableParameter], sample: Sample, proxy: str
-) -> dict[str, TableParameter]:
-    """Parameters by metric, whose truth is the column of the proxy."""
+    metric_set: MetricSet, sample: Sample, codes: frozenset[int], proxy: str
+) -> dict[tuple[str, str], TableParameter]:
+    """Parameters by model and metric, whose truth is the column of the proxy."""
     moved = {}
-    for parameter in parameters:
+    for parameter in metric_set.bind(sample, parts=[codes]):
         cell_map = parameter.cell_map
         if cell_map is not None:
             columns = sample.columns(proxy)[1], cell_map.columns[1]
             cell_map = replace(cell_map, columns=columns)
-        moved[parameter.key.metric] = replace(parameter, cell_map=cell_map)
+        of = parameter.key.model, parameter.key.metric
+        moved[of] = replace(parameter, cell_map=cell_map)
     return moved

@@ -42,15 +42,20 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
+from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling
-from skci.metrics._labelled_parts import method_for
+from skci.measures.registry import Trait
 
 _NO_WEIGHT = 1e-9
 _Z_SQUARED = 4  # about that of 95%, as estimates do not depend on the level
+
+
+AUTOMATIC = ("score", "logit", "hall")
+"""Methods that "auto" stands for where not all rows have a truth."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,14 @@ def corrected(
         method = method_for(of_truth, trait)
         parameters.append(replace(parameter, trait=trait, method=method))
     return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
+
+
+def method_for(parameter: Parameter, trait: Trait) -> str:
+    """Method of a parameter, if it was chosen, for an estimate with another trait."""
+    if parameter.method == methods.automatic(parameter.trait):
+        return methods.automatic(trait)
+    methods.check_serves(parameter.method, trait)
+    return parameter.method
 
 
 def _weights(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._validation import check_alone
 from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
@@ -24,8 +25,7 @@ class Summary:
             raise ValueError(f"moments must be True or False, got {moments!r}")
         self._moments = bool(moments)
         if self._moments:
-            if self._edges is not None:
-                raise ValueError("score_bins must not be given with moments=True")
+            check_alone("moments=True", {"score_bins": score_bins})
             metric_set.must_serve_moments()
         if self._edges is not None:
             metric_set.must_serve_bins()

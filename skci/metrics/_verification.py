@@ -8,48 +8,50 @@ from dataclasses import replace
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci.data.partial_truth import PREDICTION, Part
+from skci.data.partial_truth import PREDICTION, Part, PartlyLabelledSample
 from skci.data.sample import Sample
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.measures.functional import Component
 from skci.measures.partly_verified import PartlyVerified
-from skci.metrics._labelled_parts import AUTOMATIC, bindings, method_for
 from skci.metrics._metric_set import MetricSet
+from skci.metrics._proxies import AUTOMATIC, method_for
 
 _FEW = 5  # labelled rows of a stratum
 _MOST_OF_FEW = 0.1  # share of all rows that may be of strata of few
 
 
 def bind_verified(
-    metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
+    metric_set: MetricSet, sample: PartlyLabelledSample, parts: Sequence[Part]
 ) -> list[TableParameter]:
     """Bind metrics to all rows, whose labelling depends on their predictions alone."""
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
-    columns = [sample.codes.astype(int), stratum[:, np.newaxis]]
-    columns.append(np.zeros((len(stratum), 1), dtype=int))
-    codes = np.concatenate(columns, axis=1)
-    assert sample.subgroups is not None
+    for part in parts:
+        _check_strata(sample, stratum, strata, part)
+    codes = np.column_stack([sample.codes, stratum, sample.are_labelled]).astype(int)
+    subgroups = {part.every: part.subgroup for part in parts}
     parameters = []
-    for bind, part in bindings(metric_set, sample, parts):
-        codes[:, -1] = sample.within(part.labelled)
-        inside = sample.within(part.every)
-        _check_strata(sample, codes, strata, inside, part)
-        for parameter in bind(sample, part.every):
-            key = replace(parameter.key, subgroup=part.subgroup)
-            found = _of_strata(parameter, sample, codes, strata, inside, part)
-            parameters.append(replace(found, key=key))
+    for parameter in metric_set.bind(sample, parts=subgroups):
+        cell_map = parameter.cell_map
+        if cell_map is None or cell_map.subgroups is None:
+            raise ValueError(
+                f"{parameter.key.metric} must be of labels of one target with "
+                f"proxy={PREDICTION!r}"
+            )
+        key = replace(parameter.key, subgroup=subgroups[cell_map.subgroups])
+        found = _of_strata(parameter, cell_map, sample, codes, strata)
+        parameters.append(replace(found, key=key))
     return parameters
 
 
 def _check_strata(
-    sample: Sample, codes: Array, strata: Array, inside: Array, part: Part
+    sample: PartlyLabelledSample, stratum: Array, strata: Array, part: Part
 ) -> None:
     """Check that rows of each prediction were labelled, and warn of few of many."""
-    counts = sample.rows.frequencies * inside
+    counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
-        np.bincount(codes[:, -2], each, len(strata))
-        for each in (counts, counts * (codes[:, -1] > 0))
+        np.bincount(stratum, each, len(strata))
+        for each in (counts, counts * sample.are_labelled)
     )
     missing = (sizes > 0) & (labelled == 0)
     if not missing.any():
@@ -74,19 +76,12 @@ def _check_strata(
 
 def _of_strata(
     parameter: TableParameter,
+    cell_map: CellMap,
     sample: Sample,
     codes: Array,
     strata: Array,
-    inside: Array,
-    part: Part,
 ) -> TableParameter:
     """Correct a parameter of labels for the strata of its labelled rows."""
-    cell_map = parameter.cell_map
-    if cell_map is None:
-        raise ValueError(
-            f"{parameter.key.metric} must be of labels of one target with "
-            f"proxy={PREDICTION!r}"
-        )
     truths = sample.occurring
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -109,10 +104,10 @@ def _of_strata(
         (symbols, np.arange(n_strata), np.arange(2)),
         table,
         size,
-        part.every,
+        cell_map.subgroups,
     )
     index = of_strata(codes[:, 0], codes[:, -2], codes[:, -1])
-    index[~inside] = size
+    index[~sample.within(cell_map.subgroups)] = size
     smooth = parameter.trait.smooth and size <= MAX_ENUMERATED_CELLS
     trait = replace(
         parameter.trait.of_classes(parameter.trait.name),

@@ -3,78 +3,40 @@
 Public are the names in ``__all__``: what the functions and methods of skci return.
 """
 
-from typing import TYPE_CHECKING
+from skci.reports.band_display import ConfidenceBandDisplay as ConfidenceBandDisplay
+from skci.reports.calibration import CalibrationReport as CalibrationReport
+from skci.reports.classification import ClassificationReport as ClassificationReport
+from skci.reports.contrasts import ContrastReport as ContrastReport
+from skci.reports.curves import DecisionCurveReport as DecisionCurveReport
+from skci.reports.curves import ThresholdEstimate as ThresholdEstimate
+from skci.reports.curves import ThresholdReport as ThresholdReport
+from skci.reports.curves import (
+    ThresholdRequirementReport as ThresholdRequirementReport,
+)
+from skci.reports.estimate import ConfidenceInterval as ConfidenceInterval
+from skci.reports.estimate import MetricEstimate as MetricEstimate
+from skci.reports.estimate import Verdict as Verdict
+from skci.reports.grades import GradesReport as GradesReport
+from skci.reports.importance import ImportanceReport as ImportanceReport
+from skci.reports.interval_display import (
+    ConfidenceIntervalDisplay as ConfidenceIntervalDisplay,
+)
+from skci.reports.joint import JointReport as JointReport
+from skci.reports.ranks import BestReport as BestReport
+from skci.reports.ranks import BestReports as BestReports
+from skci.reports.ranks import ComparisonWithBest as ComparisonWithBest
+from skci.reports.ranks import RankInterval as RankInterval
+from skci.reports.ranks import RankReport as RankReport
+from skci.reports.requirements import RequirementReport as RequirementReport
+from skci.reports.resampling import CrossValidationReport as CrossValidationReport
+from skci.reports.resampling import LearningCurveReport as LearningCurveReport
+from skci.reports.resampling import SearchReport as SearchReport
+from skci.reports.runs import RunsContrastReport as RunsContrastReport
+from skci.reports.runs import RunsReport as RunsReport
+from skci.reports.suites import SuiteReport as SuiteReport
+from skci.reports.verdict_display import (
+    VerdictMatrixDisplay as VerdictMatrixDisplay,
+)
+from skci.reports.votes import VotesReport as VotesReport
 
-from skci._lazy import lazy_names
-
-if TYPE_CHECKING:  # imported below when it is first used
-    from skci.reports.band_display import ConfidenceBandDisplay as ConfidenceBandDisplay
-    from skci.reports.calibration import CalibrationReport as CalibrationReport
-    from skci.reports.classification import ClassificationReport as ClassificationReport
-    from skci.reports.contrasts import ContrastReport as ContrastReport
-    from skci.reports.curves import DecisionCurveReport as DecisionCurveReport
-    from skci.reports.curves import ThresholdEstimate as ThresholdEstimate
-    from skci.reports.curves import ThresholdReport as ThresholdReport
-    from skci.reports.curves import (
-        ThresholdRequirementReport as ThresholdRequirementReport,
-    )
-    from skci.reports.estimate import ConfidenceInterval as ConfidenceInterval
-    from skci.reports.estimate import MetricEstimate as MetricEstimate
-    from skci.reports.estimate import Verdict as Verdict
-    from skci.reports.grades import GradesReport as GradesReport
-    from skci.reports.importance import ImportanceReport as ImportanceReport
-    from skci.reports.interval_display import (
-        ConfidenceIntervalDisplay as ConfidenceIntervalDisplay,
-    )
-    from skci.reports.joint import JointReport as JointReport
-    from skci.reports.ranks import BestReport as BestReport
-    from skci.reports.ranks import BestReports as BestReports
-    from skci.reports.ranks import ComparisonWithBest as ComparisonWithBest
-    from skci.reports.ranks import RankInterval as RankInterval
-    from skci.reports.ranks import RankReport as RankReport
-    from skci.reports.requirements import RequirementReport as RequirementReport
-    from skci.reports.resampling import CrossValidationReport as CrossValidationReport
-    from skci.reports.resampling import LearningCurveReport as LearningCurveReport
-    from skci.reports.resampling import SearchReport as SearchReport
-    from skci.reports.runs import RunsContrastReport as RunsContrastReport
-    from skci.reports.runs import RunsReport as RunsReport
-    from skci.reports.suites import SuiteReport as SuiteReport
-    from skci.reports.verdict_display import (
-        VerdictMatrixDisplay as VerdictMatrixDisplay,
-    )
-    from skci.reports.votes import VotesReport as VotesReport
-else:
-    _MODULES = {
-        "BestReport": "ranks",
-        "BestReports": "ranks",
-        "CalibrationReport": "calibration",
-        "ClassificationReport": "classification",
-        "ComparisonWithBest": "ranks",
-        "ConfidenceBandDisplay": "band_display",
-        "ConfidenceInterval": "estimate",
-        "ConfidenceIntervalDisplay": "interval_display",
-        "ContrastReport": "contrasts",
-        "CrossValidationReport": "resampling",
-        "DecisionCurveReport": "curves",
-        "GradesReport": "grades",
-        "ImportanceReport": "importance",
-        "JointReport": "joint",
-        "LearningCurveReport": "resampling",
-        "MetricEstimate": "estimate",
-        "RankInterval": "ranks",
-        "RankReport": "ranks",
-        "RequirementReport": "requirements",
-        "RunsContrastReport": "runs",
-        "RunsReport": "runs",
-        "SearchReport": "resampling",
-        "SuiteReport": "suites",
-        "ThresholdEstimate": "curves",
-        "ThresholdReport": "curves",
-        "ThresholdRequirementReport": "curves",
-        "Verdict": "estimate",
-        "VerdictMatrixDisplay": "verdict_display",
-        "VotesReport": "votes",
-    }
-    """Module of each name."""
-
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]

@@ -311,12 +311,8 @@ class DecisionCurveReport(ThresholdReport):
         for metric in self.metrics:
             positions = self._compared_positions(metric)
             points &= {self._points[k] for k in positions if lower[k] > 0}
-        useful: dict[str, list[float]]
-        useful = {model: [] for model in self._models if model != TREAT_ALL}
-        for (model, name), threshold in self._thresholds.items():
-            if (model, name) in points and model != TREAT_ALL:
-                useful[model].append(threshold)
-        return {model: np.array(values) for model, values in useful.items()}
+        useful: Any = self._thresholds_at(x for x in self._thresholds if x in points)
+        return {name: each for name, each in useful.items() if name != TREAT_ALL}
 
     def findings(self, by: str = "intervals") -> Findings:
         """Say in words at which thresholds models are better than the defaults.

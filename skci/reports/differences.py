@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from skci._hints import brief, with_hints
-from skci._validation import as_name, check_choice, check_known, check_names, join_names
+from skci._validation import (
+    as_name,
+    check_alone,
+    check_choice,
+    check_known,
+    check_names,
+    join_names,
+)
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
     comparison,
@@ -230,12 +237,9 @@ class ReportWithDifferences(ReportWithContrasts):
         if to is None:
             joint = self._joint
             contrasts = self._contrasts("subgroup", control, metrics, scale)
-        elif control is None:
-            joint, contrasts = self._contrasts_with(to, metrics, scale)
         else:
-            raise ValueError(
-                f"to must not be given with control, got {to=} and {control=}"
-            )
+            check_alone("to", {"control": control})
+            joint, contrasts = self._contrasts_with(to, metrics, scale)
         return self._report(joint, contrasts, scale, method, adjust, margin, to)
 
     def _contrasts_with(

@@ -11,6 +11,7 @@ import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._hints import with_hints
+from skci._lazy import optional_module
 from skci._validation import printable
 
 # Okabe and Ito's palette, safe for the colour blind.
@@ -199,12 +200,7 @@ def new_panels(
 
 def new_axes(*grid: int, **options: Any) -> Array:
     """Axes of a new figure, in the colours of the style, or of this module."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib: pip install 'skci[plot]'"
-        ) from error
+    plt = optional_module("matplotlib.pyplot", "plotting", "plot")
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
     for ax in axes.flat:

@@ -23,6 +23,7 @@ import numpy as np
 
 from skci._arrays import cached_property
 from skci._hints import HintedAttributes, with_hints
+from skci._lazy import optional_module
 from skci._validation import as_name, check_known, check_text, printable
 
 _Entry = TypeVar("_Entry")
@@ -295,12 +296,7 @@ class TabularReport(HintedAttributes, ABC):
             Columns of :meth:`to_dict`, indexed by the labels; undefined numbers are
             NaN. pandas is needed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
-            ) from error
+        pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
         return pd.DataFrame(self._data()).set_index(list(self._labels))
 
     @with_hints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from skci.data.suites import Suite
@@ -33,13 +34,9 @@ class SuiteReport(JointReport):
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
         """Estimate other parameters of the same runs, at the level of the report."""
-        return JointEstimate.from_rows(
-            parameters,
-            self._suite.rows,
-            self._suite.design,
-            confidence_level=self.confidence_level,
-            random_state=self._joint.random_state,
-        )
+        sampling: Any = self._joint.sampling
+        of_runs = sampling.with_parameters(parameters)
+        return replace(self._joint, sampling=of_runs, simultaneous=True)
 
     def probability_of_improvement(self, control: str | None = None) -> JointReport:
         """Probability that a run of one model is better than a run of another.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -16,10 +15,10 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 
 from skci._arrays import Array
-from skci._validation import check_estimators, is_iterable, join_names, printable
+from skci._validation import check_estimators, is_iterable, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped, shape_of
-from skci.data.responses import Request, named_error, response
+from skci.data.responses import Request, response, task
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -33,7 +32,7 @@ from skci.resampling.pooling import FOLD, EvaluatedPool, mean_over_folds
 from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import (
     Pool,
-    Rows,
+    ResampledRows,
     Split,
     Splits,
     disjoint_pools,
@@ -67,7 +66,7 @@ class Resampling:
 
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
-    rows: Rows
+    rows: ResampledRows
     request: Request
     labels: tuple[Any, ...]
     """Labels that there are, whether some rows have them or not."""
@@ -121,7 +120,7 @@ class Resampling:
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
-        rows = Rows(X, y, codes, cv, seed, names, weights)
+        rows = ResampledRows(X, y, codes, cv, seed, names, weights)
         request = Request(metric_set.reads, scored, metric_set.score_methods)
         return cls(metric_set, named, rows, request, labels, pos_label, **options)
 
@@ -420,18 +419,12 @@ def _fit(
     verbose: int,
     keep: bool,
 ) -> Fitted:
-    start = time.perf_counter()
     (X, y, weights), (train, test) = data, split
     requested = {} if weights is None else {"sample_weight": weights[train]}
-    try:
+    with task(name, f"fitted to {len(train)} rows" if verbose else ""):
         if model is None:
             model = clone(estimator).fit(take_rows(X, train), y[train], **requested)
         predicted, scores = response(model, take_rows(X, test), request)
-    except Exception as error:
-        raise named_error(name, error) from error
-    if verbose:
-        seconds, n = time.perf_counter() - start, len(train)
-        print(f"[skci] {printable(name)}: fitted to {n} rows in {seconds:.1f} s")
     return Fitted(predicted, scores, model if keep else None)
 
 

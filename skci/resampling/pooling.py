@@ -98,20 +98,14 @@ class EvaluatedPool:
         """
         sample = replace(self.sample, subgroups=None)
         n_targets = len(sample.vocabulary.targets)
-        has_numbers = bool(sample.numbers)
-        truth = sample.truth if has_numbers else sample.codes[:, :n_targets]
+        truth = sample.truth if sample.numbers else sample.codes[:, :n_targets]
         distinct, code = np.unique(truth, axis=0, return_inverse=True)
         weights = np.bincount(code.ravel(), sample.rows.weights)
         chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
         values = []
         for k in chosen:
             changed = np.broadcast_to(distinct[k], truth.shape)
-            if has_numbers:
-                paired = replace(sample, truth=changed)
-            else:
-                codes = np.concatenate([changed, sample.codes[:, n_targets:]], axis=1)
-                paired = replace(sample, codes=codes)
-            bound = self.metric_set.bind(paired)
+            bound = self.metric_set.bind(sample.with_truth(changed))
             values.append([parameter.estimate for parameter in bound])
         return np.average(values, axis=0, weights=weights[chosen])
 
@@ -173,19 +167,20 @@ def blocks_of_folds(
 
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
     """Means over folds, which are subgroups, with influence centred within folds."""
-    joint, n_folds = mean_over_parts(joint)
-    of = f", of {joint.target.target}" if joint.target else ""
-    return replace(
-        joint, target=Target(f"these {n_folds} fold models{of}", _WITHIN_FOLDS)
-    )
+    return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
 
 
-def mean_over_parts(joint: JointEstimate) -> tuple[JointEstimate, int]:
-    """Means over subgroups, and their number."""
+def mean_over_parts(
+    joint: JointEstimate, target: str, resampling: str = ""
+) -> JointEstimate:
+    """Means over subgroups; `target` says of what they are, with their number."""
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [
         (key, {position[parameter.key]: 1 / len(block) for parameter in block})
         for key, block in blocks.items()
     ]
-    return contrast_estimate(joint, contrasts), max(map(len, blocks.values()))
+    of = f", of {joint.target.target}" if joint.target else ""
+    target = target.format(max(map(len, blocks.values()))) + of
+    mean = contrast_estimate(joint, contrasts)
+    return replace(mean, target=Target(target, resampling))

@@ -27,7 +27,7 @@ from skci.inference.resampling_variance import (
 from skci.resampling.pooling import EvaluatedPool
 from skci.resampling.splitting import (
     Pool,
-    Rows,
+    ResampledRows,
     Split,
     disjoint_pools,
     is_number_of_folds,
@@ -66,11 +66,11 @@ class Scheme(ABC):
             check_integer(getattr(self, name), name, least)
 
     @abstractmethod
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """Pools of splits, in batches."""
 
     @abstractmethod
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         """Moments of the estimates from the evaluated pools."""
 
     @abstractmethod
@@ -134,12 +134,12 @@ class GroupJackknife(Scheme):
     makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """The cross-validation over the groups, and that without each of them."""
         for pools in jackknife_pools(rows, self.n_groups, self.n_partitions):
             yield pools, 1
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         r"""Moments whose degrees of freedom the partitions of n units share.
 
         :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))`: of an estimate that is linear in the
@@ -160,7 +160,7 @@ class GroupJackknife(Scheme):
 
 
 def jackknife_pools(
-    rows: Rows, n_groups: int, n_partitions: int
+    rows: ResampledRows, n_groups: int, n_partitions: int
 ) -> Iterator[list[Pool]]:
     """Pools of each of several random partitions in groups.
 
@@ -209,12 +209,12 @@ class NestedCrossValidation(Scheme):
     needs_means = True
     of_all_rows = True
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """The same splits as of a jackknife over groups, and each fold alone."""
         for pools in jackknife_pools(rows, self.n_folds, self.n_partitions):
             yield [*pools, *((split,) for split in pools[0])], 1
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         values: list[Any] = []
         of_folds: list[Any] = []
         of_rows = []
@@ -259,7 +259,7 @@ class ConservativeZ(Scheme):
     name = "conservative-z"
     least: ClassVar[Mapping[str, int]] = {"n_halves": 2}
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         makes_splits = is_number_of_folds(rows.cv) or hasattr(rows.cv, "split")
         if isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit) or not makes_splits:
             raise ValueError(
@@ -279,13 +279,13 @@ class ConservativeZ(Scheme):
         yield pools, len(pools)
         yield from itertools.chain([first], halves)
 
-    def _halves(self, rows: Rows) -> Iterator[Batch]:
+    def _halves(self, rows: ResampledRows) -> Iterator[Batch]:
         """Splits within each half of random divisions of the rows."""
         for half, k in itertools.product(rows.partitions(2, self.n_halves), range(2)):
             splits = rows.splits(np.flatnonzero(half == k))
             yield list(disjoint_pools(splits)), 0
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         whole, *halves = _values(evaluated)
         means = np.array([np.mean(half, axis=0) for half in halves])
         return conservative_z(np.array(whole), means.reshape(self.n_halves, 2, -1))
@@ -309,13 +309,13 @@ class SplitT(Scheme):
     def name(self) -> str:  # type: ignore[override]
         return "corrected-t" if self.corrected else "fold-t"
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         splits = rows.splits()
         if len(splits) < 2:
             raise ValueError(f"cv must make at least two splits, got {len(splits)}")
         yield from _batched(splits)
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         values, sizes = [], np.zeros(2)
         for pool in itertools.chain(*evaluated):
             values.append(pool.values)
@@ -335,7 +335,7 @@ class FiveByTwo(Scheme):
     name = "5x2-t"
     needs_spread_of_folds = True
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         if rows.cv is not None:
             splits = [*rows.splits()]
         else:
@@ -358,7 +358,7 @@ class FiveByTwo(Scheme):
             )
         yield [(split,) for split in splits], 1
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         return five_by_two_t(np.reshape(_values(evaluated), (5, 2, -1)))
 
     def __str__(self) -> str:
@@ -399,13 +399,13 @@ class Bootstrap632(Scheme):
     def name(self) -> str:  # type: ignore[override]
         return "bootstrap-632+" if self.plus else "bootstrap-632"
 
-    def batches(self, rows: Rows) -> Iterator[Batch]:
+    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """All rows, predicted by models fitted to them; and the bootstrap samples."""
         everything = np.arange(rows.n)
         yield [(Split(everything, everything),)], 0
         yield from _batched(self._samples(rows))
 
-    def _samples(self, rows: Rows) -> Iterator[Split]:
+    def _samples(self, rows: ResampledRows) -> Iterator[Split]:
         """Rows of bootstrap samples of the units, and those out of the bag."""
         rng = np.random.default_rng(rows.random_state)
         units, n_units = rows.units(2), rows.n_units
@@ -417,7 +417,7 @@ class Bootstrap632(Scheme):
             train = np.repeat(np.arange(rows.n), counts)
             yield Split(train, np.flatnonzero(counts == 0))
 
-    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
         units, weights = rows.units(), rows.weights
         sizes = np.bincount(units, weights)
         pools = itertools.chain(*evaluated)

@@ -102,7 +102,7 @@ def is_number_of_folds(cv: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ResampledRows:
     """Rows to resample, in independent units, and the splitter for parts of them."""
 
     X: Any

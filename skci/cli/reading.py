@@ -1,4 +1,4 @@
-"""From the files that arguments name to accumulated rows, or to all of them."""
+"""From the files that arguments name to reports on their rows."""
 
 from __future__ import annotations
 
