@@ -553,3 +553,19 @@ def test_a_term_with_infinite_degrees_of_freedom_has_a_normal_quantile():
     known = metric(x, p, design=Known())
     z = stats.norm.isf(0.025)
     assert known.half_width == pytest.approx(z * known.standard_error)
+    part = np.arange(60) % 2
+    report = joint_report(x, {"A": p}, metrics={"mae": metric}, design=Known(), by=part)
+    errors = np.abs(x - p)[part == 1]
+    assert report["A", "mae", 1].standard_error == pytest.approx(
+        stats.sem(errors), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("df", [0, -3.0, np.nan])
+def test_degrees_of_freedom_of_a_term_are_above_zero(df):
+    class Wrong(Grouped):
+        def components(self, influences):
+            yield Component(np.asarray(influences), degrees_of_freedom=df)
+
+    with pytest.raises(ValueError, match="degrees_of_freedom above 0 or None"):
+        AccuracyCI()(Y, MODELS["A"], design=Wrong(ITEM))

@@ -13,6 +13,7 @@ from skci import (
     F1CI,
     AccuracyCI,
     MeanSquaredErrorCI,
+    PrecisionCI,
     RocAucCI,
     grades_report,
     joint_report,
@@ -342,6 +343,39 @@ def test_intervals_cover_in_order_of_time(rho, n):
 
 
 # Crossed factors
+
+
+METRICS = {
+    "accuracy": AccuracyCI(method="delta"),
+    "precision": PrecisionCI(method="delta"),
+    "f1": F1CI(method="delta"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("metric", METRICS)
+def test_levels_without_rows_are_not_counted(metric):
+    """A part of the rows, by itself, by weights of zero and as a subgroup."""
+    few = USER < 12
+    metrics = {metric: METRICS[metric]}
+    part = np.where(few, "few", "many")
+    options = {"metrics": metrics, "design": Crossed(ITEM, USER)}
+    alone = joint_report(
+        Y[few], {"A": P[few]}, metrics=metrics, design=Crossed(ITEM[few], USER[few])
+    )
+    weighted = joint_report(Y, {"A": P}, sample_weight=few * 2.0, **options)
+    among = joint_report(Y, {"A": P}, by=part, **options)["A", metric, "few"]
+    error = alone["A", metric].standard_error
+    assert weighted["A", metric].standard_error == pytest.approx(error, rel=1e-9)
+    assert among.standard_error == pytest.approx(error, rel=1e-9)
+    assert "in 20 x 12 crossed groups" in str(weighted).splitlines()[0]
+
+
+@pytest.mark.parametrize("nothing", [np.nan, None])
+def test_a_level_must_not_be_missing(nothing):
+    raters = np.where(np.arange(N) == 7, nothing, USER.astype(object))
+    with pytest.raises(ValueError, match=r"design.second must have .* in row 7"):
+        AccuracyCI()(Y, P, design=Crossed(ITEM, raters))
 
 
 def test_crossed_factors_are_those_of_statsmodels():

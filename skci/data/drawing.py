@@ -193,7 +193,7 @@ class RowOptions:
             others = {"groups": groups, "query": self.query, "counts": counts}
             check_alone(kind, others)
             for key, name in self._of_design.items():
-                column(getattr(design, name), key, _as_names)
+                column(getattr(design, name), key, _without_missing)
             if with_series:
                 design = with_series(self._series(rows.n, column))
                 rows = replace(rows, clusters=None)
@@ -201,7 +201,7 @@ class RowOptions:
             if stratum is not None:
                 name = "design.stratum"
                 rows = rows.in_strata(column(stratum, name, _as_names), name)
-            drawn: Any = RowwiseDesign(design, rows.kept, rows.n)
+            drawn: Any = RowwiseDesign.of_kept(design, rows.kept, rows.n)
             drawn.check()
             if rows.strata is not None:
                 RowwiseStrata(rows.strata, drawn).check()
@@ -348,7 +348,7 @@ class CheckedRows:
         )
         held, design = rows._drawn(unit, len(columns))
         if is_rowwise:
-            design = RowwiseDesign(self.design, self.kept, self.n)
+            design = RowwiseDesign.of_kept(self.design, self.kept, self.n)
         if strata is not None:
             truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
             strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
@@ -426,6 +426,16 @@ def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
 def _as_names(values: Any, name: str) -> Array:
     """Make one dimension of the names of groups or strata."""
     return flat(as_array(values, name, "an array of names"))
+
+
+def _without_missing(values: Any, name: str) -> Array:
+    """Make one dimension of the values of a design, of which none may be missing."""
+    column = _as_names(values, name)
+    kind = column.dtype.kind
+    if kind == "O" or (kind in "fcmM" and not np.isfinite(column).all()):
+        must = f"{name} must have a value in every row"
+        check_present(column.tolist(), must, np.arange(len(column)))
+    return column
 
 
 def _check_strata(

@@ -16,6 +16,7 @@ from skci.inference.parameter_sampling import (
     NO_VARIANCE,
     ParameterSampling,
     SmallSampleReason,
+    small_sample_factor,
 )
 from skci.inference.stratified import (
     StratifiedTable,
@@ -134,7 +135,10 @@ class DesignSampling(ParameterSampling):
 
     @cached_property
     def small_sample_factor(self) -> float:
-        return 1.0 if self._strata is not None else super().small_sample_factor
+        if self._strata is not None or self.parameter.sees_all:
+            return 1.0
+        weights = self._units_with(self.parameter.units)
+        return small_sample_factor(weights.n, weights.n_all)
 
     def stratum_noise(self, z: float) -> float:
         """Variance for strata with few rows in a cell; see `StratifiedTable`.

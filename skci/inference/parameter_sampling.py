@@ -65,6 +65,16 @@ def few_degrees_of_freedom(
     return SmallSampleReason(text, other_method_helps)
 
 
+def small_sample_factor(m: float, n: float) -> float:
+    """Factor for influence values on m of n units, whose totals a design counts as n.
+
+    It is 1 where numbers of units are not counted but known to be infinite.
+    """
+    if m < 2 or math.isinf(m):
+        return 1.0
+    return math.sqrt(m / (m - 1) * (n - 1) / n)
+
+
 @dataclass(frozen=True, eq=False)
 class ParameterSampling:
     """A parameter of a simple random sample: independent rows of equal weight.
@@ -161,8 +171,7 @@ class ParameterSampling:
         """Small-sample factor for a parameter estimated from m of n units."""
         if self.parameter.sees_all:
             return 1.0
-        m, n = self.n_units, self.design.n_units
-        return math.sqrt(m / (m - 1) * (n - 1) / n) if m >= 2 else 1.0
+        return small_sample_factor(self.n_units, self.design.n_units)
 
     @property
     def inverse_sampling_fraction(self) -> float:

@@ -85,13 +85,15 @@ class Crossed:
             Totals of a factor, or of the combinations.
         """
         values = np.asarray(influences)
+        # Levels without rows of weight, or in another subgroup, are not counted.
+        counted = values.any(axis=1) if values.any() else np.ones(len(values), bool)
         (_, first), (names, second) = self._factors
         for units, sign in (
             (first, 1),
             (second, 1),
             (first * len(names) + second, -1),
         ):
-            yield Component(_totals(units, values), sign)
+            yield Component(_totals(units[counted], values[counted]), sign)
 
     def __str__(self) -> str:
         first, second = (len(names) for names, _ in self._factors)

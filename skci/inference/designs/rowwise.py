@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -28,6 +29,22 @@ class RowwiseDesign(SampleDesign):
     """Index of the rows that have weight, which are the units of the sample."""
     n: int
     ddof: ClassVar[int] = 1
+
+    @classmethod
+    def of_kept(cls, design: Any, kept: Any, n: int) -> RowwiseDesign:
+        """A design of n rows, of which some have weight; `kept` is ... if all have.
+
+        Rows without weight are left out of its columns, so that what it counts are
+        units that have rows; not out of series, where time passes in them as well.
+        """
+        columns = getattr(design, "columns", ())
+        if kept is ... or not columns or hasattr(design, "with_series"):
+            return cls(design, kept, n)
+        some = copy(design)
+        for name in columns:
+            values = np.asarray(getattr(design, name))[kept]
+            object.__setattr__(some, name, values)  # also of designs that are frozen
+        return cls(some, ..., len(values))
 
     @property
     def n_units(self) -> int:
@@ -144,6 +161,9 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
         raise TypeError(
             f"{must}: an iterable of Component, got one of {type(component).__name__}"
         )
+    df = component.degrees_of_freedom
+    if not (df is None or df > 0):
+        raise ValueError(f"{must} with degrees_of_freedom above 0 or None, got {df!r}")
     totals = np.asarray(component.totals)
     if totals.dtype.kind not in "biuf" or not np.isfinite(totals).all():
         raise ValueError(f"{must} with totals that are finite numbers")

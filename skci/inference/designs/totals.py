@@ -244,6 +244,8 @@ class UnitWeights(NamedTuple):
 
     n: float
     """Number of units that have some of the rows."""
+    n_all: float
+    """Number of all units that the design counts."""
     total: float
     squares: float
     cubes: float
@@ -278,15 +280,17 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
         values, repeats = _column(component, 0), _repeats(component)
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            weights = UnitWeights(n, total, square, 0.0, square**2 / n)
+            weights = UnitWeights(n, n, total, square, 0.0, square**2 / n)
         else:
             numbers = repeats[0] * (values > 0)
             (n,), squares, cubes, fourths = _sums_of_powers(values, repeats, numbers)
-            weights = UnitWeights(n, total, squares[0], cubes[0], fourths[0])
+            n_all, powers = float(repeats[0].sum()), (squares, cubes, fourths)
+            weights = UnitWeights(n, n_all, total, *(power for (power,) in powers))
         (parts if component.is_part else found).append(weights)
     if parts:
-        n, _, *powers = (sum(column) for column in zip(*parts, strict=True))
-        found.append(UnitWeights(n - len(parts) + 1, total, *powers))
+        n, n_all, _, *sums = (sum(column) for column in zip(*parts, strict=True))
+        without = len(parts) - 1
+        found.append(UnitWeights(n - without, n_all - without, total, *sums))
     return min(found, key=attrgetter("n"))
 
 
