@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from skci._arrays import Array
 from skci._hints import with_hints
 from skci._validation import (
     as_array,
+    check_settings,
     is_null,
     join_names,
     named_columns,
@@ -19,12 +19,13 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.rows import Alignment
-from skci.inference.parameter import TableParameter
+from skci.inference.intervals.methods import AUTO
+from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
 from skci.measures.registry import Trait
-from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
-from skci.metrics._metric_set import MetricSet
+from skci.metrics._metric_set import methods_by_metric
+from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
 _RATINGS = "ratings"
@@ -143,8 +144,9 @@ def agreement_report(
     On krippendorff_alpha, with judge is worse than people.
     On gwet_ac1, with judge is worse than people.
     """
-    chosen = {name: RaterAgreementCI(name) for name in _chosen(metrics)}
-    metric_set = MetricSet(chosen, confidence_level, method, None, random_state)
+    settings = check_settings(confidence_level, random_state)
+    chosen = _chosen(metrics)
+    methods = methods_by_metric(method, chosen)
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
         for name, values in named_columns(ratings, _RATINGS, _RATINGS).items()
@@ -165,26 +167,18 @@ def agreement_report(
         design=design,
     )
     checked = rows.read(n_items, _RATINGS, Alignment().check)
-    numbers = {name: of_items[checked.kept] for name, of_items in counts.items()}
-    return metric_set.report(checked.sample_without_labels(numbers=numbers))
-
-
-@declare_options
-class RaterAgreementCI(MetricCI):
-    """Agreement of raters, of the numbers of ratings of items in each category."""
-
-    kind: str = field(kw_only=False)
-
-    reads = "numbers"
-
-    @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        least = {"percent": 0.0, "gwet_ac1": -1.0}.get(self.kind, -np.inf)
-        return Trait(self.kind, **self._properties | {"bounds": (least, 1.0)})
-
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        counts = binding.sample.numbers[binding.model][binding.within]
-        return [binding.of_units(self._measure, AGREEMENTS[self.kind](counts))]
+    sample = checked.sample_without_labels()
+    parameters = []
+    for name, of_items in counts.items():
+        for metric in chosen:
+            for part in sample.parts:
+                chosen_method = methods[metric] or AUTO
+                binding = Binding(sample, name, metric, chosen_method, subgroups=part)
+                functional = AGREEMENTS[metric](of_items[checked.kept][binding.within])
+                parameters.append(binding.of_units(_trait(metric), functional))
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
+    warn_of_undefined(joint)
+    return JointReport(joint)
 
 
 def _chosen(metrics: Any) -> list[str]:
@@ -229,6 +223,17 @@ def _counts(values: list[list[Any]], categories: list[Any]) -> Array:
     """Number of ratings of each item in each category, (n, categories)."""
     rows = [[row.count(category) for category in categories] for row in values]
     return np.array(rows, dtype=float)
+
+
+def _trait(name: str) -> Trait:
+    least = {"percent": 0.0, "gwet_ac1": -1.0}
+    return Trait(
+        name,
+        bounds=(least.get(name, -np.inf), 1.0),
+        smooth=False,
+        blurs=False,
+        automatic=("hall",),
+    )
 
 
 def _pairs(counts: Array) -> tuple[Array, Array, Array]:

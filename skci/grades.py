@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -21,6 +21,7 @@ from skci._validation import (
     check_directions,
     check_integer,
     check_range,
+    check_settings,
     join_names,
     named_columns,
 )
@@ -29,11 +30,15 @@ from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples, check_missing_grades, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
-from skci.inference.joint import Target
+from skci.data.sample import Sample
+from skci.inference.intervals.methods import AUTO, method_without_table
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import Key, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.registry import Trait
-from skci.metrics._grades import MeanGradeCI, estimate_judged_grades
-from skci.metrics._metric_set import MetricSet
+from skci.metrics._binding import Binding, bind_references
+from skci.metrics._judged_grades import estimate_judged_grades
+from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
@@ -240,6 +245,7 @@ def grades_report(
     On right, B is worse than A.
     On words, A is worse than B.
     """
+    settings = check_settings(confidence_level, random_state)
     missing_grades = check_missing_grades(missing_grades)
     design, macro = without_average(design)
     if tasks is not None:
@@ -258,8 +264,8 @@ def grades_report(
     _check_samples(samples, data, names)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
-    metrics = _metrics(graded.scorers, bounds, higher_is_better)
-    metric_set = MetricSet(metrics, confidence_level, method, None, random_state)
+    over_runs = runs is not None
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     if proxy is not None:
         judge, runs_of_judge = read(proxy)
         one = "runs; average the grades of each item over runs, or report on one run"
@@ -267,23 +273,24 @@ def grades_report(
         if missing_grades != "error":
             raise ValueError("proxy must not be given with missing_grades")
         are_tasks = tasks is not None and tasks_are == "drawn"
-        joint = estimate_judged_grades(graded, judge, metric_set, are_tasks)
+        joint = estimate_judged_grades(graded, judge, metrics, settings, are_tasks)
         return JointReport(joint)
     by_pair = missing_grades == "pairwise"
-    if runs is not None:
-        if by_pair:
-            raise ValueError("missing_grades must not be 'pairwise' with runs")
-        known = RunEstimates.known, RunEstimates.preferred
-        metric_set = metric_set.without_tables(*known)
-    items = graded.items([each.bounds for each in metrics.values()], missing_grades)
-    bound = metric_set.bind(items.sample)
-    parameters = (replace(each, by_pair=by_pair) for each in bound)
-    joint = metric_set.joint(parameters, items.sample)
-    if items.missing:
-        joint = replace(joint, target=Target(items.missing))
+    if over_runs and by_pair:
+        raise ValueError("missing_grades must not be 'pairwise' with runs")
+    ranges = [trait.bounds for trait, _ in metrics.values()]
+    items = graded.items(ranges, missing_grades)
+    drawn = items.sample
+    joint = JointEstimate.from_rows(
+        (replace(p, by_pair=by_pair) for p in _bind(drawn, metrics, drawn.parts)),
+        drawn.rows,
+        drawn.design,
+        **settings,
+        target=Target(items.missing) if items.missing else None,
+    )
     if runs is not None:
         return runs_report(joint, runs)
-    references = None if by is None else partial(metric_set.references, items.sample)
+    references = None if by is None else partial(_references, drawn, metrics)
     return GradesReport(joint, items, references)
 
 
@@ -457,13 +464,29 @@ def _read_frame(
 
 
 def _metrics(
-    scorers: Sequence[str], bounds: Any, higher_is_better: Any
-) -> dict[str, MeanGradeCI]:
-    """Means of the grades of each scorer."""
+    scorers: Sequence[str],
+    bounds: Any,
+    higher_is_better: Any,
+    method: Any,
+    over_runs: bool,
+) -> dict[str, tuple[Trait, str]]:
+    """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
+    methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
-    traits = [_trait(name, ranges.get(name), better[name]) for name in scorers]
-    return {trait.name: MeanGradeCI(trait, k) for k, trait in enumerate(traits)}
+    metrics = {}
+    for name in scorers:
+        trait = _trait(name, ranges.get(name), better[name])
+        chosen = methods[name] or AUTO
+        if over_runs:
+            chosen = method_without_table(
+                chosen,
+                trait,
+                known=RunEstimates.known,
+                preferred=RunEstimates.preferred,
+            )
+        metrics[name] = trait, chosen
+    return metrics
 
 
 def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
@@ -484,3 +507,23 @@ def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
         blurs=False,
         automatic=("hall",) if bounds is None else ("score", "hall"),
     )
+
+
+def _bind(
+    sample: Sample,
+    metrics: Mapping[str, tuple[Trait, str]],
+    parts: Iterable[frozenset[int] | None],
+) -> Iterator[TableParameter]:
+    """Bind the mean of each model and scorer in each part, such as a subgroup."""
+    for model, numbers in sample.numbers.items():
+        for k, (scorer, (trait, method)) in enumerate(metrics.items()):
+            for part in parts:
+                binding = Binding(sample, model, scorer, method, subgroups=part)
+                yield binding.of_mean(trait, numbers[binding.within, k])
+
+
+def _references(
+    sample: Sample, metrics: Mapping[str, tuple[Trait, str]], to: str
+) -> dict[Key, TableParameter]:
+    """Bind the means to the rest, or to all, of the items of each subgroup."""
+    return bind_references(sample, to, lambda part: _bind(sample, metrics, [part]))

@@ -1,12 +1,13 @@
-"""Means of grades; of those by people of some items, corrected by a judge of all.
+"""Means of grades by people of some items, corrected by those of a judge of all.
 
 Within strata, and tasks, graded items stand for all of them, whatever their share.
 """
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from itertools import product
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,40 +15,20 @@ from skci._arrays import Array
 from skci.data.items import GradedSamples
 from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
-from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
-from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
-from skci.metrics._metric_set import MetricSet
 from skci.metrics._proxies import Block, corrected
 
 _FEW = 10  # graded items of a stratum
 
 
-@declare_options
-class MeanGradeCI(MetricCI):
-    """Mean of grades, which are a column of the numbers of a model."""
-
-    trait: Trait = field(kw_only=False)
-    column: int = field(kw_only=False)
-
-    reads = "numbers"
-
-    @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        return self.trait
-
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        grades = binding.sample.numbers[binding.model][binding.within, self.column]
-        return [binding.of_mean(self.trait, grades)]
-
-
 def estimate_judged_grades(
     people: GradedSamples,
     judge: GradedSamples,
-    metric_set: MetricSet,
+    metrics: Mapping[str, tuple[Trait, str]],
+    options: Mapping[str, Any],
     clusters_are_tasks: bool = False,
 ) -> JointEstimate:
     """Estimate means of grades by people, corrected by those of a judge.
@@ -56,8 +37,8 @@ def estimate_judged_grades(
     """
     _check_alike(people, judge)
     for graded in (people, judge):
-        graded.check_range([m.bounds for m in metric_set.metrics.values()])
-    columns = product(people.models, metric_set.metrics)
+        graded.check_range([trait.bounds for trait, _ in metrics.values()])
+    columns = [(model, scorer) for model in people.models for scorer in metrics]
     checked = people.rows.read(people.n_items, "grades", people.alignment.check)
     of_people, of_judge = (each.means[:, checked.kept] for each in (people, judge))
     if np.isnan(of_judge).any():
@@ -76,8 +57,7 @@ def estimate_judged_grades(
         graded = ~np.isnan(by_people)
         subgroups = parted(sample.subgroups, graded)
         judged = replace(sample, subgroups=subgroups)
-        method = metric_set.methods[scorer] or AUTO
-        trait = metric_set.metrics[scorer]._measure
+        trait, method = metrics[scorer]
         trait = replace(trait, automatic_of_contrasts=("hall",))
         for part in parts_of(subgroups):
             some, every = (
@@ -104,7 +84,7 @@ def estimate_judged_grades(
             parameters += [replace(p, key=replace(key, sample=n)) for n, p in named]
             pairs = [(first + 1, first + 2)][: len(named) - 1]
             blocks.append(Block(key, first, pairs))
-    joint = metric_set.joint(parameters, sample)
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
     sizes = (~np.isnan(of_people)).sum(axis=1)
     ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
     target = (
