@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Real
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -84,9 +85,10 @@ class RowOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns of rows by the names of their parameters, None if not given."""
-        columns = {name: getattr(self, name) for name in _COLUMNS}
-        of_design = self._of_design.items()
-        return columns | {key: getattr(self.design, name) for key, name in of_design}
+        columns = dict(zip(_COLUMNS, attrgetter(*_COLUMNS)(self), strict=True))
+        for key, name in self._of_design.items():
+            columns[key] = getattr(self.design, name)
+        return columns
 
     @property
     def _of_design(self) -> dict[str, str]:
@@ -125,9 +127,13 @@ class RowOptions:
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> CheckedRows:
         """Check the options for n rows; `truth` is what the others are aligned to."""
-        if self.by is None and is_missing_named(self.missing):
+        is_default = self.missing is RowOptions.missing
+        if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        if all(getattr(self, name) is None for name in (*_COLUMNS, "design")):
+        are_none = (
+            self.sample_weight is self.counts is self.groups is self.query is None
+        )
+        if are_none and self.by is self.design is None:
             return CheckedRows(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
