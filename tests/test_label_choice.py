@@ -285,7 +285,7 @@ def test_labels_that_show_no_variance_are_an_error(rows):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("n_waves", [1, 2])
 def test_estimates_from_chosen_labels_are_unbiased_and_covered(n_waves):
-    rng, draws = np.random.default_rng(4), 400
+    rng, draws = np.random.default_rng(4), 250
     found = []
     for _ in range(draws):
         y, models, judge = draw(rng)

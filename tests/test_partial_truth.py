@@ -714,7 +714,7 @@ def test_a_judge_stands_for_labels_of_large_weight_that_are_lacking():
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "prevalence"), [(300, 0.05), (1000, 0.3)])
 def test_chosen_labels_cover_or_warn(n, prevalence):
-    rng, draws = np.random.default_rng(12), 300
+    rng, draws = np.random.default_rng(12), 200
     tp, fp, fn = 0.9 * prevalence, 0.1 * (1 - prevalence), 0.1 * prevalence
     truths = np.array([tp / (tp + fp), 2 * tp / (2 * tp + fp + fn)])
     missed, warned = np.zeros((2, draws, 2), dtype=bool)
@@ -1195,7 +1195,7 @@ def test_scores_are_not_corrected_by_prediction(rows):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-@pytest.mark.parametrize(("n", "prevalence"), [(60, 0.3), (200, 0.3), (200, 0.1)])
+@pytest.mark.parametrize(("n", "prevalence"), [(60, 0.3), (200, 0.1)])
 def test_intervals_cover(n, prevalence):
     rng = np.random.default_rng(11)
     tp, fp, fn = 0.9 * prevalence, 0.1 * (1 - prevalence), 0.1 * prevalence
@@ -1216,7 +1216,7 @@ def test_intervals_cover(n, prevalence):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_few_labels_and_a_good_proxy_make_no_wider_intervals():
     rng, metrics = np.random.default_rng(13), [*LABELS, "specificity"]
-    ratios, draws = [], 60
+    ratios, draws = [], 40
     for _ in range(draws):
         y, models, judge, labelled = draw(rng, 50, 5000, 0.05, error=0.02)
         few = y[labelled], models["A"][labelled]

@@ -785,9 +785,7 @@ def roots_at_the_truth(chances, n, draws):
             pytest.param(chances, n, id=f"{name}-{n}", marks=pytest.mark.slow)
             for name, chances, n in [
                 ("different", DIFFERENT, 200),
-                ("different", DIFFERENT, 500),
                 ("good", GOOD, 200),
-                ("good", GOOD, 500),
                 ("rare", RARE, 200),
                 ("rare", RARE, 500),
             ]
@@ -823,12 +821,12 @@ def test_a_report_covers_exactly_if_the_roots_do():
 @pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["fair", "good"])
 @pytest.mark.parametrize("n", [200, 1000])
 def test_familywise_error_of_equal_models(chances, n):
-    """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0015.
+    """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0024.
 
     Where all models are equal its first step, which is single-step, decides whether
     there is an error.
     """
-    roots, reach, _ = roots_at_the_truth(chances, n, draws=20_000)
+    roots, reach, _ = roots_at_the_truth(chances, n, draws=8_000)
     wrong = (np.abs(roots) > reach).any(axis=1)
     assert 0.04 <= wrong.mean() <= 0.055
 
