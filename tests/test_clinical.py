@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -182,8 +183,14 @@ def test_interventions_avoided_are_the_gain_over_treating_all():
             assert gain.standard_error == pytest.approx(error, rel=1e-9)
 
 
+@cache
+def decision_curve():
+    """The report at the thresholds that it has by default."""
+    return decision_curve_report(Y, MODELS)
+
+
 def test_findings_name_the_thresholds_that_the_intervals_show():
-    report = decision_curve_report(Y, MODELS)
+    report = decision_curve()
     lower = dict(zip(report, joint_limits(report)[:, 0], strict=True))
     assert_allclose(report.thresholds["right"], np.arange(1, 20) / 20)
     for model in MODELS:
@@ -254,7 +261,7 @@ def test_one_label_has_no_decision_curve():
 
 
 def test_a_decision_curve_is_drawn_with_both_defaults():
-    report = decision_curve_report(Y, MODELS)
+    report = decision_curve()
     display = report.plot()
     benefit, avoided = display.axes_
     assert (benefit.get_title(), avoided.get_title()) == (
