@@ -189,6 +189,7 @@ def test_names_are_imported_from_where_type_checkers_find_them():
         _ = skci.f1_report
 
 
+@pytest.mark.slow
 def test_metrics_are_imported_without_what_only_entry_points_need():
     code = (
         "import sys; from skci import F1CI; F1CI()([0, 1] * 30, [0, 1] * 30).low; "

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from batteries import is_representative
 from battery import (
     Rows,
     assert_valid,
@@ -46,7 +47,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from slow import each_once, in_turn, slow
+from slow import each_once, in_turn, slow, slow_except
 
 from skci import (
     F1CI,
@@ -86,6 +87,13 @@ from skci.metrics._names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
+
+def is_quick(pair):
+    """Whether a name with what it reads runs by default: of averages those of F1."""
+    name, reads = pair
+    return is_representative(("classes" if reads == "labels" else reads, name))
+
+
 OF_LABELS = [name for name, reads in PAIRS if reads == "labels"]
 AVERAGED = [
     (name, reads)
@@ -94,8 +102,11 @@ AVERAGED = [
     if "average" in CASES[name].metric.get_params()
 ]
 SAMPLE = {family.reads: family.sample[:2] for family in FAMILIES.values()}
-every_name = pytest.mark.parametrize("name", OF_LABELS)
-every_average = pytest.mark.parametrize(("name", "reads"), AVERAGED)
+QUICK_NAMES = [name for name in OF_LABELS if is_quick((name, "labels"))]
+every_name = pytest.mark.parametrize("name", slow_except(QUICK_NAMES, OF_LABELS))
+every_average = pytest.mark.parametrize(
+    ("name", "reads"), slow_except(is_quick, AVERAGED)
+)
 ZERO_DIVISIONS = [0, 1, np.nan]
 
 
@@ -152,7 +163,10 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), in_turn(OF_LABELS, KINDS))
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    slow_except(lambda case: case[0] in QUICK_NAMES, in_turn(OF_LABELS, KINDS)),
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_estimates_of_labels_of_any_kind(name, kind):
     rows = KINDS[kind]
@@ -371,7 +385,7 @@ def renamed(rows, reads):
     return NAMES[rows.y], rows.p[:, ORDER]
 
 
-@pytest.mark.parametrize(("name", "reads"), PAIRS)
+@pytest.mark.parametrize(("name", "reads"), slow_except(is_quick, PAIRS))
 def test_names_and_order_of_labels_do_not_matter(name, reads):
     rows, _ = SAMPLE[reads]
     case = CASES[name]
@@ -432,7 +446,10 @@ def test_a_measure_of_classes_is_that_of_two_labels(name):
 MATRICES = {2: [[50, 10], [15, 25]], 3: [[30, 8, 2], [6, 25, 4], [3, 2, 9]]}
 
 
-@pytest.mark.parametrize(("name", "size"), each_once(OF_LABELS, MATRICES))
+@pytest.mark.parametrize(
+    ("name", "size"),
+    slow_except(lambda case: case[0] in QUICK_NAMES, [*product(OF_LABELS, MATRICES)]),
+)
 def test_labels_that_do_not_occur_change_averages_only(name, size):
     """Averages are over all known labels, as if the metric named them."""
     matrix = MATRICES[size]

@@ -172,6 +172,7 @@ def test_the_width_of_a_plan_is_that_of_the_report_of_clusters(columns):
     assert np.mean(plain) < 0.85 * expected
 
 
+@pytest.mark.slow
 def test_chosen_labels_tell_more_than_random_ones():
     rng = np.random.default_rng(3)
     widths = []

@@ -18,7 +18,7 @@ from sklearn.metrics import (
     precision_score,
     roc_auc_score,
 )
-from slow import in_turn, slow
+from slow import in_turn
 
 from skci import F1CI, JointAccumulator, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
@@ -887,9 +887,10 @@ def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
         assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("average", "shares"),
-    [("macro", (0.6, 0.2, 0.1)), slow(("micro", (0.6, 0.2, 0.1)))],
+    [("macro", (0.6, 0.2, 0.1)), ("micro", (0.6, 0.2, 0.1))],
 )
 def test_means_over_tasks_have_the_error_of_repeated_suites(shares, average):
     rng = np.random.default_rng(13)
@@ -911,6 +912,7 @@ def test_means_over_tasks_have_the_error_of_repeated_suites(shares, average):
     assert np.mean(found) == pytest.approx(expected, abs=0.003)
 
 
+@pytest.mark.slow
 def test_means_over_drawn_tasks_have_the_error_of_repeated_suites():
     rng = np.random.default_rng(16)
     found, errors = [], []

@@ -415,7 +415,8 @@ def simulated_step_down(correlation, z, draws=400_000):
     return found, errors
 
 
-@pytest.mark.parametrize("seed", [3, slow(5), slow(7)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 5, 7])
 def test_step_down_by_simulation(seed):
     report = random_report(seed, "delta", ["accuracy", "f1"], models=5)
     compared = report.differences(adjust="step-down")

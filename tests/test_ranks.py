@@ -75,6 +75,7 @@ def test_published_individual_ranks(subject, apart):
     assert (ranks == published(rows, "individual_")).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_published_best_five():
     """The vignette of csranks: 12 countries, at 90% without Sweden."""
     _, report = pisa("math")
@@ -113,7 +114,7 @@ def simulated_ranks(theta, covariance, level, draws, normal, df=None):
     )
 
 
-@pytest.mark.parametrize("models", [2, 3, 5, slow(8)])
+@pytest.mark.parametrize("models", [slow(2), 3, slow(5), slow(8)])
 @pytest.mark.parametrize("df", [np.inf, slow(6)])
 def test_ranks_by_simulated_quantiles(models, df):
     """They lie between those at slightly higher and lower levels."""

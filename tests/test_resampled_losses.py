@@ -360,12 +360,13 @@ def classes(n):
     return X, (X[:, 0] + rng.normal(size=n) > 0).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("resampling", "share"),
     [
         (None, 20),
-        pytest.param(GroupJackknife(5, 1), 35, marks=pytest.mark.slow),
-        pytest.param(ConservativeZ(10), 22, marks=pytest.mark.slow),
+        (GroupJackknife(5, 1), 35),
+        (ConservativeZ(10), 22),
     ],
 )
 def test_the_header_says_how_much_chance_is_in_standard_errors(resampling, share):
