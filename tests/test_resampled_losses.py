@@ -581,8 +581,6 @@ A = np.arange(100)
 NONE = A[:0]
 
 
-@pytest.mark.parametrize("as_splitter", [False, True])
-@pytest.mark.parametrize("target", ["procedure", "fold-models"])
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
@@ -610,12 +608,14 @@ NONE = A[:0]
         ),
     ],
 )
-def test_wrong_splits_are_refused_before_any_fit(splits, message, target, as_splitter):
-    options = {"cv": Given(splits) if as_splitter else splits, "target": target}
-    if target == "procedure":
-        options["resampling"] = "corrected-t"
-    with pytest.raises(ValueError, match=f"^{message}"):
-        cross_validate_report(Unfitted(), *classes(100), metrics="accuracy", **options)
+def test_wrong_splits_are_refused_before_any_fit(splits, message):
+    rows = classes(100)
+    targets = {"resampling": "corrected-t"}, {"target": "fold-models"}
+    for cv, target in product([splits, Given(splits)], targets):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            cross_validate_report(
+                Unfitted(), *rows, metrics="accuracy", cv=cv, **target
+            )
 
 
 class Unfitted(GaussianNB):
