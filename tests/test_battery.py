@@ -296,7 +296,7 @@ def test_rounding_of_few_weights_decides_nothing(family, name):
     for y, p in [(rows.y, rows.p), (rows.y, rows.truth)]:
         if np.shape(y) != np.shape(p):
             continue
-        for factor, chosen in [(1, slice(None)), (10, order), (0.7, order[::-1])]:
+        for factor, chosen in [(1, slice(None)), (0.7, order)]:
             weight = factor * weights[chosen]
             try:
                 found = quiet(case.metric, y[chosen], p[chosen], sample_weight=weight)
@@ -304,12 +304,11 @@ def test_rounding_of_few_weights_decides_nothing(family, name):
                 results.append(str(error)[:20])
                 continue
             results.append(quiet(limits, found))
-        first, *others = results[-3:]
-        for other in others:
-            if isinstance(first, str):
-                assert other == first
-            else:
-                assert_allclose(other, first, rtol=1e-6, atol=1e-9)
+        first, other = results[-2:]
+        if isinstance(first, str):
+            assert other == first
+        else:
+            assert_allclose(other, first, rtol=1e-6, atol=1e-9)
 
 
 def test_rounding_and_order_do_not_decide_where_half_of_the_weight_is():

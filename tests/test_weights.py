@@ -603,7 +603,6 @@ def difference(rng, error, n, options):
         slow((accuracy_and_grade, inverse_probabilities, 0.02, 150)),
         slow((accuracy_and_grade, inverse_probabilities, 0.1, 300)),
         slow((difference, heavy, 0.02, 150)),
-        slow((difference, heavy, 0.05, 300)),
         slow((difference, inverse_probabilities, 0.1, 300)),
     ],
 )
