@@ -447,7 +447,7 @@ def test_what_a_function_returns_is_made_a_float():
         (lambda y: 1.0, "must take arrays y_true and y_pred and return a number"),
         (
             lambda y, p: y == p,
-            r"must return a number, got shape \(400,\); is it the mean",
+            r"must return a number, got shape \(250,\); is it the mean",
         ),
         (lambda y, p: None, "must take arrays y_true and y_pred and return a number"),
         (lambda y, p: "high", "must take arrays y_true and y_pred and return a number"),
