@@ -1202,7 +1202,7 @@ def test_intervals_cover(n, prevalence):
     rng = np.random.default_rng(11)
     tp, fp, fn = 0.9 * prevalence, 0.1 * (1 - prevalence), 0.1 * prevalence
     truths = np.array([0.9, tp / (tp + fp), 0.9, 2 * tp / (2 * tp + fp + fn)])
-    covered, draws = [], 300
+    covered, draws = [], 200
     for _ in range(draws):
         y, models, judge, labelled = draw(rng, n, 3000, prevalence)
         report = joint_report(

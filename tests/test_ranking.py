@@ -832,9 +832,9 @@ def test_familywise_error_of_equal_models(chances, n):
 
 @pytest.mark.slow
 def test_familywise_error_of_two_equal_models_of_three():
-    """There step-down is not single-step; the Monte Carlo error is .011."""
+    """There step-down is not single-step; the Monte Carlo error is .014."""
     chances = population(0.4, (0.8, 0.8, 0.65), (0.85, 0.85, 0.7), 0.6)
-    counts = np.random.default_rng(1).multinomial(300, chances, size=400)
+    counts = np.random.default_rng(1).multinomial(300, chances, size=250)
     single, down = [], []
     for table in counts:
         report = report_of(table, "delta", ["accuracy"])
@@ -843,7 +843,7 @@ def test_familywise_error_of_two_equal_models_of_three():
         single.append(np.abs(z) > compared.critical_value)
         down.append(report.differences(adjust="step-down").pvalues < 0.05)
     single, down = np.array(single), np.array(down)
-    assert down[:, 0].mean() <= 0.05 + 2 * 0.011
+    assert down[:, 0].mean() <= 0.05 + 2 * 0.014
     assert (down >= single).all() and down.sum() > single.sum()
 
 
