@@ -140,6 +140,20 @@ def limits(found):
     return np.array([estimate.confidence_interval() for estimate in each(found)])
 
 
+def simulated_standard_error(values, linear, linear_variance):
+    """Standard error from samples of values, shape (n, ...), and its relative error.
+
+    The variance of a linear approximation is known, so that only the rest of the values
+    has a Monte Carlo error.
+    """
+    rest = values - linear
+    rest = rest - rest.mean(axis=0)
+    excess = 2 * linear * rest + rest**2
+    variance = linear_variance + excess.mean(axis=0)
+    error = excess.std(axis=0) / np.sqrt(len(values)) / (2 * variance)
+    return np.sqrt(variance), error
+
+
 def assert_valid(found, bounds, case=None):
     """Intervals are in the range, contain the estimate, and have a positive width."""
     lowest, highest = bounds

@@ -1,6 +1,6 @@
 """The battery of rankings: all metrics of the documents of queries, one query a row."""
 
-from functools import partial
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -67,9 +67,13 @@ def weighted(weights, values):
 def of_labels(function, weights, truth, scores):
     """Weighted mean over queries of what scikit-learn has for each."""
     found, index = np.unique(np.hstack([truth, scores]), axis=0, return_inverse=True)
-    halves = np.split(found, 2, axis=1)
-    values = np.array([function([y], [s]) for y, s in zip(*halves, strict=True)])
+    values = np.array([of_query(function, *query) for query in found.tolist()])
     return weighted(weights, values[index.ravel()])
+
+
+@cache
+def of_query(function, *query):
+    return function(*np.split(np.array([query]), 2, axis=1))
 
 
 OF_ORDER = {

@@ -11,6 +11,9 @@ def slow_except(fast, cases):
     `fast` holds the cases that do, or is a function that says whether one does. Cases
     of several parameters are tuples.
     """
+    cases = [*cases]
+    if not callable(fast):
+        assert all(case in cases for case in fast), "each must be one of the cases"
     is_fast = fast if callable(fast) else fast.__contains__
     return [case if is_fast(case) else slow(case) for case in cases]
 

@@ -53,7 +53,9 @@ MAKERS = {
     "thresholds": lambda: skci.threshold_report(
         Y, SCORES, metrics="recall", thresholds=[0.0, 0.5]
     ),
-    "where": lambda: skci.precision_recall_report(Y, X[:, 0]).where("recall >= 0.5"),
+    "where": lambda: skci.precision_recall_report(
+        Y, X[:, 0], thresholds=[0.0, 0.5, 1.0]
+    ).where("recall >= 0.5"),
     "roc": lambda: skci.roc_report(Y, SCORES, thresholds=[0.0, 1.0]),
     "calibration": lambda: skci.calibration_report(Y, PROBABILITIES, n_bins=3),
     "classes": lambda: skci.classification_report_ci(Y, LABELS["A"]),

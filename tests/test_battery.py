@@ -32,10 +32,11 @@ from battery import (
     limits,
     quiet,
     set_to,
+    simulated_standard_error,
     standard_errors,
 )
 from numpy.testing import assert_allclose
-from slow import each_once, slow, slow_except
+from slow import each_once, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, refusal
@@ -123,23 +124,22 @@ def is_of_several(cls):
 
 
 @every_case
-@pytest.mark.parametrize("weights", ["equal", "any", slow("integer")])
-def test_equals_scikit_learn_and_the_textbook(family, name, weights):
+def test_equals_scikit_learn_and_the_textbook(family, name):
     case, rows, some, integer, _ = case_of(family, name)
-    kept = integer > 0 if weights == "integer" else np.full(len(rows), True)
-    weights = {"equal": None, "any": some, "integer": integer}[weights]
-    found = case.metric(rows.y, rows.p, sample_weight=weights)
-    rows, options = rows[kept], {}
-    if weights is not None:
-        options["sample_weight"] = weights[kept]
     rtol = 1e-10 if family == "numbers" else 1e-12
-    expected = case.value(rows, options.get("sample_weight"))
-    assert_allclose(estimates(found), expected, rtol=rtol)
-    if case.scikit is not None:
-        expected = quiet(case.scikit, rows.y, rows.p, **options)
-        assert_allclose(estimates(found), np.atleast_1d(expected), rtol=rtol)
-    low, high = limits(found).T
-    assert (low < estimates(found)).all() and (estimates(found) < high).all()
+    for kind, weights in {"equal": None, "any": some, "integer": integer}.items():
+        found = case.metric(rows.y, rows.p, sample_weight=weights)
+        low, high = limits(found).T
+        assert (low < estimates(found)).all() and (estimates(found) < high).all(), kind
+        kept, options = rows, {}
+        if weights is not None:
+            kept, options["sample_weight"] = rows[weights > 0], weights[weights > 0]
+        expected = [case.value(kept, options.get("sample_weight"))]
+        if case.scikit is not None:
+            peer = quiet(case.scikit, kept.y, kept.p, **options)
+            expected.append(np.atleast_1d(peer))
+        for value in expected:
+            assert_allclose(estimates(found), value, rtol=rtol, err_msg=kind)
 
 
 @cache
@@ -296,7 +296,7 @@ def test_rounding_of_few_weights_decides_nothing(family, name):
     for y, p in [(rows.y, rows.p), (rows.y, rows.truth)]:
         if np.shape(y) != np.shape(p):
             continue
-        for factor, chosen in [(1, slice(None)), (10, order), (0.7, order[::-1])]:
+        for factor, chosen in [(1, slice(None)), (0.7, order)]:
             weight = factor * weights[chosen]
             try:
                 found = quiet(case.metric, y[chosen], p[chosen], sample_weight=weight)
@@ -304,12 +304,11 @@ def test_rounding_of_few_weights_decides_nothing(family, name):
                 results.append(str(error)[:20])
                 continue
             results.append(quiet(limits, found))
-        first, *others = results[-3:]
-        for other in others:
-            if isinstance(first, str):
-                assert other == first
-            else:
-                assert_allclose(other, first, rtol=1e-6, atol=1e-9)
+        first, other = results[-2:]
+        if isinstance(first, str):
+            assert other == first
+        else:
+            assert_allclose(other, first, rtol=1e-6, atol=1e-9)
 
 
 def test_rounding_and_order_do_not_decide_where_half_of_the_weight_is():
@@ -377,16 +376,15 @@ def test_groups_of_one_row_change_nothing(family, name):
 
 
 @every_case
-@pytest.mark.parametrize(("weighted", "grouped"), [(False, False), (True, True)])
-def test_standard_errors_are_those_of_the_jackknife(family, name, weighted, grouped):
+def test_standard_errors_are_those_of_the_jackknife(family, name):
     case, rows, weights, _, groups = case_of(family, name)
-    weights = weights if weighted else np.ones(len(rows))
-    found = set_to(case.metric, method="delta")(
-        rows.y, rows.p, sample_weight=weights, groups=groups if grouped else None
-    )
-    units = groups if grouped else np.arange(len(rows))
-    expected = jackknife(textbook_influence(family, name, weighted), units)
-    assert_allclose(standard_errors(found), expected, rtol=1e-6)
+    metric = set_to(case.metric, method="delta")
+    alone = metric(rows.y, rows.p, sample_weight=np.ones(len(rows)))
+    expected = jackknife(textbook_influence(family, name), np.arange(len(rows)))
+    assert_allclose(standard_errors(alone), expected, rtol=1e-6)
+    grouped = metric(rows.y, rows.p, sample_weight=weights, groups=groups)
+    expected = jackknife(textbook_influence(family, name, weighted=True), groups)
+    assert_allclose(standard_errors(grouped), expected, rtol=1e-6)
 
 
 @every_case
@@ -400,15 +398,19 @@ def test_influence_sums_to_zero(family, name):
         assert shares @ influence == pytest.approx(0, abs=1e-13 * np.ptp(influence))
 
 
-@lru_cache(maxsize=1)
+N_SAMPLES = 2_500
+
+
+@lru_cache(maxsize=2)
 def samples(family, setting):
-    """The distinct rows of a population, and how often each is in 25,000 samples."""
+    """Distinct rows of a population, their counts, and those in samples of its size."""
     rows = FAMILIES[family].populations[setting]
     both = np.column_stack([rows.truth, rows.answer])
     _, where, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
     n = counts.sum()
     rng = np.random.default_rng(setting)
-    return rows[where], rng.multinomial(n, counts / n, size=25_000).astype(float)
+    drawn = rng.multinomial(n, counts / n, size=N_SAMPLES).astype(float)
+    return rows[where], counts.astype(float), drawn
 
 
 @pytest.mark.parametrize(
@@ -425,14 +427,18 @@ def samples(family, setting):
     ),
 )
 def test_standard_errors_are_those_of_a_simulation(family, name, setting):
-    """Within 2 %: the Monte Carlo error of a deviation of 25,000 values is 0.45 %."""
+    """Within 2 %, where the Monte Carlo error is below 0.5 %."""
     case, rows = FAMILIES[family].cases[name], FAMILIES[family].populations[setting]
     if not case.smooth or case.corrected:
         pytest.skip("simulated with continuous rows in a test of its own")
     found = set_to(case.metric, method="delta")(rows.y, rows.p)
-    distinct, weights = samples(family, setting)
-    values = case.value(distinct, weights)
-    assert_allclose(standard_errors(found), values.std(axis=0), rtol=0.02)
+    distinct, counts, drawn = samples(family, setting)
+    slopes = case.influence(distinct, counts) / counts[:, np.newaxis]
+    known = counts @ slopes**2 - (counts @ slopes) ** 2 / counts.sum()
+    values, linear = case.value(distinct, drawn), (drawn - counts) @ slopes
+    expected, error = simulated_standard_error(values, linear, known)
+    assert error.max() < 0.005
+    assert_allclose(standard_errors(found), expected, rtol=0.02)
 
 
 def two_models(family, metrics, **options):
@@ -501,34 +507,26 @@ def serves(family, name, method):
     return not slow and not any(refusal(method, trait) for trait in traits)
 
 
-def is_quick(case):
-    """Whether a case runs by default: the score method for few metrics of classes."""
-    family, name, method = case
-    if family == "classes" and method == "score" and name not in SCORED_BY_DEFAULT:
-        return False
-    return is_representative(case)
-
-
-SCORED_BY_DEFAULT = {"accuracy", "f1_macro", "f1_micro", "matthews_corrcoef"}
-
-
-@pytest.mark.parametrize(
-    ("family", "name", "method"),
-    slow_except(
-        is_quick,
-        [
-            (family, name, method)
-            for family in FAMILIES
-            for name in FAMILIES[family].cases
-            for method in METHODS
-            if serves(family, name, method)
-        ],
-    ),
-)
-def test_intervals_of_degenerate_data_are_valid(family, name, method):
+def assert_valid_on_degenerate_data(family, name, method):
     case = FAMILIES[family].cases[name]
     metric = set_to(case.metric, method=method)
     bounds = case.bounds or metric.bounds
     for data, evaluate in FAMILIES[family].degenerate.items():
-        found = quiet(evaluate, metric)
-        quiet(assert_valid, found, bounds, data)
+        quiet(assert_valid, quiet(evaluate, metric), bounds, f"{method}, {data}")
+
+
+@every_case
+def test_intervals_of_degenerate_data_are_valid(family, name):
+    for method in METHODS:
+        if serves(family, name, method) and (family, method) != ("classes", "score"):
+            assert_valid_on_degenerate_data(family, name, method)
+
+
+CLASSES = FAMILIES["classes"].cases
+SCORED = [name for name in CLASSES if serves("classes", name, "score")]
+SCORED_BY_DEFAULT = {"accuracy", "f1_macro", "f1_micro", "matthews_corrcoef"}
+
+
+@pytest.mark.parametrize("name", slow_except(SCORED_BY_DEFAULT, SCORED))
+def test_score_intervals_of_degenerate_classes_are_valid(name):
+    assert_valid_on_degenerate_data("classes", name, "score")

@@ -284,11 +284,11 @@ def test_correlations_without_errors_are_not_shrunk():
 
 @pytest.mark.slow
 def test_estimated_variances_have_joint_intervals_that_cover():
-    """36 measures with four degrees of freedom; Monte Carlo error .012.
+    """36 measures with four degrees of freedom; Monte Carlo error .015.
 
     The quantile of the correlation as estimated, of rank four, covers in .857.
     """
-    n_measures, df, n_samples = 36, 4, 400
+    n_measures, df, n_samples = 36, 4, 250
     rng = np.random.default_rng(7)
     root = np.linalg.cholesky(0.5 + 0.5 * np.eye(n_measures))
     covered = 0
@@ -298,7 +298,7 @@ def test_estimated_variances_have_joint_intervals_that_cover():
         joint = given_estimates(estimates, deviations.T @ deviations / df, df)
         low, high = joint.intervals.T
         covered += bool(np.all((low <= 0) & (high >= 0)))
-    assert covered / n_samples == pytest.approx(0.94, abs=0.036)
+    assert covered / n_samples == pytest.approx(0.94, abs=0.045)
 
 
 def nested_by_rows(estimator, group, n_folds):

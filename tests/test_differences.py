@@ -868,6 +868,7 @@ def test_individual_reports_have_individual_differences():
     assert_allclose(report.differences(adjust="step-down").pvalues, alone.pvalues)
 
 
+@pytest.mark.slow
 def test_too_many_differences_are_refused():
     y, models = many_models(50, size=362)
     report = joint_report(y, models, metrics=["accuracy"], method="delta")

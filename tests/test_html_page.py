@@ -65,7 +65,7 @@ REPORTS = {
         Y, models(3, NAMES), metrics={"<b>f1": "f1", "recall": "recall"}
     ),
     "individual": lambda: joint_report(Y, models(3), metrics=METRICS).individual(),
-    "many": lambda: joint_report(Y, models(9), metrics=METRICS),
+    "many": lambda: joint_report(Y, models(9), metrics=METRICS, method="delta"),
     "subgroups": lambda: joint_report(
         Y, models(2), metrics=METRICS, by={"sex": np.where(EASE > 0, "f", "m")}
     ),
@@ -87,7 +87,7 @@ REPORTS = {
     "cross-validation": lambda: cross_validate_report(*trained(), metrics="accuracy"),
     "votes": votes,
     "suite": lambda: suite_report({m: RNG.gamma(3, size=(5, 20)) for m in "AB"}),
-    "curves": lambda: roc_report(Y, SCORES),
+    "curves": lambda: roc_report(Y, SCORES, thresholds=np.linspace(-1, 2, 16)),
     "calibration": lambda: calibration_report(Y, 1 / (1 + np.exp(-SCORES["A"]))),
     "classes": lambda: classification_report_ci(Y, models(1)["model 00"]),
 }

@@ -172,6 +172,7 @@ def test_the_width_of_a_plan_is_that_of_the_report_of_clusters(columns):
     assert np.mean(plain) < 0.85 * expected
 
 
+@pytest.mark.slow
 def test_chosen_labels_tell_more_than_random_ones():
     rng = np.random.default_rng(3)
     widths = []
@@ -285,7 +286,7 @@ def test_labels_that_show_no_variance_are_an_error(rows):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("n_waves", [1, 2])
 def test_estimates_from_chosen_labels_are_unbiased_and_covered(n_waves):
-    rng, draws = np.random.default_rng(4), 400
+    rng, draws = np.random.default_rng(4), 250
     found = []
     for _ in range(draws):
         y, models, judge = draw(rng)

@@ -6,7 +6,7 @@ from battery import quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
-from slow import each_once, slow
+from slow import each_once
 from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 
 from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
@@ -198,7 +198,8 @@ def test_a_copy_is_shown_nothing():
     assert "no model is shown not to be worse" in quiet(differences.findings)[0]
 
 
-@pytest.mark.parametrize("shift", [-1, slow(1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [-1, 1])
 def test_error_rates_at_the_margin(shift):
     """At a true difference of a margin, the claim on either side errs in 1 of 40."""
     rng = np.random.default_rng(2)

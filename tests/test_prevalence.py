@@ -352,18 +352,24 @@ def test_public_score_interval_is_that_of_fixed_sizes():
     "name", ["precision", "f1", slow("accuracy"), slow("matthews_corrcoef")]
 )
 def test_exact_coverage(name, n_pos, n_neg):
-    """Over all tables of so many positives and negatives; no sampling error."""
+    """Over all tables of so many positives and negatives; no sampling error.
+
+    Tables that are rarer than 1e-7 count as not covered.
+    """
+    rates = [*itertools.product([0.8, 0.9, 0.97], [0.8, 0.95, 0.995])]
     tp, fp = np.indices((n_pos + 1, n_neg + 1)).reshape(2, -1)
+    chances = [binom.pmf(tp, n_pos, s) * binom.pmf(fp, n_neg, 1 - c) for s, c in rates]
+    kept = np.max(chances, axis=0) > 1e-7
+    tp, fp = tp[kept], fp[kept]
     tables = np.column_stack([tp, fp, n_pos - tp, n_neg - fp])
     for p in (0.01, 0.1, 0.5):
         low, high = score_limits_of(name, p, tables, crit=norm.isf(0.025)).T
-        for s, c in itertools.product([0.8, 0.9, 0.97], [0.8, 0.95, 0.995]):
+        for (s, c), chance in zip(rates, chances, strict=True):
             cells = np.array([p * s, (1 - p) * (1 - c), p * (1 - s), (1 - p) * c])
             functional = CellFunctional(MEASURES[name].function)
             truth = float(functional.estimate(cells))
             covered = (low <= truth + 1e-9) & (truth - 1e-9 <= high)
-            chance = binom.pmf(tp, n_pos, s) * binom.pmf(fp, n_neg, 1 - c)
-            assert chance @ covered > 0.925
+            assert chance[kept] @ covered > 0.925
 
 
 def test_as_wide_as_the_logit_interval():

@@ -245,24 +245,23 @@ def share(letters):
     return shared
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_models_share_a_letter_exactly_if_not_separated(seed):
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 9))
-    differ = np.triu(rng.random((size, size)) < rng.random(), 1)
-    differ |= differ.T
-    letters = compact_letters(differ)
-    assert_array_equal(share(letters), ~differ)
-    # every set of rows not told apart that cannot grow has its letter, and none else
-    alike = [
-        frozenset(rows)
-        for count in range(1, size + 1)
-        for rows in itertools.combinations(range(size), count)
-        if not differ[np.ix_(rows, rows)].any()
-    ]
-    largest = {rows for rows in alike if not any(rows < other for other in alike)}
-    assert set(groups_of(letters).values()) == largest
-    assert letters[0].startswith("a")
+def test_models_share_a_letter_exactly_if_not_separated():
+    rng = np.random.default_rng(0)
+    for size in rng.integers(1, 9, 40):
+        differ = np.triu(rng.random((size, size)) < rng.random(), 1)
+        differ |= differ.T
+        letters = compact_letters(differ)
+        assert_array_equal(share(letters), ~differ)
+        # every set of rows not told apart that cannot grow has its letter, none else
+        alike = [
+            frozenset(rows)
+            for count in range(1, size + 1)
+            for rows in itertools.combinations(range(size), count)
+            if not differ[np.ix_(rows, rows)].any()
+        ]
+        largest = {rows for rows in alike if not any(rows < other for other in alike)}
+        assert set(groups_of(letters).values()) == largest, differ
+        assert letters[0].startswith("a")
 
 
 def differing(size, pairs):
@@ -785,9 +784,7 @@ def roots_at_the_truth(chances, n, draws):
             pytest.param(chances, n, id=f"{name}-{n}", marks=pytest.mark.slow)
             for name, chances, n in [
                 ("different", DIFFERENT, 200),
-                ("different", DIFFERENT, 500),
                 ("good", GOOD, 200),
-                ("good", GOOD, 500),
                 ("rare", RARE, 200),
                 ("rare", RARE, 500),
             ]
@@ -823,21 +820,21 @@ def test_a_report_covers_exactly_if_the_roots_do():
 @pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["fair", "good"])
 @pytest.mark.parametrize("n", [200, 1000])
 def test_familywise_error_of_equal_models(chances, n):
-    """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0015.
+    """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0024.
 
     Where all models are equal its first step, which is single-step, decides whether
     there is an error.
     """
-    roots, reach, _ = roots_at_the_truth(chances, n, draws=20_000)
+    roots, reach, _ = roots_at_the_truth(chances, n, draws=8_000)
     wrong = (np.abs(roots) > reach).any(axis=1)
     assert 0.04 <= wrong.mean() <= 0.055
 
 
 @pytest.mark.slow
 def test_familywise_error_of_two_equal_models_of_three():
-    """There step-down is not single-step; the Monte Carlo error is .011."""
+    """There step-down is not single-step; the Monte Carlo error is .014."""
     chances = population(0.4, (0.8, 0.8, 0.65), (0.85, 0.85, 0.7), 0.6)
-    counts = np.random.default_rng(1).multinomial(300, chances, size=400)
+    counts = np.random.default_rng(1).multinomial(300, chances, size=250)
     single, down = [], []
     for table in counts:
         report = report_of(table, "delta", ["accuracy"])
@@ -846,7 +843,7 @@ def test_familywise_error_of_two_equal_models_of_three():
         single.append(np.abs(z) > compared.critical_value)
         down.append(report.differences(adjust="step-down").pvalues < 0.05)
     single, down = np.array(single), np.array(down)
-    assert down[:, 0].mean() <= 0.05 + 2 * 0.011
+    assert down[:, 0].mean() <= 0.05 + 2 * 0.014
     assert (down >= single).all() and down.sum() > single.sum()
 
 

@@ -53,16 +53,18 @@ METRICS = {name: case.metric for name, case in CASES.items() if "(" not in name}
 @pytest.mark.parametrize(
     "name", [name for name in METRICS if not re.search("log|poisson|gamma|perc", name)]
 )
-@pytest.mark.parametrize("power", [-200, -80, -20, 80, 200])
-def test_units_are_of_no_matter(name, power):
+def test_units_are_of_no_matter(name):
     """Of numbers from 1e-60 to 1e60; powers of two are without rounding."""
-    metric, unit = METRICS[name], 2.0**power
+    metric = METRICS[name]
     degree = {"mean_squared_error": 2, "mean_tweedie_deviance": 2}.get(name, 1)
     if metric._measure.bounds[0] != 0:
         degree = 0
-    found = metric(unit * Y, unit * P).confidence_interval()
-    expected = np.array(metric(Y, P).confidence_interval()) * unit**degree
-    assert_allclose(found, expected, rtol=1e-12)
+    limits = np.array(metric(Y, P).confidence_interval())
+    for power in (-200, -80, -20, 80, 200):
+        unit = 2.0**power
+        found = metric(unit * Y, unit * P).confidence_interval()
+        expected = limits * unit**degree
+        assert_allclose(found, expected, rtol=1e-12, err_msg=str(power))
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

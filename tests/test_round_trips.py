@@ -85,7 +85,7 @@ REPORTS = {
             }.items()
         }
     ),
-    "classes": lambda: skci.classification_report_ci(Y, LABELS["A"]),
+    "classes": lambda: skci.classification_report_ci(Y, LABELS["A"], method="delta"),
     "roc": lambda: skci.roc_report(Y[2:6], SCORES["A"][2:6]),
     "thresholds": lambda: skci.threshold_report(
         Y, SCORES["A"], thresholds=[0.3, 0.6], metrics=["f1", "recall"]

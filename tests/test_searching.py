@@ -28,7 +28,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from slow import slow
 
 from skci import (
     F1CI,
@@ -95,7 +94,8 @@ def test_of_many_splits_the_quantile_is_that_of_the_multivariate_t():
     np.testing.assert_allclose(found, expected, atol=0.02)
 
 
-@pytest.mark.parametrize(("n_splits", "size"), [slow((5, 30)), (10, 5)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_splits", "size"), [(5, 30), (10, 5)])
 def test_limits_of_correlated_scores_hold_simultaneously(n_splits, size):
     rng = np.random.default_rng(n_splits + size)
     ratio, n_repeats = 1 / (n_splits - 1), 100

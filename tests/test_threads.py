@@ -67,7 +67,7 @@ def test_warnings_of_another_thread_are_neither_lost_nor_doubled(name):
                 warnings.warn(f"mine: {n}", category, stacklevel=1)
                 n += 1
             assert warnings.filters is filters and warnings.showwarning is show
-        worker.join()
+            worker.join(1e-4)
         assert [*warnings.filters] == given
     messages = [str(warning.message) for warning in caught]
     mine = [message for message in messages if message.startswith("mine: ")]

@@ -330,16 +330,16 @@ def test_faults_of_time_are_named(design, groups, match):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize(("rho", "n"), [(0.0, 200), (0.5, 400), (0.9, 2000)])
 def test_intervals_cover_in_order_of_time(rho, n):
-    """Coverage .92 to .98, with 400 samples and a Monte Carlo error of .011."""
+    """Coverage .92 to .98, with 250 samples and a Monte Carlo error of .014."""
     rng, hits = np.random.default_rng(5), []
     truth = 0.8413447460685429  # the probability that a normal number is below 1
-    for _ in range(400):
+    for _ in range(250):
         latent = autoregressive(rng, n, rho, 2)
         y = (latent[:, 0] > 0).astype(int)
         p = np.where(latent[:, 1] > 1, 1 - y, y)
         found = AccuracyCI()(y, p, design=TimeOrder())
         hits.append(found.low <= truth <= found.high)
-    assert 0.92 - 0.022 <= np.mean(hits) <= 0.98 + 0.022
+    assert 0.92 - 0.028 <= np.mean(hits) <= 0.98 + 0.014
 
 
 # Crossed factors

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.tree import DecisionTreeClassifier
-from slow import slow_except
+from slow import slow
 from statsmodels.stats.proportion import proportion_confint
 
 from skci import (
@@ -577,46 +577,43 @@ def inverse_probabilities(rng, n):
     return {"sample_weight": 1 / chances}
 
 
-def misses(draw, error, n, samples):
-    """Samples whose intervals do not contain the accuracy, a mean grade or a gap."""
-    rng, missed = np.random.default_rng(1), np.zeros(3)
-    for _ in range(samples):
-        options = draw(rng, n)
-        wrong = rng.random((2, n)) < [[error], [1.5 * error]]
-        y = np.ones(n, dtype=int)
-        models = {name: 1 - each for name, each in zip("ab", wrong, strict=True)}
-        report = joint_report(y, models, metrics="accuracy", **options)
-        grades = np.where(wrong[0], rng.beta(1, 2, n), 1.0)
-        graded = grades_report({"a": grades}, bounds=(0, 1), **options)
-        pairs = [
-            (AccuracyCI()(y, models["a"], **options), 1 - error),
-            (graded[next(iter(graded))], 1 - error * 2 / 3),
-            (report.differences()["accuracy", "a", "b"], error / 2),
-        ]
-        intervals = [estimate.confidence_interval() for estimate, _ in pairs]
-        missed += [
-            not low <= value <= high
-            for (low, high), (_, value) in zip(intervals, pairs, strict=True)
-        ]
-    return missed
+def accuracy_and_grade(rng, error, n, options):
+    """An accuracy and a mean grade, each with its true value."""
+    y, wrong = np.ones(n, dtype=int), rng.random(n) < error
+    grades = np.where(wrong, rng.beta(1, 2, n), 1.0)
+    graded = grades_report({"a": grades}, bounds=(0, 1), **options)
+    yield AccuracyCI()(y, 1 - wrong, **options), 1 - error
+    yield graded["a", "mean"], 1 - error * 2 / 3
+
+
+def difference(rng, error, n, options):
+    """A difference of two accuracies, with its true value."""
+    y, wrong = np.ones(n, dtype=int), rng.random((2, n)) < [[error], [1.5 * error]]
+    models = dict(zip("ab", 1 - wrong, strict=True))
+    report = joint_report(y, models, metrics="accuracy", **options)
+    yield report.differences()["accuracy", "a", "b"], error / 2
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize(
-    ("draw", "error", "n"),
-    slow_except(
-        [(heavy, 0.05, 300)],
-        [
-            (draw, error, n)
-            for draw in (heavy, inverse_probabilities)
-            for error, n in ((0.02, 150), (0.1, 300))
-        ],
-    ),
+    ("estimates", "draw", "error", "n"),
+    [
+        (accuracy_and_grade, heavy, 0.05, 300),
+        slow((accuracy_and_grade, heavy, 0.02, 150)),
+        slow((accuracy_and_grade, inverse_probabilities, 0.02, 150)),
+        slow((accuracy_and_grade, inverse_probabilities, 0.1, 300)),
+        slow((difference, heavy, 0.02, 150)),
+        slow((difference, inverse_probabilities, 0.1, 300)),
+    ],
 )
-def test_weighted_intervals_cover_where_errors_are_few(draw, error, n):
+def test_weighted_intervals_cover_where_errors_are_few(estimates, draw, error, n):
     """At least .93 of samples; the Monte Carlo error at .95 is .014."""
-    samples = 250
-    assert (1 - misses(draw, error, n, samples) / samples >= 0.93 - 0.028).all()
+    rng, covered = np.random.default_rng(1), []
+    for _ in range(250):
+        pairs = estimates(rng, error, n, draw(rng, n))
+        intervals = [(own.confidence_interval(), value) for own, value in pairs]
+        covered.append([low <= value <= high for (low, high), value in intervals])
+    assert (np.mean(covered, axis=0) >= 0.93 - 0.028).all()
 
 
 def weighed(draw, weigh, n, truth, samples):
@@ -703,15 +700,13 @@ def bad(share, rate, elsewhere=0.0):
 
 @pytest.mark.parametrize(
     ("metric", "sizes", "rates", "truth"),
-    slow_except(
-        [(AccuracyCI(), UNEQUAL, bad(0.08, 0.5), 0.96)],
-        [
-            (AccuracyCI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.9416),
-            (F1CI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.906347),
-            (F1CI(), EXPONENTIAL, bad(0.05, 1.0), 0.919355),
-            (F1CI(), EXPONENTIAL, bad(0.08, 0.5, 0.02), 0.906347),
-        ],
-    ),
+    [
+        (AccuracyCI(), UNEQUAL, bad(0.08, 0.5), 0.96),
+        slow((AccuracyCI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.9416)),
+        slow((F1CI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.906347)),
+        slow((F1CI(), EXPONENTIAL, bad(0.05, 1.0), 0.919355)),
+        slow((F1CI(), EXPONENTIAL, bad(0.08, 0.5, 0.02), 0.906347)),
+    ],
 )
 def test_clusters_that_concentrate_errors_are_covered(metric, sizes, rates, truth):
     """Whatever the sizes of clusters; the Monte Carlo error at .95 is .011."""
@@ -766,10 +761,12 @@ def test_clusters_of_which_the_bad_ones_may_be_absent_warn(
 @pytest.mark.parametrize("metric", [AccuracyCI(), F1CI(), RecallCI()])
 @pytest.mark.parametrize(
     ("n", "size", "error", "correlation"),
-    slow_except(
-        [(100, 20, 0.2, 0.05)],
-        [(150, 8, 0.15, 0.15), (100, 50, 0.1, 0.02), (300, 15, 0.03, 0.05)],
-    ),
+    [
+        (100, 20, 0.2, 0.05),
+        slow((150, 8, 0.15, 0.15)),
+        slow((100, 50, 0.1, 0.02)),
+        slow((300, 15, 0.03, 0.05)),
+    ],
 )
 def test_many_clusters_hardly_ever_warn(metric, n, size, error, correlation):
     """With error rates of a beta distribution."""
