@@ -212,6 +212,32 @@ def test_a_kink_at_the_means_has_the_mean_of_both_slopes():
     assert metric(y, p, method="delta").standard_error == pytest.approx(error, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "penalty",
+    [lambda a, r: np.minimum(0, 1 - r / a), lambda a, r: np.minimum(0, a - r) / a],
+)
+def test_means_that_miss_a_kink_by_rounding(penalty, seed):
+    """Weighted totals of both lengths are equal, and differ by rounding."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(10, 30, 60).astype(float)
+    p = y + np.tile([3.0, -3.0], 30)
+    weights = np.repeat(rng.random(30), 2)
+    metric = make_metric_ci(
+        lambda hits, a, r: hits / a * np.exp(penalty(a, r)),
+        features=lengths,
+        name="bleu",
+        bounds=(0, 1),
+    )
+    hits, total = np.minimum(y, p), np.average(p, weights=weights)
+    value = np.average(hits, weights=weights) / total
+    longer = (hits - value * p) / total
+    shorter = longer + value * (p - y) / total
+    estimate, influence = metric.influence(y, p, sample_weight=weights)
+    assert estimate == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(influence, (longer + shorter) / 2, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [

@@ -159,6 +159,7 @@ _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 # does not exist (a square root at 0) shows as a huge one.
 _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
+_ROUNDING = 64 * EPS  # relative rounding error of means
 _BLOCK = 256  # number of derivatives computed at once
 
 
@@ -222,7 +223,11 @@ class FunctionOfMeans(Functional):
         return Evaluation(value, influence, gradient)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
-        """Mean of the slopes on both sides, which differ at a kink."""
+        """Mean of the slopes on both sides, which differ at a kink.
+
+        The sides are further apart than means at a kink are from it by rounding.
+        """
+        steps = steps + _ROUNDING * np.abs(means) * steps.imag / _STEP
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
         return (ahead - behind) / (2 * _STEP)
 
