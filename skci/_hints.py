@@ -69,6 +69,11 @@ _READERS = {
 }
 """Readers of pandas by the endings of files that the commands read."""
 
+QUERY_HINT = (
+    "only metrics of rankings read it. A function of the rows takes a row for each "
+    "query, in matrices or in lists of items; clusters of rows go to groups="
+)
+
 _NOWHERE = {
     "name": "a report names metrics by a mapping, as in metrics={'loss': ...}",
     **dict.fromkeys(
@@ -83,6 +88,7 @@ _NOWHERE = {
         ("alpha", "confidence_level", "level"),
         "the confidence level is that of the report, as in report.at(0.9)",
     ),
+    "query": QUERY_HINT,
     "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
 }
 """Options that there are not, and why."""

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import skci
-from skci import NDCGCI, JointAccumulator, joint_report
+from skci import NDCGCI, JointAccumulator, joint_report, make_metric_ci
 from skci.metrics._names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -353,6 +353,61 @@ def test_mistakes(options, message):
 def test_mistakes_of_options(metric, y, message):
     with pytest.raises(ValueError, match=message):
         metric(y, np.argsort(y, axis=1))
+
+
+def rank_biased_precision(truth, scores):
+    """Of queries of one number of documents, a row for each."""
+    ranked = np.take_along_axis(truth, np.argsort(-scores, axis=1), axis=1)
+    return np.mean(0.2 * ranked @ 0.8 ** np.arange(truth.shape[1]))
+
+
+def each_precision(queries, rankings):
+    pairs = zip(queries, rankings, strict=True)
+    return [[rank_biased_precision(y[np.newaxis], s[np.newaxis])] for y, s in pairs]
+
+
+def test_functions_of_users_take_a_row_for_each_query():
+    own = {"name": "rbp", "bounds": (0, 1)}
+    metrics = [
+        make_metric_ci(rank_biased_precision, of="rows", reads="scores", **own),
+        make_metric_ci(rank_biased_precision, of="rows", reads="items", **own),
+        make_metric_ci(lambda x: x, features=each_precision, reads="items", **own),
+    ]
+    rng = np.random.default_rng(0)
+    truth = rng.binomial(1, 0.3, (40, 6)).astype(float)
+    scores = truth + rng.normal(size=truth.shape)
+    values = np.ravel(each_precision(truth, scores))
+    for metric in metrics:
+        report = joint_report(
+            truth,
+            {"A": scores} if metric.reads == "items" else None,
+            y_score={"A": scores},
+            metrics=[metric, "ndcg"],
+            method={"rbp": "delta", "*": None},
+        )
+        estimate = report["A", "rbp"]
+        assert estimate == pytest.approx(values.mean())
+        assert estimate.standard_error == pytest.approx(
+            values.std(ddof=1) / np.sqrt(len(values))
+        )
+        assert report["A", "ndcg"] == pytest.approx(NDCGCI()(truth, scores))
+    query, truth, scores = np.repeat(np.arange(40), 6), truth.ravel(), scores.ravel()
+    for metric in metrics[:2]:
+        predicted = {"y_pred": scores} if metric.reads == "items" else {}
+        with pytest.raises(
+            ValueError, match="^query must not be given with 'rbp', .*a row for each"
+        ):
+            joint_report(
+                truth,
+                **predicted,
+                y_score=scores,
+                metrics=[metric, "ndcg"],
+                query=query,
+            )
+        with pytest.raises(
+            TypeError, match=r"no option query; .*only metrics of rankings read it"
+        ):
+            metric(truth, scores, query=query)
 
 
 def test_a_matrix_has_no_query():

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import QUERY_HINT
 from skci._validation import (
     LARGEST,
     check_alone,
@@ -260,9 +261,10 @@ class CustomItemCI(_FeatureMetric, MetricCI):  # type: ignore[override]
     def _features_of(self, binding: Binding) -> Array:
         """Features of all units, which are computed once."""
         sample = binding.sample
-        if binding.sample.vocabulary.multilabel:
+        if self.reads == "labels" and sample.vocabulary.multilabel:
             raise ValueError(
-                f"{self.name!r} needs one item in each row, got several targets"
+                f"{self.name!r} needs one label in each row, got several targets; "
+                "reads='items' takes rows of any kind"
             )
         key = self.features, binding.model, self.reads
 
@@ -302,6 +304,11 @@ class _MetricOfRows(_CustomMetric, MetricCI):
         return takes_weights(self.g)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
+        if binding.sample.queries is not None:
+            raise ValueError(
+                f"query must not be given with {self.name!r}, of a user's function: "
+                f"{QUERY_HINT}"
+            )
         truth, answer = binding.columns(self.reads)
         functional = self._functional(
             binding,
