@@ -395,7 +395,7 @@ def test_functions_of_users_take_a_row_for_each_query():
     for metric in metrics[:2]:
         predicted = {"y_pred": scores} if metric.reads == "items" else {}
         with pytest.raises(
-            ValueError, match="^query must not be given with 'rbp', .*a row for each"
+            ValueError, match=r"^query must not be given with 'rbp', .*a row for each"
         ):
             joint_report(
                 truth,
