@@ -25,6 +25,7 @@ from skci import (
     grades_report,
     joint_report,
 )
+from skci.designs import Crossed, TimeOrder
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
@@ -465,6 +466,10 @@ def test_few_groups():
         F1CI()(Y, P, groups=few).confidence_interval()
     with pytest.warns(SmallSampleWarning, match="too narrow; if the groups are subg"):
         F1CI()(Y, P, groups=GROUPS % 2).confidence_interval()
+    for design in (Crossed(GROUPS % 3, GROUPS % 2), TimeOrder(cosines=4)):
+        with pytest.warns(SmallSampleWarning, match="fewer than") as caught:
+            F1CI()(Y, P, design=design).confidence_interval()
+        assert "subgroups" not in str(caught[0].message)
     with pytest.warns(DegenerateVarianceWarning, match="all rows are in one group"):
         F1CI()(Y, P, groups=np.zeros(N)).confidence_interval()
     for method in METHODS:

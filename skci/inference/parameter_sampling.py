@@ -37,6 +37,11 @@ _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x. And
 # of survival, whose estimates are of few events far from normal.
 _ENOUGH_FOR_NORMAL = 19
+_MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
+_SUBGROUPS_HINT = (
+    "; if the groups are subgroups to report on, and not clusters that were sampled, "
+    "give them to a report as by= in place of groups="
+)
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
 _HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
 
@@ -440,7 +445,11 @@ class ParameterSampling:
         few = "events" if of_events else self.design.kinds_of_units
         if any(part.classes_of_area for part in parts):
             few += " of one class"
-        return [few_degrees_of_freedom(least, helps, few)]
+        reason = few_degrees_of_freedom(least, helps, few)
+        may_be_subgroups = (
+            self.design.units_are_groups and self.design.n_units <= _MOST_SUBGROUPS
+        )
+        return [reason._replace(text=reason.text + _SUBGROUPS_HINT * may_be_subgroups)]
 
     @property
     def _rows_nest(self) -> bool:

@@ -41,11 +41,6 @@ from skci.reports.rendering import (
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
 _MAX_CLASSES = 5  # named in a warning
-_MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
-_SUBGROUPS_HINT = (
-    "; if the groups are subgroups to report on, and not clusters that were sampled, "
-    "give them to a report as by= in place of groups="
-)
 
 
 class ConfidenceInterval(NamedTuple):
@@ -546,9 +541,6 @@ def _causes_of_intervals(
     joint: JointEstimate, positions: Iterable[int]
 ) -> list[tuple[_Cause, int]]:
     causes: list[tuple[_Cause, int]] = []
-    n_groups = joint.n_groups
-    are_few = n_groups is not None and n_groups <= _MOST_SUBGROUPS
-    hint_of_subgroups = _SUBGROUPS_HINT if are_few else ""
     for k in positions:
         if joint.is_degenerate(k):
             consequence = "the interval is the whole range"
@@ -556,7 +548,6 @@ def _causes_of_intervals(
                 consequence = "the interval rests on the blurring alone"
             causes.append((_zero_variance(joint, k, consequence), k))
         for text, helps in joint.sampling.small_sample_reasons(k):
-            text += hint_of_subgroups
             causes.append((_Cause(text, SmallSampleWarning, helps), k))
         parameter = joint.parameters[k]
         error = parameter.binning_error

@@ -66,6 +66,10 @@ class Clusters(SampleDesign):
         return len(self.starts)
 
     @property
+    def units_are_groups(self) -> bool:
+        return self.kind == "group"
+
+    @property
     def representatives(self) -> Array:
         """A unit of each cluster."""
         return self.unit[self.starts]

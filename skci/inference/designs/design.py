@@ -163,6 +163,8 @@ class SampleDesign:
     """What units are, in messages."""
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
+    units_are_groups: ClassVar[Any] = False
+    """Whether units are the clusters that `groups` names."""
     units_are_disjoint: ClassVar[bool] = False
     """Whether each row belongs to one unit, so that as many units as rows are rows."""
     pools_units: ClassVar[bool] = False

@@ -41,6 +41,10 @@ class Strata(SampleDesign):
     def rows_are_units(self) -> bool:
         return self.within.rows_are_units
 
+    @property
+    def units_are_groups(self) -> bool:
+        return self.within.units_are_groups
+
     @cached_property
     def n_strata(self) -> int:
         """Number of strata that have units."""
