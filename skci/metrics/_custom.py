@@ -459,11 +459,11 @@ def make_metric_ci(
     g : callable
         Without `features`, ``g(tp, fp, fn, tn)``: from the cells as proportions of the
         rows, arrays of one shape, to an array of that shape. With `features`,
-        ``g(mean_1, ..., mean_k)``: from their means, numbers, to a number. It must be
-        smooth and made of operations that extend to complex numbers: arithmetic,
-        powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"`` it is
-        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, of arrays, which
-        returns a number, as functions of :mod:`sklearn.metrics` do.
+        ``g(mean_1, ..., mean_k)``: from their means, not their sums, to a number. It
+        must be smooth and made of operations that extend to complex numbers:
+        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"`` it
+        is ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, of arrays,
+        which returns a number, as functions of :mod:`sklearn.metrics` do.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -512,7 +512,9 @@ def make_metric_ci(
     Notes
     -----
     With `features` :math:`f`, the metric is :math:`g(\bar f)`, and its standard error
-    that of the mean of :math:`\nabla g(\bar f) \cdot f_i` over the rows.
+    that of the mean of :math:`\nabla g(\bar f) \cdot f_i` over the rows. A formula in
+    sums has the same value of means only if a common factor cancels, as in ratios. One
+    that adds 1 to a sum, as smoothing does, needs ``of="rows"``.
 
     Influence values of a function of rows that takes ``sample_weight`` are central
     differences in the weight of each row, with two calls for each; of one that does
@@ -521,6 +523,9 @@ def make_metric_ci(
     or scores that are alike are changed together, so that 1,000 derivatives suffice.
     Whether they explain how the function changes is tried without random quarters of
     the rows; it is an error if they are off by more than 20 %.
+
+    A metric, and a report of it, can be pickled if its functions can: those that a
+    module defines by name, and not lambdas.
 
     Examples
     --------
