@@ -10,8 +10,11 @@ import pytest
 
 import skci
 from skci import exceptions, metrics
+from skci.metrics._names import resolve_metric
+from skci.metrics._rankings import RankingMetricCI
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "api.rst"
+DOCS = Path(__file__).parents[1] / "docs"
+REFERENCE = DOCS / "api.rst"
 MODULES = [
     skci,
     *filter(inspect.ismodule, (getattr(skci, name) for name in skci.__all__)),
@@ -38,9 +41,32 @@ def test_names_are_read_off_a_page():
     assert listed(page) == ["A", "b_c", "D"]
 
 
-@pytest.mark.skipif(not REFERENCE.exists(), reason="only the checkout has the pages")
+in_the_checkout = pytest.mark.skipif(
+    not DOCS.exists(), reason="only the checkout has the pages"
+)
+
+
+@in_the_checkout
 def test_the_reference_lists_every_public_name_once():
     assert sorted(listed(REFERENCE.read_text(encoding="utf-8"))) == sorted(PUBLIC)
+
+
+@in_the_checkout
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        ("metrics.rst", lambda metric: metric.reads == "scores"),
+        ("search.rst", lambda metric: isinstance(metric, RankingMetricCI)),
+    ],
+)
+def test_pages_name_every_metric_of_their_kind(page, kind):
+    """Metrics of labels are in a table that is made, those of numbers in the API."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names = [name for name in skci.available_metrics() if kind(resolve_metric(name))]
+    assert len(names) > 9
+    names = [re.sub(r"@\d+$", "@", name) for name in names]
+    missing = [name for name in names if not re.search(rf'``"?{name}\b', text)]
+    assert not missing, f"not in docs/{page}"
 
 
 def test_every_public_object_has_an_example():
