@@ -82,6 +82,10 @@ class Design(Protocol):
     it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
     be too narrow, or is empty, and `kinds_of_units` what units are called there.
 
+    A design without `columns` learns the number of rows from the influence values. What
+    it estimates from the data, such as a bandwidth, is chosen before it is made, from
+    ``metric.influence(...)``, and not in `components`, which takes other columns too.
+
     If rows are independent within strata, `stratum` is the stratum of each row, and
     score intervals are those of :class:`Strata`. Its `components` have a row of totals
     for each row.
@@ -127,18 +131,28 @@ class Design(Protocol):
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; for crossed factors the smallest."""
+        """Number of independent units; for crossed factors the smallest.
+
+        Reports have it as ``n_groups``. With 1 the interval is the whole range. The
+        variance of a parameter of m of the n units, such as one in a subgroup of `by`,
+        has the factor :math:`m (n - 1) / ((m - 1) n)`, with m from the totals of
+        `components`. Degrees of freedom, and warnings of few, follow from totals alone.
+        """
 
     def components(self, influences: Any) -> Iterable[Component]:
-        """Totals of the influence values of rows within independent units.
+        """Totals of values of rows within independent units.
 
         Totals must be linear in the influence values, and units the same for all
-        columns.
+        columns and all calls. It is called several times, with any number of columns:
+        some are not influence values but weights of rows, or indicators of those that a
+        parameter is of, whose totals say how many units these rows are of, and to check
+        the design with numbers from -1 to 1. So nothing may be chosen by their values.
 
         Parameters
         ----------
-        influences : array-like of shape (n_samples, K)
-            Weighted influence values of each parameter, zero in rows without weight.
+        influences : ndarray of shape (n_samples, K)
+            Columns to add up: weighted influence values, zero in rows without weight,
+            weights or indicators of rows.
 
         Returns
         -------
