@@ -77,7 +77,8 @@ class Design(Protocol):
 
     A design may also have `columns`, the names of its attributes that hold a value for
     each row. These can be names of columns of `data`; their length and row labels are
-    checked, and they follow the rows where these are put in another order. With
+    checked, they follow the rows where these are put in another order, and rows without
+    weight are left out of them unless the design has series. With
     ``with_series(series)``, which returns a design of rows in series of these numbers,
     it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
     be too narrow, or is empty, and `kinds_of_units` what units are called there.
@@ -151,8 +152,9 @@ class Design(Protocol):
         Parameters
         ----------
         influences : ndarray of shape (n_samples, K)
-            Columns to add up: weighted influence values, zero in rows without weight,
-            weights or indicators of rows.
+            Columns to add up: weighted influence values, weights or indicators of rows.
+            They have a row for each entry of `columns`, and without these, or with
+            series, for each row of the data, zero where it has no weight.
 
         Returns
         -------
