@@ -20,6 +20,7 @@ from skci import (
     MatthewsCorrCoefCI,
     NegativeLikelihoodRatioCI,
     PositiveLikelihoodRatioCI,
+    TverskyCI,
 )
 from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import score_limits, score_roots
@@ -686,3 +687,49 @@ def test_limits_of_few_errors_in_large_tables_are_those_of_rare_events(metric):
         found = metric().from_confusion_matrix([[n, 5], [3, n]])
         missing.append([(1 - limit) * n for limit in found.confidence_interval()])
     np.testing.assert_allclose(missing[0], missing[1], rtol=1e-4)
+
+
+def statistic_of_ratio(cells, costs, value):
+    """S of a ratio H / (H + costs @ cells), of cells tp, fp, fn and tn.
+
+    The value is a linear constraint on the cells, whose multiplier is a root.
+    """
+    slopes = np.array([1 - value, -costs[0] * value, -costs[1] * value, 0])
+    f = (cells + 1e-7) / (cells + 1e-7).sum()
+
+    def gap(multiplier):
+        return f @ (slopes / (1 + multiplier * slopes))
+
+    ends = -1 / slopes.max(), -1 / slopes.min()
+    multiplier = brentq(gap, ends[0] * (1 - 1e-14), ends[1] * (1 - 1e-14), xtol=1e-15)
+    p, n, p_hat = f / (1 + multiplier * slopes), cells.sum(), cells / cells.sum()
+    x2 = n * np.sum((p_hat - p) ** 2 / p)
+    g2 = 2 * n * np.sum(xlogy(p_hat, p_hat / p) - p_hat + p)
+    return improved(x2, g2, p_hat @ slopes**2 / (p @ slopes**2))
+
+
+@pytest.mark.parametrize(
+    ("costs", "cells", "level"),
+    [
+        ((0.33, 16.0), (0, 2, 3, 4), 0.99),
+        ((1 / 1.01, 0.01 / 1.01), (0, 3, 1, 1), 0.99),
+        ((1.0, 1.0), (0, 1, 2, 5), 0.95),
+        ((0.5, 0.5), (0, 40, 30, 900), 0.999),
+        ((0.2, 0.8), (0, 1, 0, 3), 0.9),
+        ((0.2, 0.8), (3, 2, 1, 14), 0.95),
+    ],
+)
+def test_upper_limits_of_ratios_with_few_hits(costs, cells, level):
+    """Also without any, where the path starts far from the limit."""
+    tp, fp, fn, tn = cells
+    metric = TverskyCI(*costs, confidence_level=level)
+    high = metric.from_confusion_matrix([[tn, fp], [fn, tp]]).high
+    cells = np.array(cells, dtype=float)
+    estimate = tp / (tp + costs[0] * fp + costs[1] * fn)
+    crit = norm.isf((1 - level) / 2) ** 2
+    expected = brentq(
+        lambda value: statistic_of_ratio(cells, costs, value) - crit,
+        estimate + 1e-4,
+        1 - 1e-9,
+    )
+    assert high == pytest.approx(expected, abs=2e-6)

@@ -1,5 +1,6 @@
 """Reports in several threads neither lose nor double the warnings of others."""
 
+import os
 import pickle
 import sys
 import threading
@@ -12,6 +13,7 @@ import pytest
 import threadpoolctl
 from slow import slow_except
 
+import skci._threads
 from skci import (
     AccuracyCI,
     JointAccumulator,
@@ -165,3 +167,34 @@ def test_an_error_restores_the_threads_of_blas():
         with pytest.raises(ZeroDivisionError), few_threads(MIDDLING):
             raise ZeroDivisionError
         assert threads_of_blas() == before
+
+
+def test_what_is_limited_already_is_left_alone():
+    """The other limit may end first, and has then restored what it found."""
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads_of_blas()
+        other = threadpoolctl.threadpool_limits(1, user_api="blas")
+        with few_threads(MIDDLING):
+            other.restore_original_limits()
+        assert threads_of_blas() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_process_forked_meanwhile_can_limit_threads():
+    entered, left = threading.Event(), threading.Event()
+
+    def stay():
+        with few_threads(MIDDLING):
+            entered.set()
+            left.wait(10)
+
+    other = threading.Thread(target=stay)
+    other.start()
+    entered.wait(10)
+    child = os.fork()
+    if not child:
+        os._exit(not skci._threads._limited.acquire(blocking=False))
+    left.set()
+    other.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

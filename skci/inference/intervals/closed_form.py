@@ -38,14 +38,15 @@ from skci.inference.intervals.statistic import (
 )
 from skci.measures.functional import CellFunctional, Functional
 
-# The search variable is the log of the distance of logit(H / T) from its estimate; its
-# points are dense where a limit is expected, and further apart on both sides of that.
-_BAND = 0.045  # half width of where they are dense
-_DENSE = np.linspace(-_BAND, _BAND, 11)
-_BEFORE = -np.geomspace(100 * _BAND, _BAND, 8)[:-1]
-_NEAR = np.concatenate([_BEFORE, _DENSE])
-_BEYOND = np.linspace(0, 1, 13)[1:]  # powers of the relative distance of the last
-POINTS = len(_NEAR) + len(_BEYOND)
+# The search variable is log(expm1(d)), with d the distance of logit(H / T) from its
+# estimate: the logarithm of small distances, and large ones themselves. Its points are
+# dense where a limit is expected, and further apart on both sides of that.
+_BAND = 0.095  # half width of where they are dense
+_DENSE = np.linspace(-_BAND, _BAND, 21)
+_NEAREST = 0.01  # distance of the first point, over that of the limit expected
+_BEFORE = np.linspace(1, 0, 8)[:-1]  # powers of how much further than that band
+_BEYOND = np.linspace(0, 1, 13)[1:]
+POINTS = len(_BEFORE) + len(_DENSE) + len(_BEYOND)
 """Number of points at which a profile is evaluated at once, at most."""
 _MAX_LOGIT = 40.0
 _SMALL_EXCESS = 0.5  # of a weight, whose logarithm is computed from it
@@ -168,22 +169,26 @@ class _Profile:
         self._error = (of_hit + cost / misses) / np.sqrt(information)
 
     def grid(self, crit: Array) -> Array:
-        """Log distances at which a limit may be, (K, points).
+        """Search variable at which a limit may be, (K, points).
 
-        They are around the distance of Wilson's limits, which are symmetric on the
-        logit scale: ``2 arcsinh(z s / 2)``, with s the standard error of the logit to
-        first order. By Pearson's statistic the limits are there if misses cost the
+        Most points are around Wilson's limits, which are symmetric on the logit scale:
+        at a distance of ``2 arcsinh(z s / 2)``, with s the standard error of the logit
+        to first order. By Pearson's statistic the limits are there if misses cost the
         same.
         """
-        expected = np.log(2 * np.arcsinh(crit[:, np.newaxis] * self._error / 2))
-        last = np.log(_MAX_LOGIT - self._side * self._start) - expected
-        beyond = _BAND * (np.maximum(last, 1) / _BAND) ** _BEYOND
-        near = np.repeat(_NEAR[np.newaxis], len(crit), axis=0)
-        return expected + np.hstack([near, beyond])
+        expected = 2 * np.arcsinh(crit[:, np.newaxis] * self._error / 2)
+        furthest = np.maximum(_MAX_LOGIT - self._side * self._start, 2 * expected)
+        first, centre, last = np.log(
+            np.expm1([_NEAREST * expected, expected, furthest])
+        )
+        before = _BAND * ((centre - first) / _BAND) ** _BEFORE
+        beyond = _BAND * ((last - centre) / _BAND) ** _BEYOND
+        dense = centre + _DENSE
+        return np.hstack([centre - before, dense, centre + beyond])
 
-    def __call__(self, log_distance: Array) -> tuple[Array, Array]:
+    def __call__(self, x: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
-        distance = self._side * np.exp(log_distance)
+        distance = self._side * np.log1p(np.exp(x))
         logit = self._start + distance
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
         share_of_hits, share_of_misses = self._shares
