@@ -258,7 +258,9 @@ _SUMMARY = """\
   are as wide as Wilson's interval at Kish's effective sample size. They warn where a
   few heavy rows determine the interval, though they cover there.
 - *With clusters* intervals cover if rows are independent, and if many clusters have
-  errors. Otherwise they may be too narrow, and most samples that miss warn.
+  errors. Otherwise they may be too narrow, and most samples that miss warn. Not among
+  the settings are sizes of heavy tail that errors grow with, where many errors do not
+  help; see :doc:`/theory`.
 - *It warns* if fewer than about a dozen clusters have errors, which takes as many
   errors: in most samples with a dozen errors or fewer, seldom in those with 30 errors
   of independent rows. Of fewer than 50 clusters, or 30 with errors, it also warns if
