@@ -75,7 +75,7 @@ def small_sample_factor(m: float, n: float) -> float:
 
     It is 1 where numbers of units are not counted but known to be infinite.
     """
-    if m < 2 or math.isinf(m):
+    if m < 2 or math.isinf(n):
         return 1.0
     return math.sqrt(m / (m - 1) * (n - 1) / n)
 
