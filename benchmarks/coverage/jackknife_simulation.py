@@ -13,7 +13,7 @@ from sklearn import config_context
 from benchmarks.common import Array
 from benchmarks.common.results import Record
 from benchmarks.coverage.cross_validation_settings import SETTINGS, Sampled, Setting
-from skci.resampling.schemes import Rows
+from skci.resampling.splitting import ResampledRows
 
 PARTITIONS = {3: 10, 4: 7, 5: 5, 7: 3, 10: 1}
 """Greatest number of partitions that is simulated, by number of groups."""
@@ -71,7 +71,7 @@ class Jackknives:
 
 def estimates(setting: Setting, sample: Sampled, seed: int, n_groups: int) -> list[Any]:
     """Estimates in each partition, from all rows and without each group."""
-    rows = Rows(sample.X, sample.y, None, None, seed)
+    rows = ResampledRows(sample.X, sample.y, None, None, seed)
     models = setting.estimators.values()
     found = []
     for groups in rows.partitions(n_groups, PARTITIONS[n_groups]):

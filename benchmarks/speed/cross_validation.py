@@ -25,7 +25,7 @@ from benchmarks.speed.comparisons import (
     side_by_side,
 )
 from skci.resampling.schemes import jackknife_pools
-from skci.resampling.splitting import Rows, Split, unique_training_sets
+from skci.resampling.splitting import ResampledRows, Split, unique_training_sets
 
 _ROWS = 5_000
 _COLUMNS = (20, 100, 500)
@@ -69,7 +69,7 @@ def cross_validations(size: Sizes) -> Iterator[Row]:
 
 def training_sets(y: Array) -> list[Split]:
     """Splits of the default jackknife."""
-    pools = jackknife_pools(Rows(y, y, None, None, 0), 5, 3)
+    pools = jackknife_pools(ResampledRows(y, y, None, None, 0), 5, 3)
     return [split for batch in pools for split in unique_training_sets(batch).values()]
 
 
