@@ -304,22 +304,24 @@ class _MetricOfRows(_CustomMetric, MetricCI):
         return takes_weights(self.g)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        if binding.sample.queries is not None:
-            raise ValueError(
-                f"query must not be given with {self.name!r}, of a user's function: "
-                f"{QUERY_HINT}"
-            )
         truth, answer = binding.columns(self.reads)
-        functional = self._functional(
-            binding,
-            function=self.g,
-            name=self.name,
-            truth=truth[binding.within],
-            answer=answer[binding.within],
-            weights=binding.sample.rows.counts[binding.within],
-            frequencies=binding.frequencies,
-        )
-        return [binding.of_units(self._measure, functional)]
+        try:
+            functional = self._functional(
+                binding,
+                function=self.g,
+                name=self.name,
+                truth=truth[binding.within],
+                answer=answer[binding.within],
+                weights=binding.sample.rows.counts[binding.within],
+                frequencies=binding.frequencies,
+            )
+            return [binding.of_units(self._measure, functional)]
+        except Exception as error:
+            if binding.sample.queries is not None:
+                error.add_note(
+                    f"{self.name!r} has all rows, not those of a query: {QUERY_HINT}"
+                )
+            raise
 
     def _functional(self, binding: Binding, **given: Any) -> FunctionalOfRows:
         raise NotImplementedError
