@@ -394,9 +394,7 @@ def test_functions_of_users_take_a_row_for_each_query():
     query, truth, scores = np.repeat(np.arange(40), 6), truth.ravel(), scores.ravel()
     for metric in metrics[:2]:
         predicted = {"y_pred": scores} if metric.reads == "items" else {}
-        with pytest.raises(
-            ValueError, match=r"^query must not be given with 'rbp', .*a row for each"
-        ):
+        with pytest.raises(TypeError, match="the function of 'rbp' must") as caught:
             joint_report(
                 truth,
                 **predicted,
@@ -404,6 +402,7 @@ def test_functions_of_users_take_a_row_for_each_query():
                 metrics=[metric, "ndcg"],
                 query=query,
             )
+        assert "has all rows, not those of a query" in caught.value.__notes__[0]
         with pytest.raises(
             TypeError, match=r"no option query; .*only metrics of rankings read it"
         ):
