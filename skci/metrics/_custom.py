@@ -305,22 +305,27 @@ class _MetricOfRows(_CustomMetric, MetricCI):
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         truth, answer = binding.columns(self.reads)
+        functional = self._functional(
+            binding,
+            function=self.g,
+            name=self.name,
+            truth=truth[binding.within],
+            answer=answer[binding.within],
+            weights=binding.sample.rows.counts[binding.within],
+            frequencies=binding.frequencies,
+        )
+        parameter = binding.of_units(self._measure, functional)
+        if binding.sample.queries is not None:
+            self._check_on_rows_of_queries(parameter)
+        return [parameter]
+
+    def _check_on_rows_of_queries(self, parameter: TableParameter) -> None:
+        """Note what the function is given, if it fails on that."""
         try:
-            functional = self._functional(
-                binding,
-                function=self.g,
-                name=self.name,
-                truth=truth[binding.within],
-                answer=answer[binding.within],
-                weights=binding.sample.rows.counts[binding.within],
-                frequencies=binding.frequencies,
-            )
-            return [binding.of_units(self._measure, functional)]
+            _ = parameter.value
         except Exception as error:
-            if binding.sample.queries is not None:
-                error.add_note(
-                    f"{self.name!r} has all rows, not those of a query: {QUERY_HINT}"
-                )
+            rows = f"{self.name!r} has all rows, not those of a query"
+            error.add_note(f"{rows}: {QUERY_HINT}")
             raise
 
     def _functional(self, binding: Binding, **given: Any) -> FunctionalOfRows:
