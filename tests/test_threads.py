@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pandas as pd
@@ -136,8 +137,9 @@ def test_middling_products_have_one_thread_of_blas(multiplications, expected):
         assert threads_of_blas() == before
 
 
-def test_the_first_to_limit_the_threads_of_blas_restores_them():
-    """Whatever other threads are inside, and however often it enters."""
+@contextmanager
+def limited_elsewhere():
+    """Another thread that is inside a context of few threads meanwhile."""
     entered, left = threading.Event(), threading.Event()
 
     def stay():
@@ -145,17 +147,24 @@ def test_the_first_to_limit_the_threads_of_blas_restores_them():
             entered.set()
             left.wait(10)
 
+    other = threading.Thread(target=stay)
+    other.start()
+    entered.wait(10)
+    yield
+    left.set()
+    other.join()
+
+
+def test_the_first_to_limit_the_threads_of_blas_restores_them():
+    """Whatever other threads are inside, and however often it enters."""
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = threads_of_blas()
-        other = threading.Thread(target=stay)
-        with few_threads(MIDDLING):
+        with ExitStack() as elsewhere:
             with few_threads(MIDDLING):
-                other.start()
-                entered.wait(10)
-            assert set(threads_of_blas()) == {1}
-        assert threads_of_blas() == before
-        left.set()
-        other.join()
+                with few_threads(MIDDLING):
+                    elsewhere.enter_context(limited_elsewhere())
+                assert set(threads_of_blas()) == {1}
+            assert threads_of_blas() == before
         assert threads_of_blas() == before
         with few_threads(MIDDLING):
             assert set(threads_of_blas()) == {1}
@@ -182,19 +191,8 @@ def test_what_is_limited_already_is_left_alone():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_process_forked_meanwhile_can_limit_threads():
-    entered, left = threading.Event(), threading.Event()
-
-    def stay():
-        with few_threads(MIDDLING):
-            entered.set()
-            left.wait(10)
-
-    other = threading.Thread(target=stay)
-    other.start()
-    entered.wait(10)
-    child = os.fork()
-    if not child:
-        os._exit(not skci._threads._limited.acquire(blocking=False))
-    left.set()
-    other.join()
+    with limited_elsewhere():
+        child = os.fork()
+        if not child:
+            os._exit(not skci._threads._limited.acquire(blocking=False))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -64,8 +64,14 @@ class DesignSampling(ParameterSampling):
         """Weights of the independent units that have some of the rows, a bool array."""
         return units_with(rows, self.rows, self.design)
 
-    def _number_of(self, units: Array) -> float:
-        return self._units_with(units).n
+    @cached_property
+    def _in_table(self) -> UnitWeights:
+        """Weights of the independent units that have some of the rows of the table."""
+        return self._units_with(self.parameter.units)
+
+    @property
+    def _n_in_table(self) -> float:
+        return self._in_table.n
 
     @property
     def _informative(self) -> list[Array]:
@@ -137,8 +143,7 @@ class DesignSampling(ParameterSampling):
     def small_sample_factor(self) -> float:
         if self._strata is not None or self.parameter.sees_all:
             return 1.0
-        weights = self._units_with(self.parameter.units)
-        return small_sample_factor(weights.n, weights.n_all)
+        return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
     def stratum_noise(self, z: float) -> float:
         """Variance for strata with few rows in a cell; see `StratifiedTable`.

@@ -119,9 +119,10 @@ class ParameterSampling:
         """Variance for strata with few rows in a cell."""
         return 0.0
 
-    def _number_of(self, units: Array) -> float:
-        """Number of the independent units that have some of the rows, a bool array."""
-        return self.rows.n_rows(units)
+    @property
+    def _n_in_table(self) -> float:
+        """Number of the independent units that have some of the rows of the table."""
+        return self.rows.n_rows(self.parameter.units)
 
     # Influence values and variance
 
@@ -132,7 +133,7 @@ class ParameterSampling:
             return min(each.n_units for each in self.components)
         if self.parameter.sees_all:
             return self.design.n_units
-        return self._number_of(self.parameter.units)
+        return self._n_in_table
 
     @property
     def classes_of_area(self) -> list[Array]:
