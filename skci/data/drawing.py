@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -45,7 +44,11 @@ from skci.data.sample import (
 )
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.rowwise import RowwiseDesign, RowwiseStrata
+from skci.inference.designs.rowwise import (
+    RowwiseDesign,
+    RowwiseStrata,
+    with_columns,
+)
 from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
@@ -109,13 +112,10 @@ class RowOptions:
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed, of_design = dict(columns), self._of_design
-        if not of_design.keys().isdisjoint(changed):
-            changed["design"] = copy(self.design)
-        for key, name in of_design.items():
-            if key in changed:
-                # Also of designs that are frozen.
-                object.__setattr__(changed["design"], name, changed.pop(key))
+        changed, keys = dict(columns), self._of_design
+        of_rows = {keys[key]: changed.pop(key) for key in columns if key in keys}
+        if of_rows:
+            changed["design"] = with_columns(self.design, of_rows)
         return replace(self, **changed)
 
     @property
@@ -434,11 +434,16 @@ def _as_names(values: Any, name: str) -> Array:
     return flat(as_array(values, name, "an array of names"))
 
 
+def _may_be_missing(values: Array) -> bool:
+    """Whether some values are missing or infinite, or objects, which may be."""
+    kind = values.dtype.kind
+    return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
+
+
 def _without_missing(values: Any, name: str) -> Array:
     """Make one dimension of the values of a design, of which none may be missing."""
     column = _as_names(values, name)
-    kind = column.dtype.kind
-    if kind == "O" or (kind in "fcmM" and not np.isfinite(column).all()):
+    if _may_be_missing(column):
         must = f"{name} must have a value in every row"
         check_present(column.tolist(), must, np.arange(len(column)))
     return column
@@ -527,12 +532,11 @@ def distinct_names(
         if is_missing_named(missing):
             names, among = factorise(_name_missing(names))
             positions = among[positions]
-        dtype_kind = names.dtype.kind
-        if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
+        if _may_be_missing(names):
             article = "an" if kind == "item" else "a"
             must = f"{parameter} must name {article} {kind} in every row"
             check_present(names.tolist(), must, positions, hint)
-        if dtype_kind == "O":
+        if names.dtype.kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
     except TypeError as error:

@@ -125,7 +125,7 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
             if sizes.get(f"{_HEADER}.npy", 0) > most:
                 raise ValueError("its header is too large")
             header = json.loads(str(archive[_HEADER]))
-            names = header.get("arrays", archive.files)  # not named before 0.3
+            names = header.get("arrays", archive.files)  # all, if none are
             named = [name for name in names if f"{name}.npy" in sizes]
             size = sum(sizes[f"{name}.npy"] for name in named)
             if size > most:

@@ -6,6 +6,7 @@ ones, is exact; otherwise the correlation is factored and exceedances are sample
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
@@ -114,6 +115,11 @@ class MaximumLaw:
         self.marginal = Marginal(self.sides, self.df)
         self._quantiles: dict[tuple[float, float], CriticalValue] = {}
 
+    @property
+    def _few_threads(self) -> AbstractContextManager[None]:
+        """Context for what is computed of all coordinates."""
+        return few_threads(_POINTS * self.size**2)
+
     def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
@@ -124,7 +130,7 @@ class MaximumLaw:
         if self._is_exact:
             return CriticalValue(self._exact_quantile(alpha))
         if (alpha, tol) not in self._quantiles:
-            with few_threads(_POINTS * self.size**2):
+            with self._few_threads:
                 search = QuantileSearch(
                     self._model, self.marginal, self._pairs, self.seeds, alpha
                 )
@@ -146,7 +152,7 @@ class MaximumLaw:
         exactly where x exceeds ``quantile(level)``.
         """
         x = np.asarray(x, dtype=float)
-        with few_threads(_POINTS * self.size**2):
+        with self._few_threads:
             probability = self._sf(x.ravel())
         if level is not None:
             probability = self._agreeing(x.ravel(), probability, level)
@@ -168,7 +174,7 @@ class MaximumLaw:
         remaining = np.arange(1, len(x) + 1)
         nested = np.minimum(alone[order] * remaining, single[order])
         if self.size > 1:
-            with few_threads(_POINTS * self.size**2):
+            with self._few_threads:
                 loadings = self._radial.loadings.taken(self._position[order])
                 model = replace(self._radial, loadings=loadings)
                 tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -18,6 +18,14 @@ from skci.inference.influences import Influences
 
 _BY_UNIT: dict[str, tuple[int, ...]] = {"blocks": (), "sizes": (), "repeats": (4,)}
 """Fields of a component with a number for each unit, and their leading dimensions."""
+
+
+def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
+    """Copy of a design with other columns, by their names, also if it is frozen."""
+    changed = copy(design)
+    for name, values in columns.items():
+        object.__setattr__(changed, name, values)
+    return changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +48,8 @@ class RowwiseDesign(SampleDesign):
         columns = getattr(design, "columns", ())
         if kept is ... or not columns or hasattr(design, "with_series"):
             return cls(design, kept, n)
-        some = copy(design)
-        for name in columns:
-            values = np.asarray(getattr(design, name))[kept]
-            object.__setattr__(some, name, values)  # also of designs that are frozen
-        return cls(some, ..., len(values))
+        some = {name: np.asarray(getattr(design, name))[kept] for name in columns}
+        return cls(with_columns(design, some), ..., len(some[columns[0]]))
 
     @property
     def n_units(self) -> int:
