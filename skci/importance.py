@@ -23,9 +23,8 @@ from skci.data.labels import check_not_swapped
 from skci.data.responses import Request, respond_to_each
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
-from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
-from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Component, Evaluation, Functional

@@ -21,7 +21,7 @@ from skci._validation import (
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
 from skci.data.rows import Alignment, as_column, check_columns, check_length
-from skci.inference.given_sampling import EstimatesOfRows
+from skci.inference.given_sampling import LinearContrasts
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.sampling import RowSampling
@@ -151,7 +151,7 @@ def votes_report(
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    return VotesReport(JointEstimate(EstimatesOfRows.of(sampling), **settings))
+    return VotesReport(JointEstimate(LinearContrasts.from_rows(sampling), **settings))
 
 
 def _read(

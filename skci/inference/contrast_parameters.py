@@ -25,8 +25,10 @@ from skci.inference.intervals.methods import (
     refusal,
 )
 from skci.inference.parameter import (
+    CANCELLED,
     MAX_ENUMERATED_CELLS,
     CellMap,
+    Contrast,
     Key,
     Parameter,
     TableParameter,
@@ -41,15 +43,11 @@ from skci.measures.functional import (
 )
 from skci.measures.registry import IDENTITY, LOG, Trait
 
-Contrast = tuple[Key, Mapping[int, float]]
-"""Name of a contrast, and the coefficients of parameters by their positions."""
-
 _Enumeration = tuple[Array, Array]
 """Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""
 
 _Parameter = TypeVar("_Parameter", bound=Parameter)
 
-CANCELLED = 1e-12  # share of the terms of a coefficient that is rounding
 _DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
 
@@ -71,29 +69,36 @@ class ContrastTables:
         self.sampling, self.ratio, self.method = sampling, ratio, method
         self._enumerations: dict[object, _Enumeration | None] = {}
 
-    def described(self, contrast: Contrast) -> Parameter:
-        """Parameter of a contrast, with its estimate in place of a table."""
+    def parameter(self, contrast: Contrast) -> TableParameter:
+        """Parameter of a contrast, with its table."""
         method, combined = self.method, self._on_units_in_common([*contrast[1]])
-        parameter = contrast_parameter(combined, contrast, self.ratio, method)
-        components, coefficients = parameter.components, parameter.coefficients
-        if self._are_means(components):
-            is_enumerated = all(component.extremes for component in components)
-        else:
-            is_enumerated = self._enumeration(components, coefficients) is not None
-        if not is_enumerated:
-            self._check_without_enumeration(parameter.trait, parameter.key)
-            trait = replace(parameter.trait, smooth=False)
+        described = contrast_parameter(combined, contrast, self.ratio, method)
+        components, coefficients = described.components, described.coefficients
+        are_means = self._are_means(components)
+        cells = None if are_means else self._enumeration(components, coefficients)
+        is_enumerated = all(component.extremes for component in components)
+        if not (is_enumerated if are_means else cells is not None):
+            self._check_without_enumeration(described.trait, described.key)
+            trait = replace(described.trait, smooth=False)
             chosen = method_of([*combined.values()], trait, method)
-            parameter = replace(parameter, trait=trait, method=chosen)
-        extension = parameter.extension
+            described = replace(described, trait=trait, method=chosen)
+        limit = _size_limit([*combined.values()], components, described.trait, method)
         binned = any(component.binning_error for component in components)
-        return replace(
-            parameter,
-            size_limit=_size_limit(
-                [*combined.values()], components, parameter.trait, method
-            ),
-            binning_error=max(extension) if binned else 0.0,
-        )
+        counts = self.sampling.rows.counts
+        if are_means:
+            table = _mean_table(components, coefficients, counts)
+        else:
+            kind = Ratio if self.ratio else LinearCombination
+            table = _combined_table(components, coefficients, kind, cells, counts)
+        known = {name: getattr(described, name) for name in _DESCRIPTION} | {
+            "size_limit": limit,
+            "binning_error": max(described.extension) if binned else 0.0,
+        }
+        parameter = TableParameter(**known | table)
+        rows, design = self.sampling.rows, self.sampling.design
+        if design.strata is None:
+            return parameter
+        return smoothed_by_stratum(parameter, rows, design)
 
     def _on_units_in_common(self, positions: list[int]) -> dict[int, TableParameter]:
         """Parameters by position; those by pair on the units that all depend on."""
@@ -109,23 +114,6 @@ class ContrastTables:
             )
         counts = self.sampling.rows.counts
         return {k: p.among(units, counts) for k, p in combined.items()}
-
-    def with_table(self, contrast: Parameter) -> TableParameter:
-        """Add its table to the parameter of a contrast."""
-        components = cast(tuple[TableParameter, ...], contrast.components)
-        coefficients, counts = contrast.coefficients, self.sampling.rows.counts
-        if self._are_means(components):
-            table = _mean_table(components, coefficients, counts)
-        else:
-            cells = self._enumeration(components, coefficients)
-            kind = Ratio if self.ratio else LinearCombination
-            table = _combined_table(components, coefficients, kind, cells, counts)
-        described = {name: getattr(contrast, name) for name in _DESCRIPTION}
-        parameter = TableParameter(**described | table)
-        rows, design = self.sampling.rows, self.sampling.design
-        if design.strata is None:
-            return parameter
-        return smoothed_by_stratum(parameter, rows, design)
 
     def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
         """Check that the method needs no possible outcomes."""
@@ -239,6 +227,7 @@ def contrast_parameter(
     ratio: bool,
     method: str | None,
     known: Known = "table",
+    size_limit: str = "",
 ) -> Any:
     """Parameter of a contrast of some parameters, with its estimate."""
     key, weights = contrast
@@ -258,6 +247,7 @@ def contrast_parameter(
         components=tuple(terms),
         coefficients=coefficients,
         extension=_extension_of(tuple(terms), coefficients, ratio),
+        size_limit=size_limit,
     )
 
 

@@ -11,17 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from skci.inference.contrast_parameters import (
-    CANCELLED,
-    Contrast,
     ContrastTables,
     contrast_parameter,
 )
+from skci.inference.given_sampling import MOST_TABLES, LinearContrasts
+from skci.inference.intervals.methods import AUTO, METHODS, automatic
 from skci.inference.joint import JointEstimate
-from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
-from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import Sampling, with_methods
+from skci.inference.parameter import Contrast, Key, TableParameter
+from skci.inference.sampling import RowSampling, with_methods
+
+_MOST_BY_PAIR = 1 << 11  # contrasts of rows that differ from pair to pair
 
 
 def pairwise_contrasts(
@@ -107,18 +109,55 @@ def contrast_estimate(
     ValueError, as are a ratio of signed measures and terms that all cancel.
     """
     sampling: Any = joint.sampling
-    if sampling.known != "table":
-        given = _given_contrasts(sampling, contrasts, ratio, method)
-        if given.known == "skewness":
-            of_rows = JointEstimate(given.of_rows)
-            compared = contrast_estimate(of_rows, contrasts, ratio, method).sampling
-            given = replace(given, of_rows=with_methods(compared, given.parameters))
-        return replace(joint, sampling=given, simultaneous=simultaneous)
-    if isinstance(sampling, ContrastSampling) and ratio != sampling.tables.ratio:
-        sampling = sampling.with_all_tables  # each is a component
-    tables = ContrastTables(sampling, ratio, method)
-    described = ContrastSampling(tables, tuple(map(tables.described, contrasts)))
-    return estimate_contrasts(joint, described, simultaneous=simultaneous)
+    most = _most_tables(sampling, contrasts)
+    if sampling.known == "table" and len(contrasts) <= most:
+        tables = ContrastTables(sampling, ratio, method)
+        compared = sampling.with_parameters([*map(tables.parameter, contrasts)])
+    elif sampling.known == "table":
+        compared = _linear_contrasts(sampling, contrasts, ratio, method)
+    else:
+        compared = _given_contrasts(sampling, contrasts, ratio, method)
+    if compared.known == "skewness":
+        of_rows = JointEstimate(compared.of_rows)
+        of_tables = contrast_estimate(of_rows, contrasts, ratio, method).sampling
+        of_rows = with_methods(of_tables, compared.parameters)
+        compared = replace(compared, of_rows=of_rows)
+    return replace(joint, sampling=compared, simultaneous=simultaneous)
+
+
+def _most_tables(sampling: Any, contrasts: Sequence[Contrast]) -> int:
+    """Most contrasts of which tables are made."""
+    positions = {k for _, weights in contrasts for k in weights}
+    if not any(sampling.parameters[k].by_pair for k in positions):
+        return MOST_TABLES
+    if len(contrasts) > _MOST_BY_PAIR:
+        raise ValueError(
+            f"missing_grades='pairwise' is of at most {_MOST_BY_PAIR:,} differences, "
+            f"got {len(contrasts):,}; name a control, select models, or drop the items "
+            "that some model has no grade of"
+        )
+    return _MOST_BY_PAIR
+
+
+def _linear_contrasts(
+    sampling: RowSampling,
+    contrasts: Sequence[Contrast],
+    ratio: bool,
+    method: str | None,
+) -> LinearContrasts:
+    """Contrasts of so many that their tables are not made."""
+    if method not in (None, AUTO) and METHODS[method].needs != "covariance":
+        raise ValueError(
+            f"method={method!r} needs at most {MOST_TABLES:,} contrasts, got "
+            f"{len(contrasts):,}; use method='delta', name a control, or select models"
+        )
+    parameters = [
+        parameter.with_method(automatic(parameter.trait, known="covariance"))
+        for parameter in sampling.parameters
+    ]
+    base = LinearContrasts.from_rows(sampling.with_parameters(parameters))
+    limit = f"other methods need at most {MOST_TABLES:,} contrasts"
+    return _given_contrasts(base, contrasts, ratio, method, limit)
 
 
 def _given_contrasts(
@@ -126,13 +165,13 @@ def _given_contrasts(
     contrasts: Sequence[Contrast],
     ratio: bool,
     method: str | None,
+    size_limit: str = "",
 ) -> Any:
     """Contrasts of estimates with a given covariance."""
-    parameters = []
-    slopes = np.zeros((len(contrasts), len(sampling.parameters)))
+    parameters, entries = [], []
     for row, contrast in enumerate(contrasts):
         parameter = contrast_parameter(
-            sampling.parameters, contrast, ratio, method, sampling.known
+            sampling.parameters, contrast, ratio, method, sampling.known, size_limit
         )
         positions = list(contrast[1])
         slope = np.array(list(contrast[1].values()), dtype=float)
@@ -141,17 +180,10 @@ def _given_contrasts(
             with np.errstate(all="ignore"):
                 slope *= parameter.given / values  # none for a ratio with zero
             slope[~np.isfinite(slope)] = 0
-        slopes[row, positions] = slope
+        entries += [(row, k, each) for k, each in zip(positions, slope, strict=True)]
         parameters.append(parameter)
-    pairs = [_compared_models(sampling, weights) for _, weights in contrasts]
-    return sampling.contrasts(parameters, slopes, pairs)
-
-
-def _compared_models(
-    sampling: Sampling, weights: Mapping[int, float]
-) -> frozenset[str]:
-    """Names of two models that are compared on the same measure; none for others."""
-    keys = [sampling.parameters[k].key for k in weights]
-    balanced = abs(sum(weights.values())) < CANCELLED
-    same = len({key.without("model") for key in keys}) == 1
-    return frozenset(key.name for key in keys if balanced and same and len(keys) == 2)
+    rows, columns, coefficients = np.reshape(entries, (-1, 3)).T
+    places = rows.astype(int), columns.astype(int)
+    shape = len(contrasts), len(sampling.parameters)
+    slopes = sparse.csr_array((coefficients, places), shape=shape)
+    return sampling.contrasts(parameters, slopes, contrasts)

@@ -9,10 +9,15 @@ from itertools import chain, combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
+from skci.inference.critical.correlation import correlation_from, shrink_correlation
+from skci.inference.critical.loadings import Loadings
+from skci.inference.designs.totals import moments
+from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task
-from skci.inference.parameter import Key, Parameter
+from skci.inference.parameter import CANCELLED, Contrast, Key, Parameter
 from skci.inference.parameter_sampling import HEAVY_TAIL, SmallSampleReason
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
@@ -20,6 +25,10 @@ from skci.inference.sampling import RowSampling, Sampling
 NO_VARIANCE_OF_CONTRAST = 1e-12
 """Share of the largest possible variance of a contrast that is zero."""
 
+MOST_TABLES = 1 << 10
+"""Most contrasts of rows whose tables and correlation are computed."""
+
+_MOST_IN_MEMORY = 1 << 14  # contrasts whose covariance is computed if it is asked for
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 
 
@@ -55,56 +64,164 @@ class GivenCovariance(Sampling):
     def contrasts(
         self,
         parameters: Sequence[Parameter],
-        slopes: Array,
-        pairs: Sequence[frozenset[str]],
+        slopes: sparse.csr_array,
+        contrasts: Sequence[Contrast],
     ) -> GivenCovariance:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
         Of the variances of comparisons of two models, which are named, the excess is
         removed; correlations stay.
         """
+        matrix: Array = slopes.toarray()
         with np.errstate(over="ignore", invalid="ignore"):  # then it is unknown
-            covariance = slopes @ self.covariance @ slopes.T
+            covariance = matrix @ self.covariance @ matrix.T
             covariance[~np.isfinite(covariance)] = 0
             # Of what does not vary there is rounding left, of either sign.
-            most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
+            most = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
             constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
         # A zero variance is unknown, and so is that of what depends on it.
-        unknown = slopes[:, ~(self.variances > 0)].any(axis=1)
+        unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
         if self.excess:
+            pairs = self._compared_models(contrasts)
             kept = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
             covariance *= np.outer(kept, kept)
         return replace(
             self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
 
+    def _compared_models(self, contrasts: Sequence[Contrast]) -> list[frozenset[str]]:
+        """Names of the two models that each contrast compares on the same measure.
+
+        None for contrasts that compare others.
+        """
+        compared = []
+        for _, weights in contrasts:
+            keys = [self.parameters[k].key for k in weights]
+            balanced = abs(sum(weights.values())) < CANCELLED
+            same = len({key.without("model") for key in keys}) == 1
+            pair = keys if balanced and same and len(keys) == 2 else []
+            compared.append(frozenset(key.name for key in pair))
+        return compared
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EstimatesOfRows(GivenCovariance):
-    """Estimates of rows whose contrasts follow from their covariance alone."""
+class LinearContrasts(Sampling):
+    """Linear contrasts of estimates of rows, known by the covariance of these.
 
+    Their influence values, tables and correlation are not computed.
+    """
+
+    parameters: tuple[Parameter, ...]
     of_rows: RowSampling
+    slopes: sparse.csr_array
+    """Slope of each contrast in each estimate, (K, P)."""
+    known: ClassVar[Known] = "covariance"
 
     @classmethod
-    def of(cls, sampling: RowSampling) -> EstimatesOfRows:
-        """Take the covariance of estimates, and their least degrees of freedom."""
-        number = len(sampling.parameters)
-        known = np.array([sampling.is_usable(k, 0.0) for k in range(number)])
-        covariance, df = np.zeros((number, number)), 1.0
-        if known.any():
-            covariance = sampling.covariance * np.outer(known, known)
-            df = float(sampling.degrees_of_freedom[known].min())
-        return cls(
-            parameters=sampling.parameters,
-            covariance=covariance,
-            df=df,
-            of_rows=sampling,
+    def from_rows(cls, sampling: RowSampling) -> LinearContrasts:
+        """Treat each estimate as a contrast of itself."""
+        identity = sparse.csr_array(sparse.eye(len(sampling.parameters)))
+        return cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
+
+    @cached_property
+    def _has_variance(self) -> Array:
+        """Whether each estimate of rows has a usable variance, (P,)."""
+        positions = range(len(self.of_rows.parameters))
+        return np.array([self.of_rows.is_usable(k, 0.0) for k in positions], dtype=bool)
+
+    @cached_property
+    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
+        """Degrees of freedom of the totals of each contrast, (K,)."""
+        of_rows, design = self.of_rows, self.of_rows.design
+        df = np.full(len(self.parameters), np.inf)
+        if np.isinf(of_rows.degrees_of_freedom).all() or design is None:
+            return df
+        columns = [each.influence[each.parameter.index] for each in of_rows.each]
+        influences, units = np.stack(columns), np.arange(len(columns[0]))
+        for k in range(len(df)):
+            values = self.slopes[[k]] @ influences
+            combined = Influences([values[0]], [units], of_rows.rows)
+            df[k] = moments(design.components(combined)).degrees_of_freedom
+        return np.where(self._has_covariance, df, np.inf)
+
+    @cached_property
+    def _has_covariance(self) -> Array:
+        """Whether each contrast varies, and all that it is made of does, (K,)."""
+        unknown = abs(self.slopes) @ ~self._has_variance > 0
+        variances = self._squares(self.of_rows.covariance)
+        largest = abs(self.slopes) @ np.sqrt(self.of_rows.variances)
+        return (variances > NO_VARIANCE_OF_CONTRAST * largest**2) & ~unknown
+
+    def _squares(self, covariance: Array) -> Array:
+        """Variances of the contrasts for a covariance of the estimates, (K,)."""
+        products = self.slopes.multiply(self.slopes @ covariance)
+        return np.asarray(products.sum(axis=1)).ravel()
+
+    @cached_property
+    def variances(self) -> Array:
+        return self._squares(self.of_rows.covariance) * self._has_covariance
+
+    @cached_property
+    def covariance(self) -> Array:  # type: ignore[override]
+        return self._combined(self.of_rows.covariance)
+
+    def _combined(self, covariance: Array) -> Array:
+        """Covariance of the contrasts, zero where it is unknown, (K, K)."""
+        size = len(self.parameters)
+        if size > _MOST_IN_MEMORY:
+            raise ValueError(
+                "covariance and correlation need at most "
+                f"{_MOST_IN_MEMORY:,} contrasts, got {size:,}; select some, or name a "
+                "control"
+            )
+        combined: Array = self.slopes @ (self.slopes @ covariance).T
+        unknown = ~self._has_covariance
+        combined[unknown] = combined[:, unknown] = 0
+        return combined
+
+    def noise(self, z: float) -> Array:
+        return self._combined(self.of_rows.noise(z))
+
+    def noise_variances(self, z: float) -> Array:
+        return self._squares(self.of_rows.noise(z)) * self._has_covariance
+
+    def loadings(self, z: float) -> Loadings | None:
+        """Loadings on factors of the estimates of rows, if contrasts are many.
+
+        Their correlation is shrunk where degrees of freedom are few.
+        """
+        if len(self.parameters) <= MOST_TABLES:
+            return None
+        total = self.of_rows.covariance + self.of_rows.noise(z)
+        df = self.of_rows.degrees_of_freedom
+        deviations = np.sqrt(total.diagonal())
+        total = shrink_correlation(correlation_from(total), df)
+        total *= np.outer(deviations, deviations)
+        values, vectors = np.linalg.eigh(total)
+        return Loadings(vectors * np.sqrt(np.maximum(values, 0.0)), self.slopes)
+
+    def select(self, positions: Sequence[int]) -> Self:
+        return replace(super().select(positions), slopes=self.slopes[list(positions)])
+
+    def contrasts(
+        self,
+        parameters: Sequence[Parameter],
+        slopes: sparse.csr_array,
+        contrasts: Sequence[Contrast],
+    ) -> Self:
+        """Linear combinations of the contrasts, which are contrasts."""
+        return replace(
+            self, parameters=tuple(parameters), slopes=(slopes @ self.slopes).tocsr()
         )
 
     @property
     def rows(self) -> Rows:  # type: ignore[override]
         return self.of_rows.rows
+
+    @property
+    def is_simple(self) -> bool:
+        return self.of_rows.is_simple
 
     @property
     def design_in_words(self) -> str:
@@ -114,11 +231,15 @@ class EstimatesOfRows(GivenCovariance):
     def n_groups(self) -> int | None:
         return self.of_rows.n_groups
 
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons that hold for all estimates, and so for contrasts of them."""
+    @cached_property
+    def _reasons(self) -> list[SmallSampleReason]:
         of_rows = self.of_rows
         each = map(of_rows.small_sample_reasons, range(len(of_rows.parameters)))
         return list(dict.fromkeys(chain.from_iterable(each)))
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons that apply to some estimate, and so to contrasts of them."""
+        return self._reasons
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -142,22 +263,23 @@ class ResampledEstimates(GivenCovariance):
     def contrasts(
         self,
         parameters: Sequence[Parameter],
-        slopes: Array,
-        pairs: Sequence[frozenset[str]],
+        slopes: sparse.csr_array,
+        contrasts: Sequence[Contrast],
     ) -> ResampledEstimates:
         """Linear combinations, of losses with a variance not below that of the rows.
 
         That of comparisons which are freed of an excess may be, but models that other
         rows train only add to the variance of the losses of models that are given.
         """
-        compared: Any = super().contrasts(parameters, slopes, pairs)
+        compared: Any = super().contrasts(parameters, slopes, contrasts)
+        pairs = self._compared_models(contrasts)
         freed = [
             parameter.interval_method.corrects_skewness and pair in self.excess
             for parameter, pair in zip(parameters, pairs, strict=True)
         ]
         if any(freed):
-            rows = self.of_rows.covariance
-            least = np.where(freed, ((slopes @ rows) * slopes).sum(axis=1), 0)
+            matrix, rows = slopes.toarray(), self.of_rows.covariance
+            least = np.where(freed, ((matrix @ rows) * matrix).sum(axis=1), 0)
             variances = np.where(compared.variances > 0, compared.variances, np.inf)
             scale = np.sqrt(np.maximum(least / variances, 1))
             raised = compared.covariance * np.outer(scale, scale)

@@ -18,9 +18,11 @@ from skci._arrays import Array, cached_property, dataclass
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
+from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
 from skci.inference.given_sampling import (
+    MOST_TABLES,
     GivenCovariance,
     ResampledEstimates,
     excess_shares,
@@ -29,6 +31,8 @@ from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
+
+_TOLERANCE = 5e-3  # of quantiles of some of many contrasts: as accurate as p-values
 
 
 class Target(NamedTuple):
@@ -127,17 +131,20 @@ class JointEstimate:
         extended = (*self.sampling.parameters, *parameters)
         return replace(self, sampling=self.sampling.with_parameters(extended))
 
-    @property
-    def with_tables(self) -> JointEstimate:
-        """The same estimates with the tables of all, however many, to plan from."""
+    def check_has_tables(self) -> None:
+        """Check that there are tables to plan from."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        if self.sampling.known != "table":
+        if self.sampling.known == "skewness":
             raise ValueError(
                 "planning with several runs needs numbers of rows and of runs; use "
                 "plan or expected_half_widths of the report"
             )
-        return self
+        if self.sampling.known != "table":
+            raise ValueError(
+                f"planning needs at most {MOST_TABLES:,} contrasts, got "
+                f"{len(self.parameters):,}; name a control, or select some"
+            )
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -350,7 +357,15 @@ class JointEstimate:
         Of individual intervals, that of one normal estimate.
         """
         if alternative not in self._laws:
-            single = self.is_individual
+            single, loadings = self.is_individual, self._loadings
+            if not single and loadings is not None and self.horizon is None:
+                loadings = loadings.taken(np.flatnonzero(self.usable))
+                options: Any = {
+                    "alternative": alternative,
+                    "random_state": self.random_state,
+                }
+                law = MaximumLaw.from_loadings(loadings, **options)
+                return self._laws.setdefault(alternative, law)
             correlation = np.ones((1, 1)) if single else self._shrunk
             if not (single or self.usable.all()):
                 correlation = correlation[np.ix_(self.usable, self.usable)]
@@ -360,9 +375,19 @@ class JointEstimate:
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         """One-sided distribution of the maximum of some of them, with signs."""
+        if self._loadings is not None and self.horizon is None:
+            rows = self._loadings.standardised().rows(positions)
+            signed = (rows @ rows.T) * np.outer(signs, signs)
+            np.fill_diagonal(signed, 1.0)
+            return self.law_of(signed, None, "less", tol=_TOLERANCE)
         correlation = self._shrunk[np.ix_(positions, positions)]
         signed = correlation * np.outer(signs, signs)
         return self.law_of(signed, self.common_df, "less")
+
+    @cached_property
+    def _loadings(self) -> Loadings | None:
+        """Loadings of contrasts that are too many for a correlation."""
+        return self.sampling.loadings(self.z)
 
     def law_of(
         self,

@@ -42,6 +42,9 @@ _KEPT = (  # of a trait
     "heavy_tails",
 )
 
+CANCELLED = 1e-12
+"""Share of the terms of a coefficient that is rounding."""
+
 DEFAULT_MODEL = "y_pred"
 """Default model name."""
 
@@ -125,6 +128,10 @@ class Key:
         parts = [self.title, "" if self.contrast else self.name]
         text = ", ".join([" of ".join(filter(None, parts)), *self.subgroup_names])
         return printable(text)
+
+
+Contrast = tuple[Key, Mapping[int, float]]
+"""Name of a contrast, and the coefficients of parameters by their positions."""
 
 
 @dataclass(frozen=True, eq=False)

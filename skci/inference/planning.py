@@ -43,7 +43,7 @@ def rows_for_width(
     That is of all intervals of a pilot, or by metric. Of new rows the variances may be
     others, relative to those of the pilot, (K,).
     """
-    joint = joint.with_tables
+    joint.check_has_tables()
     wanted = by_position(joint, half_width, "half_width")
     parameters = [joint.parameters[k] for k in wanted]
     for parameter, value in zip(parameters, wanted.values(), strict=True):
@@ -107,7 +107,7 @@ def rows_for_power(
     by metric; that of the pilot if not given.
     """
     check_probability(power, "power")
-    joint = joint.with_tables
+    joint.check_has_tables()
     distances = _distances(joint, shown, difference)
     tested = ~np.isnan(distances[0])
     crit, deviations = _per_row(joint)
@@ -136,7 +136,7 @@ def power_at(
 
     See :func:`rows_for_power`. It is NaN for contrasts without a difference.
     """
-    joint = joint.with_tables
+    joint.check_has_tables()
     numbers, fewest = np.asarray(n_samples), 2 * joint.sampling.n_strata
     if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
         raise ValueError(

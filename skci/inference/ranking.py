@@ -13,8 +13,8 @@ from skci._arrays import Array
 from skci.inference.contrasts import comparison, contrast_estimate
 from skci.inference.critical.law import step_down_directions
 from skci.inference.critical.loadings import Loadings, differences_of
+from skci.inference.given_sampling import MOST_TABLES
 from skci.inference.joint import JointEstimate
-from skci.inference.many_contrasts import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
@@ -236,25 +236,30 @@ class _OrderedPairs(NamedTuple):
 def _ordered_pairs(
     joint: JointEstimate, panels: Sequence[Sequence[int]], factor: Array
 ) -> _OrderedPairs:
-    """Compare all parameters of each panel, those of one with the others at a time."""
+    """Compare all pairs of parameters of each panel."""
     variances = (factor**2).sum(axis=1)
     blocks = []
     for positions in map(list, panels):
-        for row in range(1, len(positions)):
-            second, first = positions[row], np.array(positions[:row])
-            compared = _better_by(joint, positions, [(k, row) for k in range(row)])
-            statistics = signed_statistics(compared)
-            varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
-            noise = _NO_VARIANCE * (variances[first] + variances[second])
-            known = compared.usable & (varying > noise)
-            is_better = statistics > 0
-            columns = _OrderedPairs(
-                np.where(is_better, first, second),
-                np.where(is_better, second, first),
-                np.abs(statistics),
-                compared.degrees_of_freedom,
-            )
-            blocks.append([column[known] for column in columns])
+        pairs = list(itertools.combinations(range(len(positions)), 2))
+        if not pairs:
+            continue
+        compared = _better_by(joint, positions, pairs)
+        first, second = np.array(positions)[np.transpose(pairs)]
+        statistics = signed_statistics(compared)
+        varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
+        noise = _NO_VARIANCE * (variances[first] + variances[second])
+        known = compared.usable & (varying > noise)
+        is_better = statistics > 0
+        columns = _OrderedPairs(
+            np.where(is_better, first, second),
+            np.where(is_better, second, first),
+            np.abs(statistics),
+            compared.degrees_of_freedom,
+        )
+        blocks.append([column[known] for column in columns])
+    if not blocks:
+        none = np.zeros(0, dtype=int)
+        return _OrderedPairs(none, none, np.zeros(0), np.zeros(0))
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
 
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 
@@ -23,8 +25,7 @@ from skci._arrays import Array, cached_property, dataclass
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate
-from skci.inference.many_contrasts import taken_from
-from skci.inference.parameter import Key, Parameter, given_parameter
+from skci.inference.parameter import Contrast, Key, Parameter, given_parameter
 from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling, with_methods
 
@@ -182,11 +183,11 @@ class RunEstimates(Sampling):
     known: ClassVar[Known] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
 
-    rows = taken_from("of_rows.rows")
-    is_simple = taken_from("of_rows.is_simple")
-    design_effects = taken_from("of_rows.design_effects")
-    table_sizes = taken_from("of_rows.table_sizes")
-    n_groups = taken_from("of_rows.n_groups")
+    rows = property(attrgetter("of_rows.rows"))
+    is_simple = property(attrgetter("of_rows.is_simple"))
+    design_effects = property(attrgetter("of_rows.design_effects"))
+    table_sizes = property(attrgetter("of_rows.table_sizes"))
+    n_groups = property(attrgetter("of_rows.n_groups"))
 
     @cached_property
     def by_source(self) -> Variances:
@@ -259,8 +260,8 @@ class RunEstimates(Sampling):
     def contrasts(
         self,
         parameters: Sequence[Parameter],
-        slopes: Array,
-        pairs: Sequence[frozenset[str]],
+        slopes: sparse.csr_array,
+        contrasts: Sequence[Contrast],
     ) -> RunEstimates:
         """Linear combinations, whose rows and runs are added up anew."""
         coefficients = slopes @ self.coefficients

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
+from skci.inference.critical.loadings import Loadings
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.totals import covariance
@@ -131,6 +132,10 @@ class Sampling:
     def noise(self, z: float) -> Array | float:
         """Covariance that is added to that of the estimates."""
         return 0.0
+
+    def loadings(self, z: float) -> Loadings | None:
+        """Loadings of contrasts that are too many for a correlation."""
+        return None
 
     def n_rows(self, k: int) -> int | None:
         """Number of rows in the table of a parameter; None without one."""

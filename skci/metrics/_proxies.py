@@ -40,11 +40,10 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling

@@ -16,7 +16,6 @@ from skci._validation import (
     check_names,
     join_names,
 )
-from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
     comparison,
     contrast_estimate,
@@ -26,7 +25,7 @@ from skci.inference.contrasts import (
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.margins import check_margin
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import Contrast, Key, TableParameter
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.estimate import warn_of_undefined

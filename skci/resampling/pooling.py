@@ -12,10 +12,9 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.data.sample import Sample
-from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.splitting import Pool
 

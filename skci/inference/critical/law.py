@@ -48,7 +48,6 @@ from skci.inference.critical.quantile import (
 )
 from skci.inference.critical.tail import (
     LEVELS,
-    ConditionalTail,
     SampledTail,
     nested_tail,
     nested_tail_of_directions,
@@ -74,6 +73,8 @@ class MaximumLaw:
 
     size: int
     """Number of coordinates that are not equal."""
+    _loadings: Loadings | None = None
+    """Loadings of the coordinates, where they are given instead of a correlation."""
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class MaximumLaw:
         tol: float = 1e-3,
         warns: bool = True,
     ) -> None:
-        self._take(df, alternative, random_state, tol, warns)
+        self._set_options(df, alternative, random_state, tol, warns)
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
         similar = np.abs if self.sides == 2 else np.asarray
@@ -100,13 +101,33 @@ class MaximumLaw:
         self.is_uncorrelated = is_diagonal(correlation)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
 
-    def _take(
+    @classmethod
+    def from_loadings(
+        cls,
+        loadings: Loadings,
+        *,
+        alternative: Alternative = "two-sided",
+        random_state: RandomState = None,
+        tol: float = 2e-3,
+    ) -> MaximumLaw:
+        """Law of many coordinates z = B y, whose correlation is not computed.
+
+        No coordinate is constant.
+        """
+        law = cls.__new__(cls)
+        law._set_options(None, alternative, random_state, tol, warns=True)
+        law._loadings = loadings.standardised().principal()
+        law.size, law._position = loadings.size, np.arange(loadings.size)
+        law._is_exact = law.is_uncorrelated = False
+        return law
+
+    def _set_options(
         self,
         df: float | None,
         alternative: Alternative,
         random_state: RandomState,
         tol: float,
-        warns: bool = True,
+        warns: bool,
     ) -> None:
         self._tol, self._warns = tol, warns
         self.seeds = draw_seeds(random_state)
@@ -186,12 +207,14 @@ class MaximumLaw:
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
         """Correlations of all pairs of coordinates, and how often each occurs."""
+        if self._loadings is not None:
+            return on_grid(*self._loadings.correlations())
         return pairs_of(self._correlation)
 
     @cached_property
     def _model(self) -> Model:
         """Factored correlation for the quantile, with the noise apart if normal."""
-        if np.isinf(self.df):
+        if np.isinf(self.df) and self._loadings is None:
             loadings, noise = factor(self._correlation, True)
             if noise:
                 return Diagonal(Loadings(loadings), noise, self.sides)
@@ -201,11 +224,13 @@ class MaximumLaw:
     @cached_property
     def _radial(self) -> Radial:
         """Factored correlation for the tail."""
-        loadings, _ = factor(self._correlation, False)
-        return Radial(Loadings(loadings), 0.0, self.sides, self.df)
+        loadings = self._loadings
+        if loadings is None:
+            loadings = Loadings(factor(self._correlation, False)[0])
+        return Radial(loadings, 0.0, self.sides, self.df)
 
     @cached_property
-    def _tail(self) -> SampledTail | ConditionalTail:
+    def _tail(self) -> SampledTail:
         return SampledTail(self._radial, self.seeds)
 
     def _sf(self, x: Array) -> Array:
@@ -265,68 +290,6 @@ class MaximumLaw:
         margin = 1e-6 * max(1.0, abs(high))
         q = optimize.brentq(excess, low - margin, high + margin, xtol=1e-12)
         return float(np.clip(q, low, high))
-
-
-class LawOfLoadings(MaximumLaw):
-    """Distribution of the maximum of many coordinates with few factors.
-
-    z = B y + sqrt(d) e, divided by their standard deviations, with independent standard
-    normal e. Their correlation is not computed.
-
-    Parameters
-    ----------
-    loadings : Loadings
-        B, up to a factor for each coordinate; none is constant.
-    noise : float
-        d, the share of the variance of each; 0 for t variables.
-    df, alternative, random_state
-        See `critical_value`.
-    tol : float
-        Largest numerical error of a quantile.
-    """
-
-    def __init__(
-        self,
-        loadings: Loadings,
-        noise: float = 0.0,
-        *,
-        df: float | None = None,
-        alternative: Alternative = "two-sided",
-        random_state: RandomState = None,
-        tol: float = 2e-3,
-    ) -> None:
-        self._take(df, alternative, random_state, tol)
-        self._loadings = loadings.standardised().principal()
-        self._noise = noise
-        self.size, self._position = loadings.size, np.arange(loadings.size)
-        self._is_exact = self.is_uncorrelated = False
-
-    @cached_property
-    def _pairs(self) -> tuple[Array, Array]:
-        rho, counts = self._loadings.correlations()
-        return on_grid((1 - self._noise) * rho, counts)
-
-    @cached_property
-    def _model(self) -> Model:
-        if not self._noise:
-            return self._radial
-        scaled = self._loadings.scaled(np.sqrt(1 - self._noise))
-        return Diagonal(scaled, self._noise, self.sides)
-
-    @cached_property
-    def _radial(self) -> Radial:
-        if self._noise:  # which adds as many factors as there are coordinates
-            rows = self._loadings.rows(self._position)
-            correlation = (1 - self._noise) * rows @ rows.T
-            np.fill_diagonal(correlation, 1)
-            return MaximumLaw(correlation)._radial
-        return Radial(self._loadings, 0.0, self.sides, self.df)
-
-    @cached_property
-    def _tail(self) -> SampledTail | ConditionalTail:
-        if isinstance(self._model, Diagonal):
-            return ConditionalTail(self._model, self.seeds)
-        return super()._tail
 
 
 def step_down_directions(

@@ -10,7 +10,6 @@ from skci.inference.critical.correlation import blocks, principal_axes
 
 _COSTLY = 1 << 15  # size of loadings that are projected in single precision
 _ROUNDED = 1 << 15  # distinct correlations on either side of 0
-_MOST_PRODUCTS = 1 << 26  # correlations from which the mean of their powers is taken
 
 
 class Loadings:
@@ -129,16 +128,6 @@ class Loadings:
             twice = cells[np.tril_indices(len(those))]  # each pair counts once
             counts -= np.bincount(twice, minlength=len(counts))
         return np.linspace(-1, 1, len(counts)), counts
-
-    def squared_correlations(self) -> tuple[Array, Array]:
-        """Squares of the correlations of some coordinates with all, and which.
-
-        All coordinates, unless there are many: then evenly spaced ones. Their loadings
-        are standardised.
-        """
-        step = -(-(self.size**2) // _MOST_PRODUCTS)
-        chosen = np.arange(0, self.size, step)
-        return self.project(self.rows(chosen)) ** 2, chosen
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:

@@ -4,17 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from skci._arrays import Array
 from skci.inference.critical.correlation import blocks
 from skci.inference.critical.exceedances import (
-    Diagonal,
     Proposal,
     Radial,
     Table,
     batches,
-    log_of_none,
     radial_sf,
 )
 
@@ -25,7 +22,6 @@ _FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
 _PROJECTIONS = 1 << 22  # number of projections of a scramble between them
 _BINS = 1024  # bins of the logarithms of the largest projections
 _CELLS = 1 << 16  # cells of the table of the length
-_NODES = 113  # values at which a tail is estimated, an eighth apart on both sides
 
 
 class SampledTail:
@@ -71,44 +67,6 @@ class SampledTail:
         first = (exceed * self._weights).sum(axis=1)
         second = (exceed * self._squares).sum(axis=1)
         return _controlled(first, second, *self._moments)
-
-
-class ConditionalTail:
-    r"""Estimate of P(max > x) from draws of y, given which exceedances are independent.
-
-    .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i \Bigl(1 - \prod_j (1 - P(z_j \text{
-        exceeds } x \mid y_i))\Bigr)
-
-    less the regression on :math:`w_i` of `SampledTail`, at equidistant x. Its logarithm
-    is interpolated between them.
-    """
-
-    def __init__(self, model: Diagonal, seeds: list[int]) -> None:
-        least = 0.0 if model.sides == 2 else -LEVELS[-1]
-        self._nodes = np.linspace(least, LEVELS[-1] + 1, _NODES)
-        unconditional = 0.0 if model.sides == 2 else -np.inf
-        proposal = Proposal((unconditional, *LEVELS), model.sides, model.size)
-        number = _number(_PROJECTIONS, model.size)
-        places = model.places
-        none = log_of_none(model.exceed(places[:, np.newaxis], self._nodes))
-        shares = [
-            model.exceed(places, level) / proposal.tail(level)
-            for level in proposal.levels
-        ]
-        share = np.mean(shares, axis=0)
-
-        def sample() -> Iterator[tuple[Array, Array]]:
-            for points in batches(model.rank, model.size, 0, number, seeds):
-                counts = model.counted(model.project(model.draw(proposal, points)))
-                yield -np.expm1(counts @ none), 1 / (counts @ share / model.size)
-
-        tail = np.clip(_mean(sample()), 1e-300, 1.0)
-        self._log_tail = PchipInterpolator(self._nodes, np.log(tail))
-
-    def sf(self, x: Array) -> Array:
-        """Estimate P(max > x), shape (M,)."""
-        inside = np.clip(x, self._nodes[0], self._nodes[-1])
-        return np.asarray(np.exp(self._log_tail(inside)))
 
 
 def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
