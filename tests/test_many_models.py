@@ -55,6 +55,7 @@ REPORTS = {
     "weights": lambda: joint_report(*labelled(2), **METRICS, **WEIGHTS),
     "hall": lambda: joint_report(*labelled(3), method="hall", **METRICS),
 }
+WITHOUT_GROUPS = [name for name in REPORTS if name != "groups"]
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_many_differences_of_few_clusters_have_their_own_degrees_of_freedom(few_
     assert_allclose(many.covariance, few.covariance, atol=1e-9)
     widths = few.individual().half_widths
     assert_allclose(many.individual().half_widths, widths, rtol=1e-6)
-    assert_allclose(many.half_widths, few.half_widths, rtol=0.02)
+    assert_allclose(many.half_widths, few.half_widths, rtol=0.03)
 
 
 @pytest.mark.parametrize("name", ["grades", slow("labels"), slow("weights")])
