@@ -7,27 +7,20 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from simulated import some_models
-from slow import each_once
 
 from skci import joint_report
-from skci.reports import (
-    ConfidenceIntervalDisplay,
-    VerdictMatrixDisplay,
-)
+from skci.reports import ConfidenceIntervalDisplay
 
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#888888"
 SKY, ORANGE, GREEN = "#56b4e9", "#e69f00", "#009e73"
 COLOURS = {
     "first is better": BLUE,
-    "column is better": BLUE,
     "second is better": VERMILION,
     "open": GREY,
     "first is not worse": SKY,
-    "column is not worse": SKY,
     "second is not worse": ORANGE,
     "equivalent": GREEN,
 }
-CELLS = COLOURS | {"open": "#cccccc"}
 RATES = dict(A=0.8, B=0.92, C=0.7, D=0.81, E=0.9, F=0.78, G=0.6, H=0.83, I=0.75)
 Y, MODELS = some_models(n=1200, **RATES)
 
@@ -129,92 +122,6 @@ def test_a_metric_without_a_better_says_higher_or_lower(metric, verdict):
     assert legend_of(display.figure_) == {verdict: VERMILION}
 
 
-# --------------------------------------------------------------------------------------
-# Many models
-# --------------------------------------------------------------------------------------
-
-
-def drawn_cells(ax):
-    """Colours of the cells by the names of the models of their row and column."""
-    (mesh,) = ax.collections
-    ax.figure.draw_without_rendering()
-    size = len(ax.get_yticklabels())
-    codes = mesh.get_array().reshape(size, -1)  # flat before Matplotlib 3.8
-    colours = mesh.get_facecolors().reshape(*codes.shape, 4)
-    names = [text.get_text().rsplit(maxsplit=1)[0] for text in ax.get_yticklabels()]
-    return names, {
-        (names[i], names[j]): to_hex(colours[i, j])
-        for i, j in np.argwhere(~np.ma.getmaskarray(codes))
-    }
-
-
-@pytest.mark.parametrize(("margin", "metrics"), [(None, None), (0.05, "zero_one_loss")])
-def test_a_triangle_shows_what_the_intervals_show(report, margin, metrics):
-    differences = report.differences(margin=margin, metrics=metrics)
-    display = differences.plot()
-    assert isinstance(display, VerdictMatrixDisplay)
-    shown = set()
-    for ax, metric in zip(display.axes_, differences.metrics, strict=True):
-        assert ax.get_title() == metric
-        names, cells = drawn_cells(ax)
-        lower_is_better = metric == "zero_one_loss"
-        estimates = [float(report[model, metric]) for model in names]
-        assert estimates == sorted(estimates, reverse=not lower_is_better)
-        assert len(cells) == 36
-        for (row, column), colour in cells.items():
-            assert names.index(row) > names.index(column)
-            limits = gain(differences[metric, column, row], metric)
-            verdict = shown_by(*limits, np.nan if margin is None else margin)
-            verdict = verdict.replace("first", "column").replace("second", "row")
-            assert colour == CELLS[verdict]
-            shown.add(verdict)
-        (note,) = ax.texts
-        assert "joint" in note.get_text() and "95%" in note.get_text()
-        assert ("0.05" in note.get_text()) == (margin is not None)
-    assert legend_of(display.figure_) == {name: CELLS[name] for name in shown}
-    assert len(shown) >= 2
-
-
-def test_what_is_a_triangle(report):
-    """More than 30 differences of one metric, of all pairs."""
-    report = report.individual()
-    eight = report.select(models=list("ABCDEFGH")).differences()  # 28 on each of two
-    assert isinstance(eight.plot(), ConfidenceIntervalDisplay)
-    all_pairs = report.differences(metrics="f1")
-    assert isinstance(all_pairs.plot(), VerdictMatrixDisplay)
-    some = all_pairs.select(first=list("ABCDE")).plot()
-    assert isinstance(some, ConfidenceIntervalDisplay)
-    _, ax = plt.subplots()
-    assert all_pairs.plot(ax=ax).axes_[0] is ax
-
-
-@pytest.mark.parametrize("margin", [None, 0.05])
-def test_a_legend_inside_a_triangle_hides_no_cell(report, margin):
-    figure, (ax, _) = plt.subplots(1, 2, figsize=(10, 4.5))
-    report.differences(metrics="zero_one_loss", margin=margin).plot(ax=ax)
-    figure.canvas.draw()
-    legend = ax.get_legend().get_window_extent()
-    (left, bottom), (right, _) = ax.transData.inverted().transform(legend)
-    assert not any(
-        row < bottom and right > column and left < column + 1
-        for row, column in zip(*np.tril_indices(9, -1), strict=True)
-    )
-    assert not legend.overlaps(ax.texts[0].get_window_extent())
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_undefined_models_are_last():
-    models = {"silent": 0 * Y} | MODELS | {"quiet": 0 * Y}
-    differences = joint_report(Y, models, metrics="precision", method="delta")
-    names, cells = drawn_cells(differences.differences().plot().axes_[0])
-    assert set(names[-2:]) == {"silent", "quiet"}
-    assert all(
-        colour == CELLS["open"]
-        for pair, colour in cells.items()
-        if {"silent", "quiet"} & set(pair)
-    )
-
-
 def luminance(colour):
     """Relative luminance of sRGB colours, by WCAG 2.1."""
     channels = np.array(to_rgb(colour))
@@ -238,37 +145,25 @@ def test_colours_are_seen_on_the_background(report, style):
             assert (light + 0.05) / (dark + 0.05) > 2, colour
 
 
-def display_of(number, kind):
-    """Draw some models, or the verdicts on their pairs."""
+def display_of(number):
+    """Draw the intervals of some models."""
     names = [f"classifier {k}" for k in range(number)]
-    metrics, value = ["f1"] * number, np.linspace(0.5, 0.9, number)
+    value = np.linspace(0.5, 0.9, number)
     intervals = np.stack([value - 0.05, value + 0.05], axis=1)
-    if kind == "intervals":
-        return ConfidenceIntervalDisplay(
-            rows=names,
-            metrics=metrics,
-            estimates=value,
-            intervals=intervals,
-            individual_intervals=0.5 * intervals + 0.5 * value[:, np.newaxis],
-            confidence_level=0.95,
-        )
-    pairs = list(itertools.combinations(names, 2))
-    return VerdictMatrixDisplay(
-        pairs=pairs,
-        metrics=["f1"] * len(pairs),
-        verdicts=["first is better"] * len(pairs),
-        models={"f1": names},
-        margins=np.full(len(pairs), np.nan),
+    return ConfidenceIntervalDisplay(
+        rows=names,
+        metrics=["f1"] * number,
+        estimates=value,
+        intervals=intervals,
+        individual_intervals=0.5 * intervals + 0.5 * value[:, np.newaxis],
         confidence_level=0.95,
     )
 
 
-@pytest.mark.parametrize(
-    ("number", "kind"), each_once([2, 11, 12, 60], ["intervals", "verdicts"])
-)
-def test_labels_are_apart_at_column_width(number, kind):
-    """Labels of rows and of columns do not touch in a figure 3.4 inches wide."""
-    display = display_of(number, kind)
+@pytest.mark.parametrize("number", [2, 11, 60])
+def test_labels_are_apart_at_column_width(number):
+    """Labels of rows do not touch in a figure 3.4 inches wide."""
+    display = display_of(number)
     figure = display.plot().figure_
     figure.set_figwidth(3.4)
     figure.draw_without_rendering()
@@ -287,21 +182,7 @@ def test_labels_are_apart_at_column_width(number, kind):
         assert text.get_window_extent().x1 <= 3.4 * figure.dpi
 
 
-def test_a_square_of_many_models_has_some_labels():
-    display = display_of(250, "verdicts").plot()
-    width, height = display.figure_.get_size_inches()
-    assert max(width, height) < 15
-    (ax,) = display.axes_
-    places = [int(text.get_text().split()[-1]) for text in ax.get_yticklabels()]
-    assert places == [1, *range(5, 251, 5)]
-    display.figure_.draw_without_rendering()
-    for labels in (ax.get_yticklabels(), ax.get_xticklabels()):
-        boxes = [text.get_window_extent() for text in labels]
-        for box, other in itertools.pairwise(boxes):
-            assert not box.padded(-1).overlaps(other)
-
-
 def test_intervals_have_as_many_labels_as_the_axes_have_room_for():
     _, ax = plt.subplots(figsize=(5, 3))
-    display_of(100, "intervals").plot(ax=ax)
+    display_of(100).plot(ax=ax)
     assert len(ax.get_yticklabels()) == 11

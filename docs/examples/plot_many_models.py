@@ -2,8 +2,8 @@
 Which pairs of many models differ?
 ==================================
 
-Fifteen models are 105 pairs. Their differences, covering all at once, are drawn as a
-triangle.
+Fifteen models are 105 pairs. The differences from one of them, covering all at once, are a
+picture of fourteen lines.
 """
 
 # %%
@@ -22,11 +22,11 @@ report = joint_report(y, predictions, metrics="accuracy")
 display = report.plot(sort=True)
 
 # %%
-# A cell is blue if its model of the column, which has the better estimate, is shown to
-# be better than that of the row, and grey if it is open.
+# An interval is vermilion if it shows that the model is better than the first one, and
+# grey if the comparison is open.
 
 # sphinx_gallery_thumbnail_number = 2
-display = report.differences().plot()
+display = report.differences(control="model 1").plot()
 
 # %%
 # Models that may be the best:

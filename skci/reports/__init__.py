@@ -34,9 +34,6 @@ from skci.reports.resampling import SearchReport as SearchReport
 from skci.reports.runs import RunsContrastReport as RunsContrastReport
 from skci.reports.runs import RunsReport as RunsReport
 from skci.reports.suites import SuiteReport as SuiteReport
-from skci.reports.verdict_display import (
-    VerdictMatrixDisplay as VerdictMatrixDisplay,
-)
 from skci.reports.votes import VotesReport as VotesReport
 
 __all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,9 +42,6 @@ from skci.reports.margins import (
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
 from skci.reports.requirements import Requirement
-from skci.reports.verdict_display import VerdictMatrixDisplay
-
-_MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
 
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
@@ -447,37 +442,9 @@ class ContrastReport(ReportWithContrasts):
         low, high = self._limits().T
         return np.select([low > 0, high < 0], ["above 0", "below 0"], "open").tolist()
 
-    def _best_first(self) -> dict[str, list[str]]:
-        """By panel, what is compared, sorted by how many of the others are better."""
-        better: dict[str, Counter[str]] = {panel: Counter() for panel in self._panels}
-        for panel, (first, second), parameter in zip(
-            self._panels, self._pairs, self._joint.parameters, strict=True
-        ):
-            gain = parameter.trait.sign * (parameter.estimate - self._null)
-            # An undefined difference counts twice, so that undefined models come last.
-            better[panel][first] += 2 if np.isnan(gain) else int(gain < 0)
-            better[panel][second] += 2 if np.isnan(gain) else int(gain > 0)
-        return {
-            panel: sorted(counts, key=counts.__getitem__)
-            for panel, counts in better.items()
-        }
-
-    def _display(self) -> ConfidenceIntervalDisplay | VerdictMatrixDisplay:
+    def _display(self) -> ConfidenceIntervalDisplay:
         shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
-        numbers, models = Counter(self._panels), {}
-        if "contrast" not in self._labels and max(numbers.values()) > _MOST_INTERVALS:
-            models = self._best_first()
-        # A triangle shows all pairs of each panel.
-        if not models or any(numbers[k] != comb(len(models[k]), 2) for k in models):
-            return ConfidenceIntervalDisplay(**self._drawing(), **shown)
-        return VerdictMatrixDisplay(
-            pairs=self._pairs,
-            metrics=self._panels,
-            models=models,
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
-            **shown,
-        )
+        return ConfidenceIntervalDisplay(**self._drawing(), **shown)
 
     @property
     def _kind(self) -> str:

@@ -25,7 +25,21 @@ from skci.reports.panels import (
     wrapped,
 )
 from skci.reports.rendering import format_level
-from skci.reports.verdict_display import VERDICT_COLOURS, verdict_patches
+
+_BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
+
+_SHOWN, _NOT_EXCLUDED = ("better", "higher", "lower"), ("worse", "lower", "higher")
+VERDICT_COLOURS = {
+    **{f"first is {relation}": _BLUE for relation in _SHOWN},
+    **{f"first is not {relation}": _SKY for relation in _NOT_EXCLUDED},
+    "equivalent": _GREEN,
+    "open": _GREY,
+    **{f"second is not {relation}": _ORANGE for relation in _NOT_EXCLUDED},
+    **{f"second is {relation}": _VERMILION for relation in _SHOWN},
+    "above 0": _BLUE,
+    "below 0": _VERMILION,
+}
+"""Colour of what an interval shows, in the order of the legend."""
 
 _THIN, _THICK = 1.5, 5.0
 _SPACED_ROWS = 15  # more have smaller gaps
@@ -156,8 +170,14 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         widths[f"individual {level} interval"] = _THICK
         if self.individual_intervals is None:
             widths = {f"{level} interval": _THICK}
-        shown = {verdict: verdict for verdict in self.verdicts or ()}
-        return verdict_patches(shown) + line_handles(widths)
+        from matplotlib.patches import Patch
+
+        patches = [
+            Patch(color=colour, label=verdict)
+            for verdict, colour in VERDICT_COLOURS.items()
+            if verdict in (self.verdicts or ())
+        ]
+        return patches + line_handles(widths)
 
     def _colours(self) -> list[str]:
         """Colour of each interval, shape (K,)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Template
@@ -17,11 +19,11 @@ from skci.reports.estimate import (
     describe_warnings,
 )
 from skci.reports.panels import PanelDisplay
-from skci.reports.pictures import picture
 from skci.reports.rendering import IndexedReport, format_level, packaged
 
 _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
+_MOST_DRAWN = 300  # of a picture
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
 _POPULATION = "the population that the rows were sampled from"
@@ -85,7 +87,7 @@ def page(
         **{name: version_of(name) for name in DEPENDENCIES},
     }
     sections = {
-        **{name: _part(name, part) for name, part in parts.items()},
+        **{name: _part(name, part, k) for k, (name, part) in enumerate(parts.items())},
         "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),
@@ -153,10 +155,37 @@ def _folded(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n{body}</details>\n"
 
 
-def _part(heading: str, part: Part) -> str:
+def _picture(part: Part, number: int) -> str:
+    """HTML of the figure of a part, which matplotlib draws.
+
+    The number of the part makes identifiers in the figure unique on the page.
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        return _paragraphs(["A picture needs matplotlib, which is not installed."])
+    assert part.display is not None
+    options: dict[str, Any] = {"sort": True} if part.sort else {}
+    drawn = part.display.plot(**options)
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skci"}):
+        svg = io.StringIO()
+        drawn.figure_.savefig(
+            svg, format="svg", metadata={"Date": None}, transparent=True
+        )
+    plt.close(drawn.figure_)
+    figure = svg.getvalue()
+    figure = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>p{number}-", figure)
+    label = _text(f"Picture of {part.report._title()}; the table has all numbers.")
+    return (
+        f'<figure class="drawn" role="img" aria-label="{label}">'
+        f"{figure[figure.index('<svg') :]}</figure>"
+    )
+
+
+def _part(heading: str, part: Part, number: int) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
-    body = picture(part.display, sort=part.sort) if part.display else ""
     n_rows = len(part.report)
+    body = _picture(part, number) if part.display and n_rows <= _MOST_DRAWN else ""
     if len(part.findings) > _MOST_FINDINGS:
         body += _folded(f"{len(part.findings)} findings", _list(part.findings))
     if n_rows > _MOST_FOLDED:

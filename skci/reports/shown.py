@@ -251,8 +251,8 @@ class ShownReport(IndexedReport[MetricEstimate]):
         """Return the report as a page of HTML, or write it to a file.
 
         The page is one file that loads nothing else and runs no script: findings in
-        words, a picture, the table and, of several models, ranks and differences; what
-        the intervals promise, warnings, and versions.
+        words, a picture if matplotlib is installed, the table and, for several models,
+        ranks and differences; what the intervals promise, warnings, and versions.
 
         Parameters
         ----------
@@ -312,8 +312,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
         """Draw the intervals, a panel for each metric; or curves and their bands.
 
         Subgroups are rows of the panel of their metric. Differences are coloured by
-        what their intervals show; if those between all pairs of models are more than 30
-        on a metric, a triangle has what the interval of each pair shows.
+        what their intervals show.
 
         Parameters
         ----------
@@ -323,7 +322,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
 
         Returns
         -------
-        ConfidenceIntervalDisplay, ConfidenceBandDisplay or VerdictMatrixDisplay
+        ConfidenceIntervalDisplay or ConfidenceBandDisplay
             With the axes and the figure.
         """
         return self._display().plot(**kwargs)
