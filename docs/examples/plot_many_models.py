@@ -2,8 +2,8 @@
 Which pairs of many models differ?
 ==================================
 
-Fifteen models are 105 pairs. The differences from one of them, covering all at once, are a
-picture of fourteen lines.
+Fifteen models are 105 pairs. The differences from one of them, covering all at
+once, are a picture of fourteen lines.
 """
 
 # %%
