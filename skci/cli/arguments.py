@@ -424,6 +424,9 @@ _LOGS = {
     "--groups": _option(
         "field of each item that is its cluster, such as a passage", "FIELD", decoded
     ),
+    "--incomplete": _choice(
+        ["error", "warn"], "what a log with fewer samples than it states is"
+    ),
 }
 _GRADES = {
     "--scorer": _option(
