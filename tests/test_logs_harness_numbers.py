@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
+from test_logs import damaged, write_log
 
 from skci import grades_report, logs
 from skci.cli.main import main
@@ -571,9 +572,9 @@ def test_compressed_tables(name, text, tmp_path, capsys):
     assert main(["grades", str(path)]) == 0
     assert "mean" in capsys.readouterr().out
     path.write_bytes(path.read_bytes()[:-9])
-    for damaged in (tmp_path, path):
+    for broken in (tmp_path, path):
         with pytest.raises(ValueError, match=rf"{name}.*(truncated|damaged)"):
-            logs.read(damaged)
+            logs.read(broken)
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"{name}: .*damaged"):
         logs.read(path)
@@ -588,3 +589,43 @@ def test_other_compressed_files_are_ignored_in_a_folder(tmp_path):
         ValueError, match=r"other\.csv\.gz, line 1: no column for the g"
     ):
         logs.read(tmp_path)
+
+
+def layouts(folder):
+    """Logs with aggregated values, and of version 2."""
+    path = samples(folder, "t", word_perplexity=pairs("A"), inst_acc=FOLLOWED["A"])
+    lines = path.read_text().splitlines()
+    yield path.name, [*map(json.loads, lines[:5])]
+    yield "results.json", version_2()
+    log = json.loads(HISTORY.read_text())
+    for sample in log["samples"]:
+        metadata = {"num_tokens": 3, "sum_log_probs": -2.5}
+        sample["scores"] = {"target": {"value": 1, "metadata": metadata}}
+    log["results"]["scores"][0]["reducer"] = "max"
+    yield "log.json", log
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_a_value_of_another_type_is_an_error_of_the_file_or_none(k, tmp_path):
+    name, document = [*layouts(tmp_path / "m")][k]
+    path = tmp_path / "m" / name
+    rng = np.random.default_rng(k)
+    outcomes = set()
+    for _ in range(40):
+        write_log(path, damaged(document, rng))
+        try:
+            outcomes.add(type(logs.read(path)))
+        except ValueError as error:
+            assert name in str(error)
+            outcomes.add(type(error))
+    assert outcomes == {logs.LogRows, ValueError}
+
+
+@pytest.mark.parametrize("member", ["n-samples", "configs", "results", "model_name"])
+def test_results_beside_samples_may_be_of_any_type(member, tmp_path):
+    """What they state is used where it is as the harness writes it."""
+    path = samples(tmp_path, "t", acc=[1.0, 0.0])
+    for value in (None, 3, "word", [], ["t"], {"t": 3}, {"t": {"metric_list": [3]}}):
+        results(tmp_path, **{member: value})
+        assert logs.read(tmp_path)["grade"].tolist() == [1, 0]
+        assert logs.read(path).scorers == ["acc"]
