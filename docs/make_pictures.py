@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
-from skci import AccuracyCI, joint_report
+from skci import AccuracyCI
 from skci.reports.panels import COLOURS
 
 DOCS = Path(__file__).resolve().parent

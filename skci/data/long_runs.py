@@ -124,13 +124,14 @@ def _missing_reads(
 ) -> str:
     """Message that counts missing reads, from their number for each case."""
     n_reads = np.bincount(of_pair, minlength=len(pairs))
+    first = cases[(lacking > 0).argmax()]
     return (
         "data must have a read of each case by each run, got "
         f"{lacking.sum()} of {len(cases) * len(pairs)} reads missing, of "
         f"{np.count_nonzero(lacking)} of {len(cases)} cases, the first of them "
-        f"{cases[(lacking > 0).argmax()]!s}; most, {len(cases) - n_reads.min()}, are missing "
-        f"in run {pairs[int(n_reads.argmin())]}. Pass missing='drop-cases' to leave "
-        "out these cases"
+        f"{first!s}; most, {len(cases) - n_reads.min()}, are missing in run "
+        f"{pairs[int(n_reads.argmin())]}. Pass missing='drop-cases' to leave out these "
+        "cases"
     )
 
 
