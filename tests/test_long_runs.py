@@ -380,7 +380,12 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             ValueError,
             r"two runs or more of each model, got {'new': 1, 'old': 4}",
         ),
-        (lambda t: t[:0], {}, ValueError, "run must name two runs or more .* got {}"),
+        (
+            lambda t: t[:0],
+            {},
+            ValueError,
+            "run must name two runs or more, got no rows",
+        ),
         (lambda t: t, {"case": None}, TypeError, "case must name a column of data"),
         (lambda t: t, {"y_true": ["truth"]}, TypeError, "y_true must name a column"),
         (lambda t: t, {"run": "rdr"}, ValueError, "run must name a column .* 'reader'"),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, distinct_rows
 from skci._validation import check_choice, check_distinct, column_names, is_null
 from skci.data.drawing import RowOptions, check_apart, distinct_names
 from skci.data.frames import Frame
@@ -31,19 +31,21 @@ def pairs_of_runs(
 ) -> tuple[list[Pair], Array]:
     """Pairs of a model and a run that rows name, and the pair of each row."""
     names, position = distinct_names(run, "run", "run")
+    if not len(position):
+        raise ValueError("run must name two runs or more, got no rows")
     models, code = np.array([unnamed], dtype=object), np.zeros(len(position), int)
     if model is not None:
         models, code = distinct_names(model, "model", "model")
-    used, row = np.unique(np.stack([code, position]), axis=1, return_inverse=True)
-    pairs = [Pair(str(models[k]), str(names[s])) for k, s in used.T.tolist()]
-    n_runs = np.bincount(used[0], minlength=len(models)).tolist()
+    used, row = distinct_rows(np.stack([code, position], axis=1))
+    pairs = [Pair(str(models[k]), str(names[s])) for k, s in used.tolist()]
+    n_runs = np.bincount(used[:, 0]).tolist()
     is_partial = len(pairs) < len(models) * len(names)
-    if min(n_runs, default=0) < 2 or (paired and is_partial):
+    if min(n_runs) < 2 or (paired and is_partial):
         by_model = dict(zip(map(str, models), n_runs, strict=True))
         wanted = f"all of the {len(names)} runs" if paired else "two runs or more"
         raise ValueError(f"run must name {wanted} of each model, got {by_model}")
     check_distinct(pairs, "model and run")
-    return pairs, row.ravel()
+    return pairs, row
 
 
 def read_long(
