@@ -17,6 +17,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class BinningWarning(UserWarning):
     """Bins of scores are so wide that the interval is noticeably extended.
 

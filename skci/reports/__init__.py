@@ -40,3 +40,7 @@ from skci.reports.verdict_display import (
 from skci.reports.votes import VotesReport as VotesReport
 
 __all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]
+
+
+def __dir__() -> list[str]:
+    return __all__
