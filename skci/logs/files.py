@@ -24,9 +24,23 @@ _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
 _COMPRESSED = ".gz"
-_DECODER = JSONDecoder()
 _TEXT = (".json", *_LINES, *DELIMITERS)
 _KINDS: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a string"}
+
+
+class Decoder(JSONDecoder):
+    """Decoder of JSON for which too deep nesting is an error of the document."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        """Decode the value that begins at an index; also return its end."""
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError as error:
+            problem = "arrays and objects are nested too deeply"
+            raise JSONDecodeError(problem, s, idx) from error
+
+
+_DECODER = Decoder()
 
 
 @dataclass(frozen=True)
@@ -208,7 +222,7 @@ class LogFile:
             try:
                 for line, text in enumerate(file, 1):
                     if text.strip():
-                        yield json.loads(text), line
+                        yield json.loads(text, cls=Decoder), line
             except JSONDecodeError as error:
                 raise self.error(line, f"must be JSON: {error.msg}") from error
             except UnicodeDecodeError as error:

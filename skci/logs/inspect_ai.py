@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skci._lazy import optional_module
-from skci.logs.files import LogFile, total
+from skci.logs.files import Decoder, LogFile, total
 from skci.logs.rows import Aggregation, Row
 
 _ARCHIVE = ".eval"
@@ -137,12 +137,14 @@ def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
             # Without a header, the evaluation did not end.
             for name in {"header.json"} & {*names}:
                 line = names.index(name) + 1
-                header = file.check(json.loads(archive.read(name)), dict, line)
+                header = file.check(
+                    json.loads(archive.read(name), cls=Decoder), dict, line
+                )
                 for key, value in header.items():
                     yield key, value, line
             for entry, name in enumerate(names, 1):
                 if name.startswith("samples/"):
-                    yield "samples", json.loads(archive.read(name)), entry
+                    yield "samples", json.loads(archive.read(name), cls=Decoder), entry
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         problem = f"the archive is truncated or damaged: {error}"
         raise file.error(0, f"{name}: {problem}" if name else problem) from error

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from skci._validation import check_choice, join_names
 from skci.logs import deepeval, inspect_ai, lm_eval, promptfoo, swebench, tables
-from skci.logs.files import LogFile
+from skci.logs.files import Decoder, LogFile
 from skci.logs.rows import Aggregation, Collector, LogRows, Row
 
 
@@ -175,7 +175,7 @@ def _is_settings(file: LogFile) -> bool:
     found: Any = None
     if file.is_document:
         with suppress(ValueError):
-            found = json.loads(file.head)
+            found = json.loads(file.head, cls=Decoder)
     return isinstance(found, dict) and not any(
         isinstance(value, dict | list) for value in found.values()
     )
