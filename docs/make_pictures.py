@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
-from skci import AccuracyCI, joint_report
+from skci import AccuracyCI
 from skci.reports.panels import COLOURS
 
 DOCS = Path(__file__).resolve().parent
@@ -105,16 +105,10 @@ def seeds():
 
 def readers():
     """Draw the difference of two tests for each reader, and of their means."""
-    made = names_until(DOCS / "readers.rst", "differences")
+    made = names_until(DOCS / "readers.rst", "each")
     (key,) = made["differences"]
-    each = [
-        joint_report(
-            made["disease"],
-            y_score=dict(zip(made["ratings"], ratings, strict=True)),
-            metrics="roc_auc",
-        ).differences()[key]
-        for ratings in zip(*made["ratings"].values(), strict=True)
-    ]
+    by_reader = made["each"].differences().individual()
+    each = [by_reader[key[0], reader, *key[1:]] for reader in "PQRS"]
     block = "reader", each, "all readers", made["differences"][key]
     figure = over_runs([block], "area under the ROC curve, in use - new")
     figure.axes[0].axvline(0, color="0.6", linestyle=":", zorder=0)

@@ -45,7 +45,17 @@ _SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     ),
     "ci": ("confidence_level", lambda ci: f"confidence_level={_share(ci)}"),
     "group": ("groups", lambda group: "groups=... if clusters, or by=... if subgroups"),
-    **dict.fromkeys(("run", "runs", "seeds"), ("design", lambda _: "y_pred=Runs(...)")),
+    **dict.fromkeys(
+        ("run", "runs", "seeds", "case", "reader", "readers", "rater", "raters"),
+        (
+            "design",
+            lambda value: (
+                "**Runs.from_long(data, ...)"
+                if isinstance(value, str)
+                else "y_pred=Runs(...)"
+            ),
+        ),
+    ),
     **dict.fromkeys(("time", "order"), ("design", lambda _: "design=TimeOrder(...)")),
     **dict.fromkeys(
         ("prevalence", "prior", "priors"),

@@ -49,7 +49,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *public()})
+        return ["__version__", *public()]
 
     return get, names
 

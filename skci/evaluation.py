@@ -30,6 +30,7 @@ from skci.data.responses import Request, respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
+from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
@@ -341,7 +342,8 @@ def joint_report(
         matched by position; columns of pandas whose indexes disagree are an error, here
         and in all parameters, unless one is new and counts rows from 0 on. In place of
         an array, and of that of its scores, a model may have the
-        :class:`~skci.designs.Runs` of several training seeds, readers or judges.
+        :class:`~skci.designs.Runs` of several training seeds, readers or judges; of a
+        table with a row for each read, see :meth:`.Runs.from_long`.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
@@ -504,7 +506,9 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
+    (y_pred, y_score), runs = split_runs(
+        DEFAULT_MODEL, y_true, y_pred=y_pred, y_score=y_score
+    )
     if proxy is not None or label_probability is not None:
         _check_partly_labelled(proxy, y_true, runs, design)
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}

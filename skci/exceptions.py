@@ -11,9 +11,14 @@ __all__ = [
     "BinningWarning",
     "CriticalValueWarning",
     "DegenerateVarianceWarning",
+    "IncompleteLogWarning",
     "ResamplingWarning",
     "SmallSampleWarning",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class BinningWarning(UserWarning):
@@ -29,6 +34,13 @@ class DegenerateVarianceWarning(UserWarning):
 
     It is estimated as zero, the derivative does not exist at the observed table, or
     there is a single row. An interval based on that variance alone is the whole range.
+    """
+
+
+class IncompleteLogWarning(UserWarning):
+    """A log has fewer samples than it states.
+
+    Estimates are those of the samples in the log, which may differ from the others.
     """
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
+from operator import truediv
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,26 @@ from skci._validation import (
 from skci.data.design_options import Strata, without_average
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.items import UNNAMED, GradedSamples, check_missing_grades, parameter_name
+from skci.data.items import (
+    MEAN,
+    PERPLEXITY,
+    RATIO,
+    SHARE,
+    UNNAMED,
+    AggregatedGrades,
+    GradedSamples,
+    check_missing_grades,
+    parameter_name,
+    sizes_of,
+)
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.runs import RunEstimates
-from skci.measures.registry import Trait
+from skci.measures.functions import exp_ratio
+from skci.measures.registry import IDENTITY, LOG, Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._judged_grades import estimate_judged_grades
 from skci.metrics._metric_set import methods_by_metric
@@ -43,6 +56,12 @@ from skci.reports.grades import GradesReport
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 
+AGGREGATIONS: dict[str, Callable[..., Any]] = {
+    SHARE: truediv,
+    RATIO: truediv,
+    PERPLEXITY: exp_ratio,
+}
+"""Functions of sums of grades and of sizes, for grades that are not averaged."""
 SAMPLES = ["independent", "runs", "paired-runs"]
 _RUNS = SAMPLES[1:]
 
@@ -265,7 +284,9 @@ def grades_report(
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
     over_runs = runs is not None
-    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
+    functions = data.functions if isinstance(data, AggregatedGrades) else {}
+    scorers = [x for x in graded.scorers if x not in map(sizes_of, functions)]
+    metrics = _metrics(scorers, bounds, higher_is_better, method, over_runs, functions)
     if proxy is not None:
         judge, runs_of_judge = read(proxy)
         one = "runs; average the grades of each item over runs, or report on one run"
@@ -275,14 +296,25 @@ def grades_report(
         are_tasks = tasks is not None and tasks_are == "drawn"
         joint = estimate_judged_grades(graded, judge, metrics, settings, are_tasks)
         return JointReport(joint)
+    if functions and not isinstance(missing_grades, str):
+        raise ValueError(
+            "missing_grades must be 'error', 'drop' or 'pairwise', since grades by "
+            f"{join_names([*functions])} are means over units of an item, got "
+            f"{missing_grades}"
+        )
     by_pair = missing_grades == "pairwise"
     if over_runs and by_pair:
         raise ValueError("missing_grades must not be 'pairwise' with runs")
-    ranges = [trait.bounds for trait, _ in metrics.values()]
+    unbounded = -np.inf, np.inf  # sums, and sizes
+    ranges = [
+        metrics[x][0].bounds if x in metrics and x not in functions else unbounded
+        for x in graded.scorers
+    ]
     items = graded.items(ranges, missing_grades)
     drawn = items.sample
+    bind = partial(_bind, drawn, metrics, graded.scorers, functions)
     joint = JointEstimate.from_rows(
-        (replace(p, by_pair=by_pair) for p in _bind(drawn, metrics, drawn.parts)),
+        (replace(p, by_pair=by_pair) for p in bind(drawn.parts)),
         drawn.rows,
         drawn.design,
         **settings,
@@ -290,7 +322,7 @@ def grades_report(
     )
     if runs is not None:
         return runs_report(joint, runs)
-    references = None if by is None else partial(_references, drawn, metrics)
+    references = None if by is None else partial(_references, drawn, bind)
     return GradesReport(joint, items, references)
 
 
@@ -469,14 +501,16 @@ def _metrics(
     higher_is_better: Any,
     method: Any,
     over_runs: bool,
+    functions: Mapping[str, str],
 ) -> dict[str, tuple[Trait, str]]:
-    """Properties and the interval method of the mean of the grades of each scorer."""
+    """Properties and the interval method of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
     metrics = {}
     for name in scorers:
-        trait = _trait(name, ranges.get(name), better[name])
+        function = functions.get(name, MEAN)
+        trait = _trait(name, ranges.get(name), better[name], function)
         chosen = methods[name] or AUTO
         if over_runs:
             chosen = method_without_table(
@@ -489,41 +523,64 @@ def _metrics(
     return metrics
 
 
-def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
+def _trait(name: str, bounds: Any, greater_is_better: bool, function: str) -> Trait:
     """Properties of the mean of grades, of those in a range if there is one."""
     low, high = -np.inf, np.inf
-    if bounds is not None:
+    if function == PERPLEXITY:
+        if bounds is not None:
+            raise ValueError(
+                f"bounds must not be given for {name!r}, which is a perplexity, got "
+                f"{bounds}; pass a mapping of the bounds of other scorers"
+            )
+        low = 0.0
+    elif bounds is not None:
         wanted = (
             "the least and the greatest possible grade, two increasing numbers such as "
             "(0, 1), or None"
         )
         low, high = check_range(bounds, wanted, np.finfo(float).max)
+    is_bounded_mean = bounds is not None and function == MEAN
     return Trait(
         name,
         bounds=(low, high),
         greater_is_better=greater_is_better,
-        smooth=bounds is not None,
+        smooth=is_bounded_mean,
         heavy_tails=bounds is None,
+        scale=LOG if function == PERPLEXITY else IDENTITY,
         blurs=False,
-        automatic=("hall",) if bounds is None else ("score", "hall"),
+        automatic=("score", "hall") if is_bounded_mean else ("hall",),
     )
 
 
 def _bind(
     sample: Sample,
     metrics: Mapping[str, tuple[Trait, str]],
+    columns: Sequence[str],
+    functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Bind the mean of each model and scorer in each part, such as a subgroup."""
+    """Bind the grades of each model and scorer in each part, such as a subgroup.
+
+    `columns` names the columns of the numbers of each model.
+    """
     for model, numbers in sample.numbers.items():
-        for k, (scorer, (trait, method)) in enumerate(metrics.items()):
+        of = dict(zip(columns, numbers.T, strict=True))
+        for scorer, (trait, method) in metrics.items():
             for part in parts:
                 binding = Binding(sample, model, scorer, method, subgroups=part)
-                yield binding.of_mean(trait, numbers[binding.within, k])
+                values = of[scorer][binding.within]
+                if scorer not in functions:
+                    yield binding.of_mean(trait, values)
+                    continue
+                function = AGGREGATIONS[functions[scorer]]
+                sizes = of[sizes_of(scorer)][binding.within]
+                yield binding.of_sums(trait, function, values, sizes)
 
 
 def _references(
-    sample: Sample, metrics: Mapping[str, tuple[Trait, str]], to: str
+    sample: Sample,
+    bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
+    to: str,
 ) -> dict[Key, TableParameter]:
-    """Bind the means to the rest, or to all, of the items of each subgroup."""
-    return bind_references(sample, to, lambda part: _bind(sample, metrics, [part]))
+    """Bind the grades of the rest, or of all, of the items of each subgroup."""
+    return bind_references(sample, to, lambda part: bind([part]))

@@ -147,7 +147,7 @@ def importance_report(
     )
     request = Request(metric_set.reads, scored, metric_set.score_methods)
     found = respond_to_each(named, permuted_features, request, n_jobs)
-    columns: dict[str, tuple[str, int | None]] = {}
+    columns: dict[str, tuple[str, str | None]] = {}
     receivers: dict[str, tuple[str, Array]] = {}
     by_kind: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for (feature, s), responses in zip(tasks, found, strict=True):
@@ -156,7 +156,7 @@ def importance_report(
             columns[name] = name, None
             if feature is not None:
                 title = run_name(_permuted_name(name, feature), s + 1)
-                columns[title] = _permuted_name(name, feature), s
+                columns[title] = _permuted_name(name, feature), str(s + 1)
                 receivers[title] = name, np.argsort(permutations[feature, s])
             for kind, responded in zip(by_kind, responses, strict=True):
                 if name in responded:

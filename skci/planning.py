@@ -31,6 +31,11 @@ from skci.reports.joint import JointReport
 
 __all__ = ["LabelPlan", "label_next", "minimum_detectable", "sample_size"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _LARGEST = 2**53  # number of rows, as of counts, and rows of a group
 _NEAR = 1e-10  # how near to the ends of its range a difference is looked for
 

@@ -33,6 +33,10 @@ _ENOUGH_VERDICTS = 5  # right, and wrong, for the variance of a rate without smo
 __all__ = ["five_by_two_f_test", "rogan_gladen", "two_proportion_test"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class SignificanceTest(NamedTuple):
     """Statistic and p-value of a test."""
 

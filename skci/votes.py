@@ -32,7 +32,9 @@ from skci.reports.votes import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
-_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND, "tie (bothbad)": TIE}  # of arenas
+_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
+_OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
+_MOST_NAMED = 5
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -65,8 +67,8 @@ def votes_report(
     first, second : array-like of shape (n_votes,), or str
         Names of the two models of each vote, or names of columns of `data`.
     outcome : array-like of shape (n_votes,), or str
-        "first", "second" or "tie"; or as arenas write them, "model_a", "model_b", "tie"
-        and "tie (bothbad)".
+        "first", "second" or "tie"; or as arenas write them, "model_a", "model_b",
+        "tie", and "tie (bothbad)" or "both_bad", which are ties.
     data : data frame or mapping of str to array-like, optional
         Columns that the other parameters name.
     position : bool, default=False
@@ -94,8 +96,10 @@ def votes_report(
     Raises
     ------
     ValueError, TypeError
-        If an option or the votes are not as described, or some models only win, or only
-        lose, against the others, so that their strength is infinite.
+        If an option or the votes are not as described, or strengths have no finite
+        estimate: some models never meet, directly or through others, or only win, or
+        only lose, against the others; all votes are ties; or, with ties, no weaker
+        model ever wins.
 
     Notes
     -----
@@ -147,7 +151,7 @@ def votes_report(
         len(models),
         bool(position),
     )
-    _check_connected(votes, models)
+    _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
@@ -200,16 +204,42 @@ def _read(
     return [str(name) for name in known.tolist()], codes, extra, names
 
 
-def _check_connected(votes: Votes, models: list[str]) -> None:
-    """Check that every set of models won and lost a vote against the others."""
-    sets = votes.unconnected()
-    if len(sets) > 1:
-        smallest = min(sets, key=len)
-        named = join_names([models[k] for k in smallest[:5].tolist()])
+def _check_strengths(votes: Votes, models: list[str]) -> None:
+    """Check that the likelihood of the models alone has a maximum."""
+
+    def named(indices: Array) -> str:
+        names = [models[k] for k in indices[:_MOST_NAMED].tolist()]
+        more = len(indices) - len(names)
+        return join_names([*names, *[f"{more} more"] * bool(more)])
+
+    parts = votes.sets("weak")
+    if len(parts) > 1:
         raise ValueError(
-            "votes must have a win and a loss, or a tie, between any two parts of the "
-            f"models, got a part that only wins or only loses against some: {named}; "
-            "leave it out, its strength is not finite"
+            "first and second must connect all models, directly or through other "
+            f"models, got {len(parts)} parts of the models that never meet, one of "
+            f"them {named(min(parts, key=len))}; report the votes of each part alone"
+        )
+    if (votes.outcome == TIE).all():
+        raise ValueError(
+            "outcome must have wins, got only ties; strengths are log-odds of "
+            "winning, a scale on which ties alone do not identify differences"
+        )
+    if one_sided := votes.one_sided():
+        part, missing = one_sided
+        raise ValueError(
+            "outcome must have a win and a loss, or a tie, between any two parts of "
+            f"the models, got no {missing} of {named(part)} against the others, so "
+            f"that strengths are not finite; leave out votes on {named(part)}, or "
+            "collect more"
+        )
+    direction = votes.recession()
+    if direction is not None:
+        order = named(np.argsort(-direction, kind="stable"))
+        raise ValueError(
+            f"outcome must have wins of weaker models, got only wins in the order "
+            f"{order}, and ties between neighbours in it, so that strengths are not "
+            "finite; count ties as half a win of each model: repeat them as 'first' "
+            "and as 'second', with sample_weight 0.5 and one group for both"
         )
 
 
@@ -223,7 +253,7 @@ def _check_effects(votes: Votes) -> None:
             "effects that cannot be told apart from each other or from strengths, as "
             "where one model always comes first; leave one of them out"
         )
-    if votes.is_separated:
+    if votes.recession() is not None:
         raise ValueError(
             "position and covariates must not predict votes without error, got effects "
             "that are not finite, as where the first always wins; leave one of them out"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -184,9 +185,34 @@ def test_names_are_imported_from_where_type_checkers_find_them():
     }
     assert declared == skci._MODULES
     assert {*skci.__all__} == {*declared, *skci.metrics.__all__}
-    assert {*skci.__all__} <= {*dir(skci)}
+    assert {*skci.__all__, "__version__"} == {*dir(skci)}
     with pytest.raises(AttributeError, match="has no attribute 'f1_report'"):
         _ = skci.f1_report
+
+
+PUBLIC_MODULES = [
+    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "reports"),
+    *("resampling", "textbook"),
+]
+
+
+def test_modules_list_what_users_may_use_and_nothing_else():
+    assert {*PUBLIC_MODULES} == {k for k, v in skci._MODULES.items() if not v}
+    for name in PUBLIC_MODULES:
+        module = getattr(skci, name)
+        listed = dir(module)
+        assert listed == sorted(module.__all__)
+        assert len({*listed}) == len(listed)
+        for each in listed:
+            value = getattr(module, each)
+            assert not each.startswith("_")
+            assert not isinstance(value, ModuleType)
+            assert value.__doc__
+            assert value.__module__.startswith("skci.")
+    for each in {*dir(skci)} - {"__version__", *PUBLIC_MODULES}:
+        assert callable(getattr(skci, each))
+    out = {"TYPE_CHECKING", "lazy_names", "version", "data", "measures", "evaluation"}
+    assert not out & {*dir(skci)}
 
 
 @pytest.mark.slow

@@ -347,6 +347,14 @@ def test_tables_of_other_labels_do_not_merge(tmp_path, predictions, run):
     assert status == 2 and f"{text}: samples" in errors and "of one type" in errors
 
 
+def test_tables_that_are_nested_too_deeply(tmp_path, run):
+    path = tmp_path / "table.json"
+    path.write_text('{"arrays": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    status, output, errors = run("merge", path, "--metrics=f1")
+    assert status == 2 and not output and errors.count("\n") == 1
+    assert "must be a file saved by a JointAccumulator" in errors
+
+
 def test_the_positive_label_of_merged_tables(tmp_path, rows, run):
     path, table = tmp_path / "text.csv", tmp_path / "text.npz"
     words = np.array(["no", "yes"])
@@ -646,6 +654,95 @@ def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monke
     assert status == 2 and "pip install 'skci[arrow]'" in errors
 
 
+LISTS = {
+    "report FILE --truth=y --models=a,b --scores=sure,unsure": [
+        ("metrics", "accuracy,recall,roc_auc"),
+    ],
+    "report FILE --truth=y --metrics=f1": [("models", "new=a,b")],
+    "report FILE --truth=y --metrics=roc_auc": [("scores", "sure,x=unsure")],
+    "report FILE --truth=y --models=a,b --metrics=accuracy,f1": [
+        ("by", "sex,true"),
+        ("method", "f1=logit,*=delta"),
+    ],
+    "report FILE --truth=partly --models=a,b --metrics=accuracy": [
+        ("proxy", "judge,other=b"),
+    ],
+    "report FILE --truth=y --models=a --metrics=recall_macro": [("labels", "2,3")],
+    "compare FILE --truth=y --models=a,b --metrics=accuracy,f1": [
+        ("margin", "f1=.1,accuracy=.2"),
+    ],
+    "plan FILE --truth=y --models=a,b --metrics=accuracy,f1": [
+        ("half-width", "f1=.02,accuracy=.05"),
+    ],
+    "plan --metrics=f1 --half-width=.05": [
+        ("expected", "prevalence=.1,recall=.8,specificity=.95"),
+    ],
+    "merge TABLE": [("metrics", "accuracy,f1")],
+    "votes VOTES --first=left --second=right --outcome=winner": [
+        ("covariates", "longer,later"),
+    ],
+    "grades LOGS": [
+        ("models", "a,b"),
+        ("tasks", "t,u"),
+        ("scorer", "f1,bleu"),
+        ("scorer", "t=f1,u=bleu,v=f1"),
+        ("lower-is-better", "f1,bleu"),
+        ("bounds", "f1=0:1,bleu=0:100"),
+    ],
+}
+
+
+@pytest.fixture
+def inputs(tmp_path, predictions, run):
+    """Files for the commands by what they are called in `LISTS`."""
+    rng = np.random.default_rng(1)
+    votes = {
+        "left": rng.choice(["a", "b"], N),
+        "winner": rng.choice(["first", "second", "tie"], N),
+        "longer": rng.normal(size=N),
+        "later": rng.normal(size=N),
+    }
+    votes["right"] = np.where(votes["left"] == "a", "b", "a")
+    write_csv(tmp_path / "votes.csv", votes)
+    model, task, item = (each.ravel() for each in np.indices((3, 3, 40)))
+    grades = {
+        "model": np.array(["a", "b", "c"])[model],
+        "task": np.array(["t", "u", "v"])[task],
+        "item": item,
+        "f1": rng.random(360),
+        "bleu": rng.random(360),
+    }
+    scorers = [
+        {**grades, "scorer": np.full(360, name), "score": grades[name]}
+        for name in ("f1", "bleu")
+    ]
+    columns = ["model", "task", "item", "scorer", "score"]
+    write_csv(
+        tmp_path / "logs.csv",
+        {name: np.concatenate([x[name] for x in scorers]) for name in columns},
+    )
+    partly = np.where(rng.random(N) < 0.7, Y.astype(str), "")
+    judge = np.where(rng.random(N) < 0.9, Y, 1 - Y)
+    write_csv(predictions, COLUMNS | {"partly": partly, "judge": judge})
+    run("report", predictions, *BINARY, f"--save={tmp_path / 'table.npz'}")
+    names = {"FILE": predictions.name, "TABLE": "table.npz"}
+    names |= {"VOTES": "votes.csv", "LOGS": "logs.csv"}
+    return {name: str(tmp_path / file) for name, file in names.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "entries"),
+    [(command, *case) for command, cases in LISTS.items() for case in cases],
+)
+def test_lists_of_a_repeated_option_add_up(command, option, entries, inputs, run):
+    arguments = [inputs.get(each, each) for each in command.split()]
+    status, *expected = run(*arguments, f"--{option}={entries}")
+    assert status == 0
+    repeated = [f"--{option}={entry}" for entry in entries.split(",")]
+    assert run(*arguments, *repeated) == (0, *expected)
+    assert run(*arguments, repeated[-1]) != (0, *expected)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -683,7 +780,69 @@ def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monke
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "metric must be one of"),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
-        (["compare", "FILE", *BINARY, "--models=a"], "differences need two models"),
+        (
+            ["compare", "FILE", "--truth=y", "--models=a", "--metrics=f1"],
+            "differences need two models",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--models=c=a", "--models=b=a"],
+            "argument --models: must have distinct names, got 'b' twice",
+        ),
+        (["report", "FILE", *BINARY, "--metrics=f1"], "distinct names, got twice"),
+        (
+            ["report", "FILE", *BINARY, "--level=.9", "--level=0.95"],
+            "argument --level: must be given once, got 0.9 and 0.95; leave one of them",
+        ),
+        (["report", "FILE", *BINARY, "--truth=a"], "--truth: must be given once, got"),
+        (
+            ["report", "FILE", *BINARY, "--groups=patient", "--groups=sex"],
+            "argument --groups: must be given once, got patient and sex",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--missing=error", "--missing=error"],
+            "argument --missing: must be given once, got error and error",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--crossed=a,b", "--crossed=sex,patient"],
+            "argument --crossed: must be given once, got a,b and sex,patient",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--method=wilson", "--method=f1=delta"],
+            "argument --method: must be given once, got wilson and f1=delta",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--proxy=prediction", "--proxy=a"],
+            "argument --proxy: must be given once, got prediction and a=a",
+        ),
+        (
+            ["report", "FILE", *BINARY, "--out=x.md", "--out=y.md"],
+            "argument --out: must be given once, got x.md and y.md",
+        ),
+        (
+            ["compare", "FILE", *BINARY, "--control=a", "--control=b"],
+            "argument --control: must be given once, got a and b",
+        ),
+        (
+            ["compare", "FILE", *BINARY, "--margin=.1", "--margin=.2"],
+            "argument --margin: must be given once, got 0.1 and 0.2",
+        ),
+        (
+            ["plan", "--metrics=f1", "--expected=1,2,3,4", "--expected=1,2,3,5"],
+            "--expected: must be given once, got 1.0,2.0,3.0,4.0 and 1.0,2.0,3.0,5.0",
+        ),
+        (
+            ["grades", "none", "--bounds=0,1", "--bounds=0,2"],
+            "argument --bounds: must be given once, got 0.0,1.0 and 0.0,2.0",
+        ),
+        (
+            ["grades", "none", "--samples=runs", "--samples=runs"],
+            "argument --samples: must be given once",
+        ),
+        (
+            [*["votes", "FILE", "--first=a", "--second=b"], *["--outcome=y"] * 2],
+            "argument --outcome: must be given once, got y and y",
+        ),
+        (["merge", "x.npz", *["--metrics=f1", "--pos-label=1"] * 2], "given once"),
         (
             ["report", "FILE", *BINARY, "--differences", "--format=csv"],
             "has one table",

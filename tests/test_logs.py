@@ -535,6 +535,44 @@ def test_archives(tmp_path):
         logs.read(path)
 
 
+DEEP = ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000]
+
+
+@pytest.mark.parametrize("deep", [*DEEP, "[" * 100_000], ids=["[]", "{}", "["])
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("a.json", "DEEP", ", line 1: must be JSON"),
+        ("a.json", '[{"id": 1, "score": 1},\n {"id": 2, "score": DEEP}]', ", line 2"),
+        ("a.jsonl", '{"id": 1, "score": 1}\n{"id": 2, "more": DEEP}', ", line 2"),
+        ("samples_t_2025-01-01T00-00-00.jsonl", '{"doc_id": 1, "doc": DEEP}', ""),
+        (
+            "log.json",
+            '{"status": "success",\n "eval": DEEP, "samples": []}',
+            ", line 2",
+        ),
+        ("results.json", '{"evalId": 1, "results": {"results": [DEEP]}}', ", line 1"),
+        ("run.json", '{"testCases": [{"name": 1}, DEEP]}', ", line 1"),
+        ("m.run.json", '{"completed_ids": ["a"], "resolved_ids": DEEP}', ", line 1"),
+        ("log.eval", "DEEP", ": samples/.*: the archive is"),
+    ],
+)
+def test_json_that_is_nested_too_deeply(name, content, place, deep, tmp_path, capsys):
+    path = tmp_path / name
+    content = content.replace("DEEP", deep)
+    if name.endswith("eval"):
+        archive_of(HISTORY[0], tmp_path, content)
+    else:
+        path.write_text(content)
+    problem = "arrays and objects are nested too deeply"
+    with pytest.raises(ValueError, match=rf"{re.escape(name)}{place}.*{problem}"):
+        logs.read(tmp_path)
+    assert main(["grades", str(path)]) == 2
+    output, errors = capsys.readouterr()
+    assert not output and errors.count("\n") == 1
+    assert errors.startswith("skci grades: error: ") and problem in errors
+
+
 def test_evaluations_that_did_not_end(tmp_path):
     log = json.loads(HISTORY[0].read_text())
     log["status"] = "error"

@@ -56,7 +56,7 @@ def test_the_reference_lists_every_public_name_once():
     ("page", "kind"),
     [
         ("metrics.rst", lambda metric: metric.reads == "scores"),
-        ("search.rst", lambda metric: isinstance(metric, RankingMetricCI)),
+        ("rankings.rst", lambda metric: isinstance(metric, RankingMetricCI)),
     ],
 )
 def test_pages_name_every_metric_of_their_kind(page, kind):

@@ -493,7 +493,7 @@ def test_columns_that_are_not_named_are_explained():
     ("call", "error", "message"),
     [
         (lambda y, a: Runs([a]), ValueError, "at least two runs, .* got 1"),
-        (lambda y, a: Runs(pd.DataFrame({1: a})), TypeError, "of each run, got DataF"),
+        (lambda y, a: Runs(pd.DataFrame({1: a})), ValueError, "two runs, .* got 1"),
         (
             lambda y, a: Runs([a, a], paired="no"),
             ValueError,

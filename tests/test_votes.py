@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,7 @@ def test_ranks_letters_and_the_scale_of_elo():
     [
         ((["a", "a"], ["b", "a"], ["first"] * 2), "must differ, got a twice in row 1"),
         ((["a"], ["b"], ["a"]), "outcome must be one of .* got 'a' in row 0"),
-        ((["a"] * 2, ["b"] * 2, ["first"] * 2), "only wins or only loses"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), "got no win of b against the others"),
         ((["a"], ["b", "c"], ["first"]), "second must have an entry for each of the 1"),
     ],
 )
@@ -198,6 +199,158 @@ def test_one_always_first_is_separation():
         votes_report(["a", "b"] * 20, ["b", "a"] * 20, ["first"] * 40, position=True)
 
 
+def rises_forever(votes, n_models, position):
+    """Whether some direction raises the likelihood without end, by trying them.
+
+    The cones of these votes are spanned by directions of small whole numbers.
+    """
+    ties = any(outcome == "tie" for _, outcome in votes)
+    of_models = [range(-4, 5)] * (n_models - 1)
+    of_position, of_ties = range(-2, 3) if position else [0], range(1 + ties)
+    for *v, effect, c in product(*of_models, of_position, of_ties):
+        v = [0, *v]
+        margins = []
+        for (i, j), outcome in votes:
+            half = (v[i] - v[j] + effect) / 2
+            sign = -1 if outcome == "second" else 1
+            margins.append(c - abs(half) if outcome == "tie" else sign * half - c)
+        if any([*v, effect, c]) and min(margins) >= 0:
+            return True
+    return False
+
+
+PATTERNS = [
+    (orders, n_models, position, pattern)
+    for orders, n_models, position in [
+        ([(0, 1), (0, 2), (1, 2)], 3, False),
+        ([(0, 1), (1, 0)], 2, True),
+    ]
+    for pattern in product(range(8), repeat=len(orders))
+]
+PATTERNS = [PATTERNS[k] for k in np.random.default_rng(0).permutation(576)[:100]]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_estimates_exist_where_no_direction_raises_the_likelihood():
+    """Each pair has some of the outcomes; where there is a maximum it is a solution."""
+    rng, finite = np.random.default_rng(1), 0
+    for orders, n_models, position, pattern in PATTERNS:
+        votes = [
+            (pair, outcome)
+            for pair, seen in zip(orders, pattern, strict=True)
+            for k, outcome in enumerate(["first", "second", "tie"])
+            for _ in range(rng.integers(1, 30) * (seen >> k & 1))
+        ]
+        pairs, outcomes = [v[0] for v in votes], [v[1] for v in votes]
+        if len({name for pair in pairs for name in pair}) < n_models:
+            continue
+        first, second = MODELS[np.array(pairs).T]
+        if rises_forever({*votes}, n_models, position):
+            with pytest.raises(ValueError, match="must"):
+                votes_report(first, second, outcomes, position=position)
+            continue
+        finite += 1
+        report = votes_report(first, second, outcomes, position=position)
+        estimates = dict(zip(report, report.estimates, strict=True))
+        v = np.array([estimates[name, "strength"] for name in MODELS[:n_models]])
+        i, j = np.array(pairs).T
+        odds = np.exp(v[i] - v[j] + estimates.get(("all models", "position"), 0.0))
+        nu = np.exp(estimates.get(("all models", "ties"), -np.inf)) * np.sqrt(odds)
+        wins = (odds + nu / 2) / (1 + odds + nu)
+        observed = np.select([np.array(outcomes) == "first", nu > 0], [1, 0.5], 0.0)
+        observed[np.array(outcomes) == "second"] = 0
+        for each in range(n_models):
+            score = ((i == each).astype(int) - (j == each)) @ (observed - wins)
+            assert score == pytest.approx(0, abs=1e-5)
+    assert 15 < finite < 85
+
+
+NO_LOSS = ["a"] * 100, ["b"] * 100, ["first"] * 30 + ["tie"] * 70
+
+
+@pytest.mark.parametrize(
+    ("votes", "options", "match"),
+    [
+        (NO_LOSS, {}, "wins in the order a and b.* not finite"),
+        (NO_LOSS, {"groups": np.arange(100) // 5, "scale": "elo"}, "order a and b"),
+        (
+            (["b", *NO_LOSS[0]], ["a", *NO_LOSS[1]], ["first", *NO_LOSS[2]]),
+            {"sample_weight": [0.0] + [1.0] * 100},
+            "order a and b",
+        ),
+        (
+            (["a", "b", "b", "a"] * 9, ["b", "a", "a", "b"] * 9, ["first", "tie"] * 18),
+            {"position": True},
+            "position and covariates must not predict votes without error",
+        ),
+        (
+            (["a", "b"] * 9, ["b", "a"] * 9, ["first", "tie"] * 9),
+            {"position": True},
+            "order a and b",
+        ),
+        (
+            (["a", "b", "a"] * 9, ["b", "a", "b"] * 9, ["first", "first", "tie"] * 9),
+            {"covariates": [1.0, 2.0, 0.5] * 9},
+            "without error",
+        ),
+        (
+            (list("aab") * 10, list("bcc") * 10, ["first"] + ["tie"] * 29),
+            {},
+            "got only wins in the order a, (b and c|c and b), and ties",
+        ),
+        ((list("aab"), list("bcc"), ["tie"] * 3), {}, "wins, got only ties; .* scale"),
+        ((list("aac"), list("bbd"), ["tie"] * 3), {}, "2 parts .* never meet, one of"),
+        (
+            (list("aacdef"), list("bbdcfe"), ["first", "second"] * 3),
+            {},
+            "through other models, got 3 parts of the models that never meet, one of "
+            "them a and b; report",
+        ),
+        (
+            (list("abac"), list("babd"), ["first", "first", "tie", "first"]),
+            {},
+            "never meet",
+        ),
+        (
+            (list("abac"), list("bacb"), ["first", "first", "second", "tie"]),
+            {"covariates": np.zeros(4)},
+            "cannot be told apart",
+        ),
+        (
+            (list("abcdac"), list("badcca"), ["first"] * 5 + ["second"]),
+            {},
+            "got no win of c and d against the others, so that strengths are not "
+            "finite; leave out votes on c and d",
+        ),
+        (
+            (list("abcdacbd"), list("badccaea"), ["first"] * 7 + ["tie"]),
+            {},
+            "got no win of e against",
+        ),
+    ],
+)
+def test_strengths_without_an_estimate_are_errors(votes, options, match):
+    with pytest.raises(ValueError, match=match):
+        votes_report(*votes, **options)
+
+
+def test_ties_may_count_as_half_a_win_of_each_model():
+    """The remedy of the message, on 300 wins, 700 ties and no loss."""
+    half = ["first"] * 700 + ["second"] * 700
+    report = votes_report(
+        ["a"] * 1700,
+        ["b"] * 1700,
+        ["first"] * 300 + half,
+        sample_weight=[1.0] * 300 + [0.5] * 1400,
+        groups=[*range(1000), *range(300, 1000)],
+    )
+    strength = report["a", "strength"]
+    share, variance = 0.65, (300 + 700 / 4) / 1000 - 0.65**2
+    error = (variance / 1000) ** 0.5 / (share * (1 - share)) / 2
+    assert float(strength) == pytest.approx(np.log(share / (1 - share)) / 2)
+    assert strength.standard_error == pytest.approx(error, rel=2e-3)
+
+
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("groups", [[0] * 40, [0] * 20 + [1] * 20], ids=["1", "2"])
 def test_groups_without_a_variance_leave_the_whole_range(groups):
@@ -210,10 +363,11 @@ def test_groups_without_a_variance_leave_the_whole_range(groups):
 
 def test_outcomes_may_be_those_of_an_arena():
     first, second, outcome = draw(RNG, 300)
-    names = {"first": "model_a", "second": "model_b", "tie": "tie (bothbad)"}
-    other = votes_report(first, second, [names[x] for x in outcome])
+    names = {"first": "model_a", "second": "model_b"}
     report = votes_report(first, second, outcome)
-    assert str(other) == str(report)
+    for tie in ("tie (bothbad)", "both_bad", "tie"):
+        other = votes_report(first, second, [names.get(x, tie) for x in outcome])
+        assert str(other) == str(report)
     assert [*report.best()] == ["strength"]
     assert {metric for _, metric in report.ranks()} == {"strength"}
 
@@ -323,12 +477,14 @@ def test_votes_from_the_shell(tmp_path, capsys):
     [
         (["--outcome=voter"], "outcome must be one of"),
         (["--outcome=Winner"], "must have one column 'Winner'"),
+        (["--outcome=winner"], "wins in the order a and b"),
+        (["--outcome=winner", "--position"], "wins in the order a and b"),
         ([], "arguments are required: --outcome"),
     ],
 )
 def test_faults_of_votes_from_the_shell_are_named(arguments, message, tmp_path, capsys):
     path = tmp_path / "votes.csv"
-    path.write_text("left,right,winner,voter\na,b,first,1\nb,a,first,1\n")
+    path.write_text("left,right,winner,voter\na,b,model_a,1\nb,a,both_bad,1\n")
     try:
         status = main(
             ["votes", str(path), "--first=left", "--second=right", *arguments]

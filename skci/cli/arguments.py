@@ -49,10 +49,12 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False} | options)
+        self.register("action", None, _Store)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, of which a command must know all."""
         self._given = sys.argv[1:] if args is None else [*args]
+        self.stored: set[str] = set()
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
@@ -91,6 +93,40 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
+class _Store(argparse.Action):
+    """Store a value; lists, and values by name, of a repeated option add up."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: Any = None
+    ) -> None:
+        if self.dest in parser.stored:
+            values = self._sum(getattr(namespace, self.dest), values)
+        parser.stored.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+    def _sum(self, before: Any, values: Any) -> Any:
+        """Add the values of a repetition to those before."""
+        if isinstance(before, list) and isinstance(values, list):
+            return before + values
+        if not (isinstance(before, dict) and isinstance(values, dict)):
+            got = f"{_told(before)} and {_told(values)}"
+            must = f"must be given once, got {got}; leave one of them out"
+            raise argparse.ArgumentError(self, must)
+        if twice := [name for name in values if name in before]:
+            must = f"must have distinct names, got {twice[0]!r} twice"
+            raise argparse.ArgumentError(self, must)
+        return before | values
+
+
+def _told(value: Any) -> str:
+    """Write a value of an option as it is given."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={each}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(_told, value))
+    return str(value)
+
+
 class _Logs(argparse.Action):
     """Read paths of logs, or those of each model that is named."""
 
@@ -120,11 +156,11 @@ def names(text: str) -> list[str]:
     return found
 
 
-def pair(text: str) -> list[str]:
-    """Read two names."""
+def pair(text: str) -> tuple[str, ...]:
+    """Read two names, which are one value."""
     if len(found := names(text)) != 2:
         raise argparse.ArgumentTypeError(f"must be two names, as a,b, got {text!r}")
-    return found
+    return tuple(found)
 
 
 def columns(text: str) -> dict[str, str]:
@@ -177,7 +213,7 @@ def scorers(text: str) -> list[str] | dict[str, str]:
 def expected(text: str) -> Any:
     """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
     if "," in text and "=" not in text:
-        return np.reshape([*map(float, names(text))], (2, 2)).tolist()
+        return tuple(np.reshape([*map(float, names(text))], (2, 2)).tolist())
     return number(text)
 
 
@@ -396,8 +432,8 @@ _VOTES = {
     "--first": _column("first model of each vote", required=True),
     "--second": _column("second model of each vote", required=True),
     "--outcome": _column(
-        "first, second or tie; or as arenas write them, model_a, model_b, tie and tie "
-        "(bothbad)",
+        "first, second or tie; or as arenas write them, model_a, model_b, tie, and tie "
+        "(bothbad) or both_bad",
         required=True,
     ),
     "--position": _flag("estimate the advantage of the model that comes first"),
@@ -423,6 +459,9 @@ _LOGS = {
     "--tasks": _names("NAME", "tasks, all if not given"),
     "--groups": _option(
         "field of each item that is its cluster, such as a passage", "FIELD", decoded
+    ),
+    "--incomplete": _choice(
+        ["error", "warn"], "what a log with fewer samples than it states is"
     ),
 }
 _GRADES = {

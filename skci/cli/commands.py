@@ -60,9 +60,9 @@ def compare(arguments: Namespace) -> int:
 
 def grades(arguments: Namespace) -> int:
     """Report grades in logs, rank the models, and compare them."""
-    rows = read(arguments.logs, groups=arguments.groups).select(
-        models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer
-    )
+    rows = read(
+        arguments.logs, groups=arguments.groups, incomplete=arguments.incomplete
+    ).select(models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer)
     names = ("bounds", "average", "samples", "method", "missing_grades")
     options = {name: getattr(arguments, name) for name in names}
     options = {name: value for name, value in options.items() if value is not None}

@@ -562,9 +562,10 @@ def check_apart(
     names: Mapping[str, Array], codes: Mapping[str, Array], must: str
 ) -> None:
     """Check that no two rows have the same names; `must` says what tells them apart."""
-    rows, counts = np.unique(np.stack([*codes.values()]), axis=1, return_counts=True)
+    distinct, row = distinct_rows(np.stack([*codes.values()], axis=1))
+    counts = np.bincount(row)
     if counts.max() > 1:
-        named = zip(names.items(), rows[:, counts.argmax()], strict=True)
+        named = zip(names.items(), distinct[counts.argmax()], strict=True)
         shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
         raise ValueError(f"{must}, got more than one row of {join_names(shown)}")
 

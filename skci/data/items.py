@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,51 @@ from skci.data.sample import Sample
 
 UNNAMED = "mean"
 """Name of the metric of grades whose scorer has no name."""
+MEAN, SHARE, RATIO, PERPLEXITY = "mean", "share", "ratio", "perplexity"
+"""Functions of grades and their sizes: the mean, the ratio of sums, that from 0 to 1,
+and exp of the ratio of sums."""
+_SIZES = "\0sizes of "
 _GRADES = "grades"
 MISSING = ["error", "drop", "pairwise"]
 """What becomes of items that some model has no grade of."""
+
+
+def sizes_of(scorer: str) -> str:
+    """Name of the sizes of the grades by a scorer, which are read like grades."""
+    return f"{_SIZES}{scorer}"
+
+
+class AggregatedGrades(dict[str, Array]):
+    """Columns of grades, of which some are aggregated by another function than a mean.
+
+    Parameters
+    ----------
+    columns : mapping of str to array of shape (n,)
+        Columns "scorer" and "grade", perhaps "size", and others.
+    functions : mapping of str to str
+        Function of the grades of some scorers. Their grades become sums of so many
+        units as the size is, and their sizes are rows of their own.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Array], functions: Mapping[str, str]
+    ) -> None:
+        scorer, grade = columns["scorer"], columns["grade"]
+        size = columns.get("size", np.ones(len(grade)))
+        rows = np.flatnonzero(np.isin(scorer, [*functions]))
+        sizes = np.where(np.isnan(grade), np.nan, size)[rows]
+        summed = np.array(grade)
+        summed[rows] *= size[rows]
+        names = np.array([sizes_of(name) for name in scorer[rows]], dtype=object)
+        super().__init__(
+            {
+                name: np.concatenate([values, values[rows]])
+                for name, values in columns.items()
+            }
+        )
+        self["scorer"] = np.concatenate([scorer, names])
+        self["grade"] = np.concatenate([summed, sizes])
+        self.functions = functions
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +248,8 @@ class GradedSamples:
         self.check_range(bounds)
         columns = self._columns
         means, n_samples, squares = self._moments
-        kept, missing = self._without_missing(n_samples > 0, missing_grades)
+        are_grades = [not scorer.startswith(_SIZES) for _, scorer in columns]
+        kept, missing = self._without_missing(n_samples > 0, are_grades, missing_grades)
         if isinstance(missing_grades, str):
             means[n_samples == 0] = np.nan
         else:
@@ -234,9 +278,13 @@ class GradedSamples:
         )
 
     def _without_missing(
-        self, has_grade: Array, missing_grades: str | float
+        self, has_grade: Array, columns: list[bool], missing_grades: str | float
     ) -> tuple[Array, str]:
-        """Items to keep, (n,), and in words what becomes of missing grades."""
+        """Items to keep, (n,), and in words what becomes of missing grades.
+
+        `columns` are those of grades, and not of their sizes.
+        """
+        has_grade = has_grade[columns]
         n_missing, n = (~has_grade).sum(), self.n_items
         everywhere: Array = has_grade.min(axis=0)
         kept = has_grade.max(axis=0) if missing_grades == "pairwise" else everywhere
@@ -244,12 +292,13 @@ class GradedSamples:
             words = f"{n} items, {n_missing} missing grades counted as {missing_grades}"
             return np.ones(n, dtype=bool), words * bool(n_missing)
         if missing_grades == "error":
+            lacking = _lacking([*compress(self._columns, columns)], has_grade)
             raise ValueError(
                 f"{_GRADES} must be of all items, got none of some items for "
-                f"{_lacking(self._columns, has_grade)}; set missing_grades to 'drop' "
-                f"to compare all models on the {everywhere.sum()} of {n} items that "
-                "all have, to 'pairwise' to compare each two on the items that both "
-                "have, or to a number, as 0, that counts as a missing grade"
+                f"{lacking}; set missing_grades to 'drop' to compare all models on the "
+                f"{everywhere.sum()} of {n} items that all have, to 'pairwise' "
+                "to compare each two on the items that both have, or to a number, as "
+                "0, that counts as a missing grade"
             )
         if not kept.any():
             raise ValueError(

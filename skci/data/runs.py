@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
-from skci._validation import check_choice, check_distinct, join_names, named_columns
-from skci.data.drawing import distinct_names
+from skci._validation import (
+    check_choice,
+    check_distinct,
+    column_names,
+    join_names,
+    named_columns,
+)
+from skci.data.long_runs import pairs_of_runs, read_long
 from skci.inference.parameter import DEFAULT_MODEL
 
 DF_METHODS = ("quadrature", "cochran", "hillis")
@@ -26,12 +33,14 @@ class Runs:
 
     Parameters
     ----------
-    predictions : sequence
+    predictions : sequence, mapping of str to values, or data frame
         What one model is given otherwise, once for each run: predictions or scores,
-        names of columns of `data`, or fitted estimators. At least two.
+        names of columns of `data`, or fitted estimators. At least two. The names of a
+        mapping, or of the columns of a data frame, are those of the runs; else they are
+        "1", "2", ... An array of shape (n_runs, n_samples) has a row for each run.
     paired : bool, default=False
-        Whether a run of one model and the run of the same position of another have
-        something in common: the same reader, judge or prompt. Seeds of different
+        Whether a run of one model and the run of the same name, or position, of another
+        have something in common: the same reader, judge or prompt. Seeds of different
         architectures have not.
     degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
         How the quantile follows from those of rows and of runs: the margins of both are
@@ -40,8 +49,9 @@ class Runs:
 
     Raises
     ------
-    ValueError
-        If there are fewer than two runs, or an option is not one of its values.
+    ValueError, TypeError
+        If there are fewer than two runs, an array has more rows than columns, or an
+        option is not one of its values.
 
     See Also
     --------
@@ -91,24 +101,28 @@ class Runs:
 
     def __init__(
         self,
-        predictions: Sequence[Any],
+        predictions: Any,
         *,
         paired: bool = False,
         degrees_of_freedom: str = "quadrature",
     ) -> None:
-        is_sequence = hasattr(predictions, "__len__") and not hasattr(
-            predictions, "columns"
-        )
-        if isinstance(predictions, str | Mapping) or not is_sequence:
+        if isinstance(predictions, Mapping) or column_names(predictions) is not None:
+            named = named_columns(predictions, "predictions", "")
+        elif isinstance(predictions, str) or not hasattr(predictions, "__len__"):
             raise TypeError(
-                "Runs must be given a sequence with the predictions of each run, got "
+                "predictions must be a sequence with the predictions of each run, a "
+                "mapping of them or a data frame with a column for each run, got "
                 f"{type(predictions).__name__}"
             )
-        self.predictions = list(predictions)
+        else:
+            _check_orientation(predictions)
+            named = {str(s): run for s, run in enumerate(predictions, 1)}
+        self.names = list(named)
+        self.predictions = list(named.values())
         if len(self.predictions) < 2:
             raise ValueError(
-                "Runs must hold at least two runs, to show a variance between them, "
-                f"got {len(self.predictions)}"
+                "predictions must contain at least two runs, to show a variance "
+                f"between them, got {len(self.predictions)}"
             )
         if not isinstance(paired, bool | np.bool_):
             raise ValueError(f"paired must be True or False, got {paired!r}")
@@ -116,6 +130,114 @@ class Runs:
         self.degrees_of_freedom = check_choice(
             degrees_of_freedom, DF_METHODS, "degrees_of_freedom"
         )
+
+    @classmethod
+    def from_long(
+        cls,
+        data: Any,
+        *,
+        case: str,
+        run: str,
+        model: str | None = None,
+        y_true: str,
+        y_pred: Any = None,
+        y_score: Any = None,
+        groups: str | None = None,
+        sample_weight: str | None = None,
+        by: Any = None,
+        missing: str = "error",
+        paired: bool = False,
+        degrees_of_freedom: str = "quadrature",
+    ) -> Bunch:
+        """Arrange a table with a row for each model, run and case for `joint_report`.
+
+        A case that was read several times is not several independent cases. The truth
+        of each case is returned once, and the reads of each run in the order of the
+        cases.
+
+        Parameters
+        ----------
+        data : data frame or mapping of str to array-like
+            One row for each read: of a model (or test), by a run (seed, reader or
+            judge), of a case. Rows may be in any order. A frame may be of pandas,
+            polars, Arrow or another library that narwhals reads.
+        case, run : str
+            Columns of the case and of the run.
+        model : str, optional
+            Column of the model; the only one is "y_pred" if not given.
+        y_true : str
+            Column of the truth, which is the same in all rows of a case.
+        y_pred, y_score : str or list of str, optional
+            Column of the predicted label or number, and of the score; in a list a score
+            of each label, in sorted order. At least one of the two is required.
+        groups, sample_weight, by : str, optional
+            Columns for the parameters of `joint_report` with these names, which are the
+            same in all rows of a case; `by` may also be a list or a mapping of columns.
+        missing : {"error", "drop-cases"}, default="error"
+            Whether a missing read is an error, or leaves out its case: a run of a model
+            without a row for a case, or whose prediction is None or NaN in it.
+        paired : bool, default=False
+            Whether a run is the same for all models, as a reader is. Seeds are not.
+        degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
+            As of :class:`Runs`.
+
+        Returns
+        -------
+        Bunch
+            The options of `joint_report` by name, as in ``joint_report(**bunch,
+            metrics="roc_auc")``: `y_true`, for each model the :class:`Runs` of `y_pred`
+            and of `y_score` if given, and the other columns that were named. Rows are
+            the cases in ascending order of `case`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a read is missing or there twice, a model has fewer than two runs, or the
+            truth or another value of a case is not the same in all of its rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skci import joint_report
+        >>> from skci.designs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> reads = pd.DataFrame(
+        ...     [(case, reader) for case in range(100) for reader in "PQRS"],
+        ...     columns=["case", "reader"],
+        ... )
+        >>> reads["disease"] = (reads["case"] % 3 == 0).astype(int)
+        >>> visible = rng.normal(size=100)[reads["case"]]
+        >>> reads["rating"] = reads["disease"] + visible + rng.normal(size=400)
+        >>> read = Runs.from_long(
+        ...     reads, case="case", run="reader", y_true="disease", y_score="rating"
+        ... )
+        >>> report = joint_report(**read, metrics="roc_auc")
+        >>> report.n_samples
+        100
+        """
+        keys = {"case": case, "run": run, "model": model}
+        of_cases = {"y_true": y_true, "groups": groups, "sample_weight": sample_weight}
+        of_cases["by"] = by
+        given = {"y_pred": y_pred, "y_score": y_score}
+        columns, reads = read_long(data, keys, of_cases, given, missing, paired)
+        for parameter, by_model in reads.items():
+            runs = {
+                name: cls(each, paired=paired, degrees_of_freedom=degrees_of_freedom)
+                for name, each in by_model.items()
+            }
+            columns[parameter] = runs if model is not None else runs[DEFAULT_MODEL]
+        return Bunch(**columns)
+
+    def _check_rows(self, y_true: Any, model: str) -> None:
+        """Check that runs are not as many as rows, and rows of each as many as runs."""
+        n, sizes = _length(y_true), {*map(_length, self.predictions)}
+        if n is not None and n == len(self) and not sizes & {n, None}:
+            raise ValueError(
+                f"Runs of {model!r} must have a value for each of the {n} rows of "
+                f"y_true in each run, got {n} runs of {join_names([*map(str, sizes)])} "
+                "rows; if columns are runs, pass Runs(array.T)"
+            )
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -128,8 +250,8 @@ class Runs:
 class RunsOfModels:
     """Which columns of predictions are runs of which models."""
 
-    models: Mapping[str, tuple[str, int | None]]
-    """Model and number of the run, by the name of the column; None if it has one."""
+    models: Mapping[str, tuple[str, str | None]]
+    """Model and name of the run, by the name of the column; None if it has one."""
     paired: bool
     degrees_of_freedom: str
 
@@ -146,13 +268,16 @@ class RunsOfModels:
         sizes = {name: len(each) for name, each in runs.items()}
         if paired and len(set(sizes.values())) > 1:
             raise ValueError(f"paired runs must be as many for all models, got {sizes}")
-        columns: dict[str, tuple[str, int | None]] = {}
+        names = {name: each.names for name, each in runs.items()}
+        if paired and len({frozenset(each) for each in names.values()}) > 1:
+            raise ValueError(
+                f"paired runs must have the same names for all models, got {names}"
+            )
+        columns: dict[str, tuple[str, str | None]] = {}
         for model in models:
-            if model in runs:
-                for s in range(sizes[model]):
-                    columns[run_name(model, s + 1)] = model, s
-            else:
-                columns[model] = model, None
+            for s in names.get(model, [None]):
+                column = model if s is None else run_name(model, s)
+                columns[column] = model, s
         return cls(columns, paired, df_method)
 
     @property
@@ -169,12 +294,13 @@ def run_name(model: str, run: Any) -> str:
 
 
 def split_runs(
-    unnamed: str = DEFAULT_MODEL, /, **given: Any
+    unnamed: str = DEFAULT_MODEL, y_true: Any = None, /, **given: Any
 ) -> tuple[list[Any], RunsOfModels | None]:
     """Give each run a column, in what is given for each of some parameters.
 
     Returns what is then given, and which columns are runs; what was given, and None, if
-    no model has several. `unnamed` is the name of a model without one.
+    no model has several. `unnamed` is the name of a model without one, and `y_true` the
+    truth if it is known.
     """
     if not any(map(_holds_runs, given.values())):
         return list(given.values()), None
@@ -187,10 +313,17 @@ def split_runs(
         for model, each in (named or {}).items():
             if not isinstance(each, Runs):
                 continue
-            if len(known.setdefault(model, each)) != len(each):
+            each._check_rows(y_true, model)
+            other = known.setdefault(model, each)
+            if len(other) != len(each):
                 raise ValueError(
                     f"Runs of {model!r} must be as many in y_pred and y_score, got "
-                    f"{len(known[model])} and {len(each)}"
+                    f"{len(other)} and {len(each)}"
+                )
+            if {*other.names} != {*each.names}:
+                raise ValueError(
+                    f"Runs of {model!r} must have the same names in y_pred and "
+                    f"y_score, got {other.names} and {each.names}"
                 )
     for named in by_model:
         lacking = [m for m in known if named and not isinstance(named.get(m), Runs)]
@@ -227,7 +360,7 @@ def _split(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
     columns: list[tuple[str, Any]] = []
     for model, given in named.items():
         if isinstance(given, Runs):
-            runs = enumerate(given.predictions, 1)
+            runs = zip(given.names, given.predictions, strict=True)
             columns += ((run_name(model, s), run) for s, run in runs)
         else:
             columns.append((model, given))
@@ -237,21 +370,32 @@ def _split(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
     """Name the runs of models, of rows that name both; models may be one."""
-    names, position = distinct_names(run, "run", "run")
-    models, code = np.array(["grades"], dtype=object), np.zeros(len(position), int)
-    if model is not None:
-        models, code = distinct_names(model, "model", "model")
-    pairs = np.stack([code, position], axis=1)
-    used, row = np.unique(pairs, axis=0, return_inverse=True)
-    by_model = dict(
-        zip(map(str, models), np.bincount(used[:, 0]).tolist(), strict=True)
-    )
-    if min(by_model.values()) < 2 or (paired and len(used) < len(models) * len(names)):
-        wanted = f"all of the {len(names)} runs" if paired else "two runs or more"
-        raise ValueError(f"run must name {wanted} of each model, got {by_model}")
-    titles = [run_name(models[k], names[s]) for k, s in used]
+    pairs, row = pairs_of_runs(model, run, paired, "grades")
+    titles = [run_name(pair.model, pair.run) for pair in pairs]
     check_distinct(titles, "run")
-    runs = [(str(models[k]), s) for k, s in used.tolist()]
-    columns: dict[str, tuple[str, int | None]] = dict(zip(titles, runs, strict=True))
-    labels = np.array(titles, dtype=object)[row.ravel()]
+    labels = np.array(titles, dtype=object)[row]
+    columns: dict[str, tuple[str, str | None]] = dict(zip(titles, pairs, strict=True))
     return labels, RunsOfModels(columns, paired, DF_METHODS[0])
+
+
+def _length(values: Any) -> int | None:
+    """Number of rows of an array or a list; None of others, such as names."""
+    if isinstance(values, list | tuple):
+        return len(values)
+    shape = getattr(values, "shape", None)
+    return shape[0] if isinstance(shape, tuple) and shape else None
+
+
+def _check_orientation(predictions: Any) -> None:
+    """Check that an array has a row for each run, of which there are fewer than cases.
+
+    An array with a column for each run is common as well, and would be silently read.
+    """
+    shape: Any = getattr(predictions, "shape", ())
+    if len(shape) > 1 and shape[0] > shape[1]:
+        transposed = "array.T" if len(shape) == 2 else "array.swapaxes(0, 1)"
+        raise ValueError(
+            "predictions must have a row for each run, and fewer runs than cases, got "
+            f"shape {tuple(shape)}; if columns are runs, pass Runs({transposed}), and "
+            "if rows are, Runs(list(array))"
+        )

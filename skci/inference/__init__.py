@@ -10,3 +10,7 @@ __all__ = [
     "CriticalValue",
     "critical_value",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

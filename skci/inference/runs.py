@@ -180,6 +180,10 @@ class RunEstimates(Sampling):
     """How degrees of freedom follow from those of runs and of rows."""
     runs_in_words: str
     """What the header of a report says of the runs."""
+    of_runs: Sampling
+    """Parameters of each run."""
+    runs: tuple[tuple[Key, str | None], ...]
+    """Key of the mean that each of them is part of, and the name of its run."""
     known: ClassVar[Known] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
 
@@ -267,6 +271,21 @@ class RunEstimates(Sampling):
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
 
+    def each_run(self, header: str) -> Sampling:
+        """Parameters of each run of the means, which names a subgroup in `header`."""
+        order = {parameter.key: k for k, parameter in enumerate(self.parameters)}
+        kept = [j for j, (key, run) in enumerate(self.runs) if run and key in order]
+        kept.sort(key=lambda j: order[self.runs[j][0]])
+        each = self.of_runs.select(kept)
+        named = [
+            replace(p, key=replace(key, subgroup=(*key.subgroup, (header, str(run)))))
+            for p, (key, run) in zip(
+                each.parameters, (self.runs[j] for j in kept), strict=True
+            )
+        ]
+        sampling: Any = each
+        return replace(sampling, parameters=tuple(named))
+
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, those of its rows included."""
         reasons = super().small_sample_reasons(k) + self.of_rows.small_sample_reasons(k)
@@ -299,7 +318,7 @@ class RunEstimates(Sampling):
 
 def mean_over_runs(
     joint: JointEstimate,
-    models: Mapping[str, tuple[str, int | None]],
+    models: Mapping[str, tuple[str, str | None]],
     paired: bool,
     df_method: str,
     runs_in_words: str,
@@ -315,9 +334,11 @@ def mean_over_runs(
     of_runs = sampling.parameters
     sources = [models[parameter.key.model] for parameter in of_runs]
     members: dict[Key, list[int]] = {}
-    sets: dict[str, dict[int, list[int]]] = {}
+    sets: dict[str, dict[str, list[int]]] = {}
+    keys = []
     for j, (model, run) in enumerate(sources):
         key = replace(of_runs[j].key, model=model)
+        keys.append((key, run))
         members.setdefault(key, []).append(j)
         if run is not None:
             runs = sets.setdefault("" if paired else model, {})
@@ -341,6 +362,8 @@ def mean_over_runs(
         of_rows=with_methods(contrast_estimate(joint, contrasts).sampling, parameters),
         df_method=df_method,
         runs_in_words=runs_in_words,
+        of_runs=sampling,
+        runs=tuple(keys),
     )
     return replace(joint, sampling=estimates)
 

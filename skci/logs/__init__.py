@@ -8,3 +8,7 @@ from skci.logs.reading import read
 from skci.logs.rows import LogRows
 
 __all__ = ["LogRows", "read"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skci.logs.files import LogFile
+from skci.logs.files import LogFile, total
 from skci.logs.rows import Row
 
 _OUTER = "testRunData"
@@ -22,7 +22,7 @@ def recognises(file: LogFile) -> bool:
 
 def accompanies(file: LogFile) -> bool:
     """Whether a file is the copy or the cache of a test run."""
-    return file.path.name in (_COPY, _CACHE)
+    return file.name in (_COPY, _CACHE)
 
 
 def rows(file: LogFile) -> Iterator[Row]:
@@ -31,12 +31,14 @@ def rows(file: LogFile) -> Iterator[Row]:
     given = file.field(header, "hyperparameters", 0, dict, {})
     settings = {k.lower(): v for k, v in given.items()}
     hidden = file.path.parent.name == ".deepeval"
-    fallback = file.path.absolute().parents[1].name if hidden else file.path.stem
+    fallback = file.path.absolute().parents[1].name if hidden else file.stem
     model = str(settings.get("model") or fallback)
     task = str(header.get("identifier") or header.get("testFile") or "")
+    n_cases = 0
     for name, case, line in _members(file):
         if name not in _CASES:
             continue
+        n_cases += 1
         item = str(file.field(case, "name", line))
         metadata = case.get("metadata"), case.get("additionalMetadata")
         row = Row(line, model, task, item, metadata=metadata)
@@ -46,6 +48,7 @@ def rows(file: LogFile) -> Iterator[Row]:
         for metric in metrics:
             scorer = str(file.field(metric, "name", line))
             yield row._replace(scorer=scorer, grade=metric.get("score"))
+    file.check_count(n_cases, total(header, "testPassed", "testFailed"))
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:

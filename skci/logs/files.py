@@ -3,38 +3,70 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from skci._arrays import cached_property
 from skci.data.files import DELIMITERS
+from skci.exceptions import IncompleteLogWarning, warn_caller
 
 _HEAD = 1 << 16  # characters from which the format is recognised
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _LINES = (".jsonl", ".ndjson")
-_DECODER = JSONDecoder()
+_COMPRESSED = ".gz"
 _TEXT = (".json", *_LINES, *DELIMITERS)
 _KINDS: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a string"}
 
 
+class Decoder(JSONDecoder):
+    """Decoder of JSON for which too deep nesting is an error of the document."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        """Decode the value that begins at an index; also return its end."""
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError as error:
+            problem = "arrays and objects are nested too deeply"
+            raise JSONDecodeError(problem, s, idx) from error
+
+
+_DECODER = Decoder()
+
+
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log."""
+    """A file that may be a log, perhaps compressed by gzip if it is text."""
 
     path: Path
+    incomplete: str = "error"
+    """Whether fewer samples than stated are an error or a warning."""
+
+    @property
+    def name(self) -> str:
+        """Its name, without the ending of compressed text."""
+        name, ending = self.path.stem, self.path.suffix.lower()
+        is_text = Path(name).suffix.lower() in _TEXT
+        return name if ending == _COMPRESSED and is_text else self.path.name
+
+    @property
+    def stem(self) -> str:
+        """Its name without endings."""
+        return Path(self.name).stem
 
     @property
     def ending(self) -> str:
         """The ending of its name, in lower case."""
-        return self.path.suffix.lower()
+        return Path(self.name).suffix.lower()
 
     @property
     def is_lines(self) -> bool:
@@ -98,6 +130,26 @@ class LogFile:
         kind = "line" if self.is_text else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
+    def check_count(self, n_held: int, n_stated: Any, of: str = "") -> None:
+        """Check that the log has as many samples as it states, if it states a number.
+
+        `of` says of what, such as a task.
+        """
+        if not isinstance(n_stated, int) or n_held >= n_stated:
+            return
+        if self.incomplete == "error":
+            must = (
+                f"the log must hold the {n_stated:,} samples{of} that it states, got "
+                f"{n_held:,}; write it again, or set incomplete='warn' (in a shell "
+                "--incomplete warn) to report on those that it holds"
+            )
+            raise self.error(0, must)
+        warn_caller(
+            f"{self.path}: the log holds {n_held:,} of the {n_stated:,} samples{of} "
+            "that it states; estimates do not cover the others",
+            IncompleteLogWarning,
+        )
+
     def field(
         self,
         record: Any,
@@ -145,8 +197,15 @@ class LogFile:
             if document.peek():
                 raise document.error("must end after one value")
 
-    def _open(self) -> IO[str]:
-        return open(self.path, encoding="utf-8-sig", newline="")
+    @contextmanager
+    def _open(self) -> Iterator[IO[str]]:
+        opener: Any = open if self.name == self.path.name else gzip.open
+        with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
+            try:
+                yield cast(IO[str], file)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                must = f"must be complete: the file is truncated or damaged: {error}"
+                raise self.error(0, must) from error
 
     @property
     def _csv(self) -> dict[str, Any]:
@@ -163,7 +222,7 @@ class LogFile:
             try:
                 for line, text in enumerate(file, 1):
                     if text.strip():
-                        yield json.loads(text), line
+                        yield json.loads(text, cls=Decoder), line
             except JSONDecodeError as error:
                 raise self.error(line, f"must be JSON: {error.msg}") from error
             except UnicodeDecodeError as error:
@@ -181,6 +240,13 @@ class LogFile:
                     yield dict(zip(header, row, strict=True)), reader.line_num
             except (csv.Error, UnicodeDecodeError) as error:
                 raise self.error(reader.line_num, str(error)) from error
+
+
+def total(record: Any, *names: str) -> int | None:
+    """Add up the counts in some fields of a record; None if it has none of them."""
+    fields = record if isinstance(record, dict) else {}
+    counts = [fields[name] for name in names if isinstance(fields.get(name), int)]
+    return sum(counts) if counts else None
 
 
 class _Document:

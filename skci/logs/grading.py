@@ -20,6 +20,8 @@ _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
 
 def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:
     """Read a grade; NaN for a missing one, such as None."""
+    if type(value) is float and not math.isinf(value):
+        return value
     number = math.inf
     with suppress(ValueError):
         word = str(value).strip().lower()

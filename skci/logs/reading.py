@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from skci._validation import join_names
+from skci._validation import check_choice, join_names
 from skci.logs import deepeval, inspect_ai, lm_eval, promptfoo, swebench, tables
-from skci.logs.files import LogFile
-from skci.logs.rows import Collector, LogRows, Row
+from skci.logs.files import Decoder, LogFile
+from skci.logs.rows import Aggregation, Collector, LogRows, Row
 
 
 class LogFormat(Protocol):
@@ -25,7 +25,7 @@ class LogFormat(Protocol):
     def recognises(self, file: LogFile) -> bool:
         """Whether a file is of the format, by its name and its head."""
 
-    def rows(self, file: LogFile) -> Iterator[Row]:
+    def rows(self, file: LogFile) -> Iterator[Row | Aggregation]:
         """Parse the rows of such a file, with grades and groups as they are there."""
 
 
@@ -42,7 +42,12 @@ FORMATS: dict[str, LogFormat] = {
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> LogRows:
+def read(
+    paths: Paths | Mapping[str, Paths],
+    *,
+    groups: str | None = None,
+    incomplete: str = "error",
+) -> LogRows:
     r"""Read the grades in logs of evaluations.
 
     Parameters
@@ -54,6 +59,8 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
         Field of the metadata or document of each item that is its cluster, such as a
         passage; "repo" of SWE-bench. If not given, only tables have groups, from a
         column "group" or "cluster".
+    incomplete : {"error", "warn"}, default="error"
+        Whether a log that has fewer samples than it states is an error or a warning.
 
     Returns
     -------
@@ -65,9 +72,9 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
     FileNotFoundError
         If there is no such path.
     ValueError
-        If a file is damaged, is truncated or is no log, a folder has no logs, or two
-        rows are of the same model, task, item, run and scorer; the message names the
-        file and the line.
+        If a file is damaged, is truncated or is no log, a log has fewer samples than it
+        states, a folder has no logs, or two rows are of the same model, task, item, run
+        and scorer; the message names the file and the line.
 
     See Also
     --------
@@ -82,7 +89,9 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
       and 0; an epoch is a run.
     - lm-evaluation-harness: ``samples_*.jsonl``, of ``--log_samples``. Scorers are the
       metrics, as ``exact_match/strict-match`` where there are filters. The model is
-      that of the results beside it, or else the folder.
+      that of the results beside it, or else the folder. Perplexities, bits per byte and
+      lists of booleans are aggregated as the harness does; metrics that it computes
+      from all documents at once, as BLEU, are refused by :meth:`LogRows.report`.
     - promptfoo: ``results.json`` or ``.jsonl``, of ``--output``. Scorers are "pass",
       "score" and named metrics; a model is a provider, with a prompt if there are
       several; an item is a test by its description and variables, and repeats of it
@@ -93,6 +102,10 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
     - tables in CSV, JSON lines or a JSON array, with columns of items and grades, and
       perhaps of the others, such as ``id`` and ``score``; the name of the file is that
       of the model if no column is.
+
+    Text may be compressed, as ``.jsonl.gz``. Of a log that states how many samples it
+    has, they are counted: of inspect_ai, lm-evaluation-harness, also of tasks without
+    samples in a folder, promptfoo, DeepEval and SWE-bench.
 
     In folders, files with other endings are ignored, and so are JSON objects of plain
     values, such as settings, and what a harness writes beside its logs. Tables and JSON
@@ -116,26 +129,33 @@ def read(paths: Paths | Mapping[str, Paths], *, groups: str | None = None) -> Lo
     mean = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
+    check_choice(incomplete, ["error", "warn"], "incomplete")
     collector = Collector(groups)
     for model, given in by_model.items():
         for path in [given] if isinstance(given, str | os.PathLike) else given:
-            for file, log_format in _logs(Path(path)):
+            for file, log_format in _logs(Path(path), incomplete):
                 collector.add(file, log_format.rows(file), model)
     return collector.rows()
 
 
-def _logs(path: Path) -> Iterator[tuple[LogFile, LogFormat]]:
+def _logs(path: Path, incomplete: str) -> Iterator[tuple[LogFile, LogFormat]]:
     """Find the logs at a path, each with its format."""
+    beside = []
     path.stat()  # or there is none
     is_folder, found = path.is_dir(), False
     within = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
-    for file in map(LogFile, within):
+    for file in (LogFile(each, incomplete) for each in within):
         log_format = next((x for x in FORMATS.values() if x.recognises(file)), None)
         if log_format is not None:
             found = True
             yield file, log_format
         elif not (is_folder and _is_ignored(file)):
             raise _unrecognised(file)
+        else:
+            beside.append(file)
+    for file in beside:
+        if lm_eval.accompanies(file):
+            lm_eval.check_accompanying(file)
     if not found:
         raise ValueError(
             f"{path}: the folder must have logs of one of the formats "
@@ -155,7 +175,7 @@ def _is_settings(file: LogFile) -> bool:
     found: Any = None
     if file.is_document:
         with suppress(ValueError):
-            found = json.loads(file.head)
+            found = json.loads(file.head, cls=Decoder)
     return isinstance(found, dict) and not any(
         isinstance(value, dict | list) for value in found.values()
     )

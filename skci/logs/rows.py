@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_names, join_names
-from skci.data.items import UNNAMED
+from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
 from skci.grades import SAMPLES as SAMPLES
 from skci.grades import grades_report
 from skci.logs.files import LogFile
@@ -39,6 +39,23 @@ class Row(NamedTuple):
     grade: Any = np.nan
     group: Any = ""
     metadata: Sequence[Any] = ()
+    size: float = 1.0
+    """Number of units, such as tokens, of which the grade is the mean."""
+
+
+class Aggregation(NamedTuple):
+    """How a harness computes its number of a task by a scorer from its samples.
+
+    Grades are averaged unless a log declares something else.
+    """
+
+    task: str
+    scorer: str
+    function: str = MEAN
+    """Key of `skci.grades.AGGREGATIONS`."""
+    higher_is_better: bool = True
+    refused: str = ""
+    """Why there is no number; empty if there is one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +69,11 @@ class LogRows(Mapping[str, Array]):
     columns : mapping of str to array of shape (n,)
         "model", "task", "item", "run", "scorer" and "group" are names, and "grade" are
         numbers; NaN of an item without a grade. Groups are empty where none were
-        asked for.
+        asked for. If some grades are means over units of a sample, such as tokens or
+        instructions, "size" is the number of units, and 1 for other grades.
+    aggregations : mapping of (str, str) to Aggregation, optional
+        How the harness aggregates grades, by task and scorer, where it does not average
+        them or a lower grade is better.
 
     Examples
     --------
@@ -70,6 +91,7 @@ class LogRows(Mapping[str, Array]):
     """
 
     columns: Mapping[str, Array]
+    aggregations: Mapping[tuple[str, str], Aggregation] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]
@@ -162,9 +184,16 @@ class LogRows(Mapping[str, Array]):
             left = set(self[kind][selected])
             self._check_left(f"{kind}s", found[kind], left, asked)
         columns = {name: values[selected] for name, values in self.items()}
+        aggregations = self.aggregations
         if by_task is not None:
             columns["scorer"] = np.full(selected.sum(), UNNAMED, dtype=object)
-        return LogRows(columns)
+            chosen = [self._aggregation(*pair) for pair in by_task.items()]
+            _check_means(chosen, "chosen by task")
+            aggregations = {(each.task, UNNAMED): each for each in chosen}
+        return LogRows(columns, aggregations)
+
+    def _aggregation(self, task: str, scorer: str) -> Aggregation:
+        return self.aggregations.get((task, scorer)) or Aggregation(task, scorer)
 
     @staticmethod
     def _check_left(
@@ -183,7 +212,9 @@ class LogRows(Mapping[str, Array]):
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
         """Joint report of the grades, by :func:`skci.grades_report`.
 
-        Several tasks are those of a suite, over which means are taken.
+        Several tasks are those of a suite, over which means are taken. The number of a
+        scorer is that of the harness: by default a mean, for a perplexity exp of a mean
+        loss, and for lists of booleans the share of true ones of all lists.
 
         Parameters
         ----------
@@ -194,7 +225,8 @@ class LogRows(Mapping[str, Array]):
         **options
             Other options of :func:`skci.grades_report`, such as `by`, `average` and
             `bounds`. If no `bounds` are given, those of scorers whose grades are all 0,
-            0.5 or 1 are (0, 1).
+            0.5 or 1, or shares, are (0, 1). Scorers that `higher_is_better` does not
+            name have the direction that the log states, or that of a perplexity.
 
         Returns
         -------
@@ -205,11 +237,13 @@ class LogRows(Mapping[str, Array]):
         ------
         ValueError, TypeError
             If scorers are not of all tasks, a model has no grades of a task and
-            `missing_grades` is "error", there are groups of several tasks, or an option
-            is wrong.
+            `missing_grades` is "error", there are groups of several tasks, a scorer has
+            no number for each sample, or is no mean and there are several tasks, or an
+            option is wrong.
         """
         check_choice(samples, SAMPLES, "samples")
         self._check_scorers()
+        aggregations = self._checked_aggregations()
         if options.get("missing_grades", "error") == "error":
             self._check_tasks()
         columns = dict(self)
@@ -228,10 +262,55 @@ class LogRows(Mapping[str, Array]):
             names |= {"run": "run", "samples": samples}
         bounds = {name: (0, 1) for name in self.scorers if self._is_of_answers(name)}
         given = {"bounds": bounds or None} | names | options
-        return grades_report("grade", data=columns, **given)
+        better = given.get("higher_is_better", {})
+        if isinstance(better, Mapping):
+            stated = {name: of[0].higher_is_better for name, of in aggregations.items()}
+            given["higher_is_better"] = stated | dict(better)
+        functions = {
+            name: of[0].function
+            for name, of in aggregations.items()
+            if of[0].function != MEAN
+        }
+        return grades_report(
+            "grade", data=AggregatedGrades(columns, functions), **given
+        )
+
+    def _checked_aggregations(self) -> dict[str, list[Aggregation]]:
+        """Aggregations of each scorer in its tasks, of which reports can be made."""
+        found = {
+            scorer: [self._aggregation(task, scorer) for task in tasks]
+            for scorer, tasks in self._different("task", by="scorer").items()
+        }
+        refused = [each for of in found.values() for each in of if each.refused]
+        if refused:
+            named = {name for name, of in found.items() if {*of} & {*refused}}
+            left = [name for name in self.scorers if name not in named]
+            select = f"; {_selection('scorers', self.scorers, left)}" if left else ""
+            reasons = "; ".join(
+                f"{each.scorer!r} of task {each.task!r}: {each.refused}"
+                for each in refused
+            )
+            raise ValueError(
+                f"scorers must have a number for each sample, got {reasons}{select}"
+            )
+        for scorer, of in found.items():
+            if len(of) > 1:
+                _check_means(of, "of several tasks")
+            if len({each.higher_is_better for each in of}) > 1:
+                stated = {each.task: each.higher_is_better for each in of}
+                raise ValueError(
+                    f"higher_is_better of {scorer!r} must be the same in all tasks, "
+                    f"got {stated}; select one of the tasks"
+                )
+        return found
 
     def _is_of_answers(self, scorer: str) -> bool:
-        grades = self["grade"][self["scorer"] == scorer]
+        of_scorer = self["scorer"] == scorer
+        grades = self["grade"][of_scorer]
+        tasks = dict.fromkeys(self["task"][of_scorer])
+        functions = {self._aggregation(task, scorer).function for task in tasks}
+        if functions != {MEAN}:
+            return functions == {SHARE}
         return bool(np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all())
 
     def _different(
@@ -284,11 +363,23 @@ class LogRows(Mapping[str, Array]):
         )
 
 
+def _check_means(aggregations: Iterable[Aggregation], which: str) -> None:
+    """Check that scorers are means over items."""
+    for each in aggregations:
+        if each.function != MEAN:
+            raise ValueError(
+                f"scorers {which} must be means over items, got {each.scorer!r} of "
+                f"task {each.task!r}; select tasks={each.task!r} and "
+                f"scorers={each.scorer!r}"
+            )
+
+
 def _selection(kinds: str, names: Iterable[str], left: Collection[str]) -> str:
     """Advice on how to select the names that are left."""
     chosen = [name for name in names if name in left]
     in_shell = shlex.quote(",".join(chosen))
-    return f"select {kinds}={chosen} (in a shell --{kinds} {in_shell})"
+    option = "scorer" if kinds == "scorers" else kinds
+    return f"select {kinds}={chosen} (in a shell --{option} {in_shell})"
 
 
 def _counted(n: int, noun: str) -> str:
@@ -303,25 +394,47 @@ class Collector:
         self._files: list[LogFile] = []
         self._known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
         self._codes = {name: array("q") for name in _NAMES}
-        self._grades = array("d")
+        self._grades, self._sizes = array("d"), array("d")
         self._places = array("q"), array("q")  # the file and the line
+        self._aggregations: dict[tuple[str, str], Aggregation] = {}
 
-    def add(self, file: LogFile, rows: Iterable[Row], model: str | None) -> None:
+    def add(
+        self, file: LogFile, rows: Iterable[Row | Aggregation], model: str | None
+    ) -> None:
         """Add the rows of a file, of a model with another name if it is given."""
         of_file, of_line = self._places
         columns = [*zip(self._known.values(), self._codes.values(), strict=True)]
         for row in rows:
+            if isinstance(row, Aggregation):
+                self._declare(row, file)
+                continue
             if model is not None:
                 row = row._replace(model=model)
             names = *row[1:6], self._group(row, file)
             for (known, codes), name in zip(columns, names, strict=True):
                 codes.append(known.setdefault(name, len(known)))
             self._grades.append(as_grade(row.grade, file, row.line, row.scorer))
+            self._sizes.append(row.size)
             of_file.append(len(self._files))
             of_line.append(row.line)
         if len(self._files) not in of_file[-1:]:
             raise file.error(0, "paths must be of logs with grades, got none")
         self._files.append(file)
+
+    def _declare(self, stated: Aggregation, file: LogFile) -> None:
+        """Note how a harness aggregates grades; a refusal is final."""
+        key = stated.task, stated.scorer
+        known = self._aggregations.setdefault(key, stated)
+        if stated.refused:
+            self._aggregations[key] = stated
+        elif known != stated and not known.refused:
+            raise file.error(
+                0,
+                f"{stated.scorer!r} of task {stated.task!r} must be aggregated as in "
+                f"the other logs, by {known.function!r} with higher_is_better="
+                f"{known.higher_is_better}, got {stated.function!r} with "
+                f"{stated.higher_is_better}",
+            )
 
     def _group(self, row: Row, file: LogFile) -> str:
         group = row.group
@@ -334,15 +447,21 @@ class Collector:
     def rows(self) -> LogRows:
         """Return all rows; no two of them may be of the same grade."""
         codes = {name: np.array(self._codes[name]) for name in _NAMES}
-        grades = np.array(self._grades)
+        grades, sizes = np.array(self._grades), np.array(self._sizes)
         names = {name: np.array([*self._known[name]], dtype=object) for name in _NAMES}
         if not len(grades):
             raise ValueError("paths must be of logs with grades, got none")
         self._check_distinct(codes, names)
         self._check_graded(codes, names)
-        codes, grades = _with_missing(codes, grades, names["scorer"])
-        columns = {name: names[name][codes[name]] for name in _NAMES}
-        return LogRows(columns | {"grade": grades})
+        rows, codes["scorer"] = _with_missing(codes, names["scorer"])
+        columns = {
+            name: names[name][codes[name] if name == "scorer" else codes[name][rows]]
+            for name in _NAMES
+        }
+        columns["grade"] = grades[rows]
+        if (sizes != 1).any():
+            columns["size"] = sizes[rows]
+        return LogRows(columns, self._aggregations)
 
     def _place(self, row: int) -> str:
         of_file, of_line = self._places
@@ -403,15 +522,11 @@ def _naming(*paths: Path) -> str:
     return " ".join(shlex.quote(f"{name}={end}") for name, end in pairs)
 
 
-def _with_missing(
-    codes: dict[str, Array], grades: Array, scorers: Array
-) -> tuple[dict[str, Array], Array]:
-    """Give rows without a scorer those of the task, with unknown grades."""
+def _with_missing(codes: dict[str, Array], scorers: Array) -> tuple[Array, Array]:
+    """Positions and scorers of rows; those without have each scorer of the task."""
     graded = scorers[codes["scorer"]] != ""
     pairs = np.stack([codes["task"], codes["scorer"]])[:, graded]
     tasks, by_task = np.unique(pairs, axis=1)
     row, pair = np.nonzero(codes["task"][~graded, np.newaxis] == tasks)
     rows = np.concatenate([np.flatnonzero(graded), np.flatnonzero(~graded)[row]])
-    full = {name: code[rows] for name, code in codes.items()}
-    full["scorer"][np.sum(graded) :] = by_task[pair]
-    return full, grades[rows]
+    return rows, np.concatenate([codes["scorer"][graded], by_task[pair]])

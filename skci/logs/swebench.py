@@ -17,7 +17,7 @@ _PREDICTION = {"instance_id", "model_name_or_path", "model_patch"}
 
 def recognises(file: LogFile) -> bool:
     """Whether a file is a summary of a run, or the report of an instance."""
-    is_report = file.path.name == "report.json" and '"patch_exists"' in file.head
+    is_report = file.name == "report.json" and '"patch_exists"' in file.head
     return file.is_document and (is_report or "total_instances" in file.keys)
 
 
@@ -28,7 +28,7 @@ def accompanies(file: LogFile) -> bool:
 
 def rows(file: LogFile) -> Iterator[Row]:
     """Read which instances are resolved; those without a prediction have no grade."""
-    if file.path.name != "report.json":
+    if file.name != "report.json":
         yield from _summary(file)
         return
     *_, run, model, _ = file.path.absolute().parent.parts
@@ -38,16 +38,21 @@ def rows(file: LogFile) -> Iterator[Row]:
 
 
 def _summary(file: LogFile) -> Iterator[Row]:
-    model, _, run = file.path.stem.rpartition(".")
+    model, _, run = file.stem.rpartition(".")
+    held: set[str] = set()
+    n_instances = None
     for name, items, line in file.members():
+        if name == "total_instances":
+            n_instances = items
         if name not in _IDS and name != "incomplete_ids":
             continue
         for item in file.check(items, list, line, f"the field {name!r} "):
-            file.check(item, str, line, f"a member of {name!r} ")
+            held.add(file.check(item, str, line, f"a member of {name!r} "))
             row = Row(line, model, _TASK, item, run, metadata=_metadata(item))
             if name in _IDS:
                 row = row._replace(scorer=_SCORER, grade=_IDS[name])
             yield row
+    file.check_count(len(held), n_instances)
 
 
 def _metadata(item: str) -> tuple[dict[str, str]]:

@@ -54,12 +54,12 @@ def lacking(file: LogFile) -> ValueError:
 def rows(file: LogFile) -> Iterator[Row]:
     """Read grades; without a column the model has the name of the file."""
     columns = _columns(file.keys)
-    defaults = {"model": file.path.stem, "task": "", "run": "1", "scorer": UNNAMED}
+    defaults = {"model": file.stem, "task": "", "run": "1", "scorer": UNNAMED}
     named = [name for name in defaults if name in columns] + ["item"]
     for record, line in file.records():
         texts = {name: str(file.field(record, columns[name], line)) for name in named}
         grade = file.field(record, columns["grade"], line)
         group = record.get(columns["group"]) if "group" in columns else ""
-        yield Row(
-            line, grade=grade, group=group, metadata=(record,), **defaults | texts
-        )
+        of = defaults | texts
+        names = of["model"], of["task"], of["item"], of["run"], of["scorer"]
+        yield Row(line, *names, grade=grade, group=group, metadata=(record,))

@@ -129,6 +129,11 @@ def identity(mean: Any) -> Any:
     return mean
 
 
+def exp_ratio(loss: Any, size: Any) -> Any:
+    """Exponential of a ratio of sums, as a perplexity of the loss of tokens."""
+    return np.exp(loss / size)
+
+
 def divisor(value: Any, least: float = 0.0) -> Any:
     """Return a divisor; NaN where it is zero but for rounding."""
     return np.where(np.real(value) > least, value, np.nan)

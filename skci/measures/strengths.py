@@ -19,8 +19,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linprog, minimize
@@ -61,19 +60,59 @@ class Votes:
         """Whether there are effects besides strengths and ties."""
         return self.has_position or self.covariates.shape[1] > 0
 
-    def unconnected(self) -> list[Array]:
-        """Sets of models between which all votes are for one side; one if none are."""
-        winner = np.where(self.outcome == SECOND, self.second, self.first)
-        loser = np.where(self.outcome == SECOND, self.first, self.second)
-        tied = self.outcome == TIE
+    @cached_property
+    def _wins(self) -> tuple[Array, Array, Array]:
+        """Winner and loser of each vote, in any order for ties, and mask of ties."""
+        of_second = self.outcome == SECOND
+        winner = np.where(of_second, self.second, self.first)
+        loser = np.where(of_second, self.first, self.second)
+        return winner, loser, self.outcome == TIE
+
+    def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
+        """Sets of models that are connected by wins and losses; ties are both.
+
+        Between two "weak" sets there are no votes, and between two "strong" ones all
+        votes are for the same set.
+        """
+        winner, loser, tied = self._wins
         edges = (
             np.concatenate([winner, loser[tied]]),
             np.concatenate([loser, winner[tied]]),
         )
         size = self.n_models
         graph = coo_array((np.ones(len(edges[0])), edges), shape=(size, size))
-        number, sets = connected_components(graph, connection="strong")
+        number, sets = connected_components(graph, connection=connection)
         return [np.flatnonzero(sets == k) for k in range(number)]
+
+    def one_sided(self) -> tuple[Array, str] | None:
+        """Find a smallest set of models with no "win", or no "loss", against others.
+
+        None if there is no such set, which is the condition of Ford (1957).
+        """
+        winner, loser, _ = self._wins
+        sets, found = self.sets("strong"), []
+        for each in sets if len(sets) > 1 else []:
+            wins, loses = np.isin(winner, each), np.isin(loser, each)
+            if not (wins & ~loses).any():
+                found.append((each, "win"))
+            if not (loses & ~wins).any():
+                found.append((each, "loss"))
+        return min(found, key=lambda pair: len(pair[0]), default=None)
+
+    @property
+    def without_effects(self) -> Votes:
+        """Distinct wins and ties, regardless of the position and covariates."""
+        winner, loser, tied = self._wins
+        one, other = np.minimum(winner, loser), np.maximum(winner, loser)
+        votes = np.where(tied, [one, other, tied], [winner, loser, tied])
+        shape = self.n_models, self.n_models, 2
+        distinct = np.unique(np.ravel_multi_index(tuple(votes), shape))
+        first, second, is_tie = np.unravel_index(distinct, shape)
+        outcome = np.where(is_tie, TIE, FIRST)
+        m = len(first)
+        return Votes(
+            first, second, outcome, np.zeros((m, 0)), np.ones(m), self.n_models
+        )
 
     @cached_property
     def _regressors(self) -> list[Any]:
@@ -96,13 +135,19 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Regressors of the outcome of a vote less those of each other, sparse."""
+        """Regressors of the outcome of a vote less those of the next, sparse.
+
+        The log-odds of a tie are between those of the two wins, which it is next to.
+        """
+        next_to = {FIRST: [SECOND], SECOND: [FIRST]}
+        if self.has_ties:
+            next_to = {FIRST: [TIE], SECOND: [TIE], TIE: [FIRST, SECOND]}
         regressors = self._regressors
-        margins = []
-        for each, observed in product(range(len(regressors)), repeat=2):
-            if each != observed:
-                votes = self.outcome == observed
-                margins.append((regressors[observed] - regressors[each])[votes])
+        margins = [
+            (regressors[observed] - regressors[each])[self.outcome == observed]
+            for observed, others in next_to.items()
+            for each in others
+        ]
         found = vstack(margins, format="csr")
         largest = np.maximum(abs(found).max(axis=0).toarray().ravel(), _TINY)
         return found.multiply(1 / largest).tocsr()
@@ -114,19 +159,20 @@ class Votes:
         values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
         return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
 
-    @property
-    def is_separated(self) -> bool:
-        """Whether some effects, if infinite, predict votes without error.
+    def recession(self) -> Array | None:
+        r"""Strengths of a direction in which the likelihood rises without a maximum.
 
-        The likelihood then has no maximum (Albert and Anderson, 1984, Biometrika 71,
-        1-10): there is a direction in which no vote becomes less probable, and some
-        votes more so.
+        None if there is no such direction. In it no vote becomes less probable, and
+        some votes more so (Albert and Anderson, 1984, Biometrika 71, 1-10). With
+        :math:`v_i - v_j` and c, of log of nu, that is :math:`(v_i - v_j) / 2 \geq c`
+        for each win of i over j, and :math:`c \geq |v_i - v_j| / 2` for each tie.
         """
         margins = self._margins
         gain = -np.asarray(margins.sum(axis=0)).ravel()
         limits = np.zeros(margins.shape[0])
-        found = linprog(gain, A_ub=-margins, b_ub=limits, bounds=(-1, 1))
-        return bool(found.x @ gain < -_GAIN)
+        found: Any = linprog(gain, A_ub=-margins, b_ub=limits, bounds=(-1, 1))
+        rises = (margins @ found.x).max() > _GAIN
+        return found.x[: self.n_models] if rises else None
 
     def fit(self) -> Fit:
         """Maximise the likelihood, with strengths whose mean is zero.

@@ -100,3 +100,7 @@ __all__ = [
     "available_metrics",
     "make_metric_ci",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

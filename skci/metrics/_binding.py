@@ -194,6 +194,18 @@ class Binding:
             extremes=(int(cells[0]), int(cells[1])) if bounded else None,
         )
 
+    def of_sums(
+        self, trait: Trait, function: Callable[..., Any], values: Array, sizes: Array
+    ) -> TableParameter:
+        """Bind a function of the means of a number of each unit and of its size."""
+        known = ~np.isnan(values)
+        n = int(known.sum())
+        index = np.full(len(known), n)
+        index[known] = np.arange(n)
+        features = np.column_stack([values, sizes])[known]
+        functional = FunctionOfMeans(function, features)
+        return self.of_cells(trait, functional, index, n, smooth=False)
+
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
     ) -> TableParameter:

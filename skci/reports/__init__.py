@@ -37,3 +37,7 @@ from skci.reports.suites import SuiteReport as SuiteReport
 from skci.reports.votes import VotesReport as VotesReport
 
 __all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]
+
+
+def __dir__() -> list[str]:
+    return __all__

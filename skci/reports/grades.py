@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skci._validation import check_integer, check_positive_number
-from skci.data.items import Items
+from skci.data.items import Items, sizes_of
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.planning import by_position, rows_for_width
@@ -52,7 +52,8 @@ class Spread:
         weights = items.sample.rows.weights[units]
         share = weights / weights.sum()
         n, repeated = len(share), n_samples > 1
-        if not repeated.any():
+        has_sizes = (key.model, sizes_of(key.metric)) in items.columns
+        if has_sizes or not repeated.any():
             return cls(VarianceComponents(np.nan, np.nan), np.nan, np.nan)
         variances = squares / np.maximum(n_samples - 1, 1)
         within = float(np.average(variances[repeated], weights=share[repeated]))

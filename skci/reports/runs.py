@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -216,6 +217,51 @@ class RunsReport(_OverRuns, JointReport):
     >>> rows > runs
     True
     """
+
+    def runs(self) -> JointReport:
+        """Report the estimate and the interval of each run.
+
+        Intervals are from the rows alone: they are about this run, not about others
+        such as it. Their interval method is that of the means. Runs are subgroups, so
+        that :meth:`~JointReport.differences` compares models within each run and
+        :meth:`~JointReport.gaps` the runs of each model.
+
+        Returns
+        -------
+        JointReport
+            Indexed by model, metric and run; without models that have a single run.
+
+        Raises
+        ------
+        ValueError
+            If there are subgroups by a column "run".
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import joint_report
+        >>> from skci.designs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 500)
+        >>> seeds = np.where(rng.random((3, 500)) < 0.2, 1 - y, y)
+        >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+        >>> print(report.runs())
+        Joint 95% confidence intervals (logit), n = 500, critical value 2.395...
+        <BLANKLINE>
+        model  metric    run  estimate  joint interval  individual interval
+        -------------------------------------------------------------------
+        net    accuracy  1    0.804     [0.758, 0.843]  [0.767, 0.837]
+        net    accuracy  2    0.800     [0.754, 0.840]  [0.762, 0.833]
+        net    accuracy  3    0.786     [0.739, 0.827]  [0.748, 0.820]
+        """
+        if "run" in self._subgroup_columns:
+            raise ValueError(
+                "by must not have a column 'run', which runs() adds; rename it, as in "
+                "by={'run of the machine': ...}"
+            )
+        return JointReport(
+            replace(self._joint, sampling=self._estimates.each_run("run"))
+        )
 
 
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:

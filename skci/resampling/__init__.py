@@ -23,3 +23,7 @@ __all__ = [
     "fold_models_report",
     "simplest_not_worse",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,569 @@
+"""Tables with a row for each read, named runs, and what is known of each run."""
+
+import csv
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.metrics import f1_score, recall_score, roc_auc_score
+
+from skci import grades_report, joint_report
+from skci.designs import Runs
+from skci.reports import JointReport
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+REFERENCE = Path(__file__).parent / "reference"
+NAMES = {"case": "case", "run": "reader", "model": "test", "y_true": "truth"}
+
+
+def study(n=60, n_readers=4, seed=0):
+    """Draw the truth, and scores (test, reader, case) of readers who differ."""
+    rng = np.random.default_rng(seed)
+    truth = (np.arange(n) % 3 == 0).astype(int)
+    skill = rng.normal(0, 0.5, (n_readers, 1))
+    distance = np.array([1.2, 2.0])[:, np.newaxis, np.newaxis] + skill
+    noise = rng.normal(0, 0.7, (2, n_readers, n))
+    return truth, distance * truth + rng.normal(size=n) + noise
+
+
+def long_table(truth, scores, tests=("new", "old"), seed=0):
+    """Write a row for each read, in a random order."""
+    columns = ["test", "reader", "case", "truth", "score", "call"]
+    rows = [
+        (tests[t], f"R{r + 1}", f"c{c:03}", truth[c], score, int(score > 1))
+        for (t, r, c), score in np.ndenumerate(scores)
+    ]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sample(frac=1, random_state=seed, ignore_index=True)
+
+
+def same(report, expected):
+    """Check that two reports have the same numbers."""
+    assert list(report) == list(expected)
+    assert_allclose(report.estimates, expected.estimates, rtol=1e-12)
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-9, atol=1e-15)
+    assert str(report) == str(expected)
+
+
+# --------------------------------------------------------------------------------------
+# Published numbers, and those of formulas
+# --------------------------------------------------------------------------------------
+
+
+def published():
+    """Read a study of 5 readers with 2 tests as a long table, and its results."""
+    with open(REFERENCE / "readers_rows.csv", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    with open(REFERENCE / "readers.csv", encoding="utf-8") as file:
+        known = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
+    truth, *ratings = np.array(rows, dtype=float).T
+    scores = np.array(ratings).reshape(2, 5, -1)
+    return truth.astype(int), scores, known
+
+
+def delong(truth, scores):
+    """Areas of readers, and DeLong's covariance of them."""
+    positive, negative = scores[:, truth == 1], scores[:, truth == 0]
+    above = positive[:, :, np.newaxis] > negative[:, np.newaxis]
+    tied = positive[:, :, np.newaxis] == negative[:, np.newaxis]
+    wins = above + 0.5 * tied
+    of_positive, of_negative = wins.mean(axis=2), wins.mean(axis=1)
+    covariance = np.cov(of_positive) / positive.shape[1]
+    covariance += np.cov(of_negative) / negative.shape[1]
+    return wins.mean(axis=(1, 2)), covariance
+
+
+def test_long_table_of_a_published_study():
+    """Gives Obuchowski and Rockette's analysis, with Hillis's degrees of freedom."""
+    truth, scores, known = published()
+    reads = Runs.from_long(
+        long_table(truth, scores, tests=("1", "2")),
+        **NAMES,
+        y_score="score",
+        paired=True,
+        degrees_of_freedom="hillis",
+    )
+    report = joint_report(**reads, metrics="roc_auc", method="delta")
+    found = report.differences(method="delta")["roc_auc", "1", "2"]
+    assert_allclose(float(found), known["auc_difference"], rtol=2e-7)
+    assert_allclose(found.standard_error, known["auc_error"], rtol=2e-6)
+    assert_allclose(found.pvalue(0), known["auc_pvalue"], rtol=2e-7)
+    assert report.n_samples == len(truth)
+    # Each test: variance and degrees of freedom from the mean square of readers and
+    # the covariance of two readers.
+    each, n_readers = report.individual(), 5
+    for test, ratings in zip("12", scores, strict=True):
+        areas, covariance = delong(truth, ratings)
+        square = np.var(areas, ddof=1)
+        between = covariance[~np.eye(n_readers, dtype=bool)].mean()
+        variance = square / n_readers + between
+        df = (n_readers - 1) * (variance * n_readers / square) ** 2
+        margin = stats.t.ppf(0.975, df) * variance**0.5
+        limits = areas.mean() - margin, areas.mean() + margin
+        found = each[test, "roc_auc"].confidence_interval()
+        assert_allclose(found, limits, rtol=1e-6)
+
+
+def test_rows_of_readers_are_not_independent_cases():
+    """Pooled areas by test have intervals of less than half the width."""
+    truth, scores, _ = published()
+    table = long_table(truth, scores)
+    reads = Runs.from_long(table, **NAMES, y_score="score", paired=True)
+    right = joint_report(**reads, metrics="roc_auc").half_widths
+    columns = {"y_score": "score", "by": "test", "data": table}
+    pooled = joint_report("truth", **columns, metrics="roc_auc")
+    assert (pooled.half_widths < 0.5 * right).all()
+
+
+@pytest.mark.slow
+def test_coverage_of_other_readers_and_cases():
+    """By long tables it is at least .95; of pooled rows far less."""
+    rng = np.random.default_rng(0)
+    n, n_readers, n_draws = 60, 4, 300
+    truth = (np.arange(n) % 3 == 0).astype(int)
+    shift, spread = 1.5, 0.4  # of the mean area over readers and cases
+    skills = stats.norm(shift, spread).ppf((np.arange(2000) + 0.5) / 2000)
+    area = stats.norm.cdf(skills / np.sqrt(2 * (1 + 0.7**2))).mean()
+    covered = {"long": 0, "pooled": 0}
+    for _ in range(n_draws):
+        skill = rng.normal(shift, spread, (n_readers, 1))
+        evidence = skill * truth + rng.normal(size=n)
+        scores = evidence + rng.normal(0, 0.7, (1, n_readers, n))
+        table = long_table(truth, scores)
+        reads = Runs.from_long(table, **NAMES, y_score="score")
+        found = joint_report(**reads, metrics="roc_auc")["new", "roc_auc"]
+        pooled = joint_report("truth", y_score="score", data=table, metrics="roc_auc")[
+            "score", "roc_auc"
+        ]
+        for kind, each in (("long", found), ("pooled", pooled)):
+            low, high = each.confidence_interval()
+            covered[kind] += low <= area <= high
+    error = 3 * np.sqrt(0.05 * 0.95 / n_draws)
+    assert covered["long"] / n_draws > 0.95 - error
+    assert covered["pooled"] / n_draws < 0.8
+
+
+# --------------------------------------------------------------------------------------
+# The same as arrays
+# --------------------------------------------------------------------------------------
+
+CONTAINERS = {
+    "pandas": lambda table: table,
+    "categories": lambda table: table.astype(
+        {"test": "category", "reader": "category"}
+    ),
+    "polars": pl.from_pandas,
+    "lazy polars": lambda table: pl.from_pandas(table).lazy(),
+    "Arrow": lambda table: pa.Table.from_pandas(table, preserve_index=False),
+    "mapping": lambda table: {name: table[name].to_list() for name in table},
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("paired", [False, True])
+def test_long_table_is_the_same_as_arrays(container, paired):
+    truth, scores = study()
+    table = CONTAINERS[container](long_table(truth, scores))
+    reads = Runs.from_long(
+        table, **NAMES, y_pred="call", y_score="score", paired=paired
+    )
+    assert list(reads["y_score"]) == ["new", "old"]
+    calls = (scores > 1).astype(int)
+    given = {
+        name: {
+            test: Runs(list(each), paired=paired)
+            for test, each in zip(("new", "old"), values, strict=True)
+        }
+        for name, values in (("y_pred", calls), ("y_score", scores))
+    }
+    metrics = ["recall", "f1", "roc_auc"]
+    report = joint_report(**reads, metrics=metrics)
+    same(report, joint_report(truth, **given, metrics=metrics))
+    same(
+        report.differences(),
+        joint_report(truth, **given, metrics=metrics).differences(),
+    )
+    assert_allclose(
+        report["new", "f1"], np.mean([f1_score(truth, call) for call in calls[0]])
+    )
+
+
+def test_seeds_that_differ_by_model():
+    """Seeds of one model need not be those of another; regression is no different."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    runs = {"net": {s: y + rng.normal(size=50) for s in (1, 2, 3, 10)}}
+    runs["tree"] = {s: y + rng.normal(size=50) for s in (7, 8)}
+    table = pd.DataFrame(
+        [
+            (model, seed, row, y[row], predicted[row])
+            for model, seeds in runs.items()
+            for seed, predicted in seeds.items()
+            for row in rng.permutation(50)
+        ],
+        columns=["test", "reader", "case", "truth", "predicted"],
+    )
+    reads = Runs.from_long(table, **NAMES, y_pred="predicted")
+    models = {model: Runs(list(seeds.values())) for model, seeds in runs.items()}
+    report = joint_report(**reads, metrics="mean_absolute_error")
+    same(report, joint_report(y, models, metrics="mean_absolute_error"))
+    each = report.runs()
+    assert list(each.select(run="10")) == [("net", "mean_absolute_error", "10")]
+    error = np.abs(runs["tree"][8] - y)
+    found = each["tree", "mean_absolute_error", "8"]
+    assert_allclose(found, error.mean())
+    assert_allclose(found.standard_error, error.std(ddof=1) / 50**0.5)
+    assert len(each) == 6
+
+
+def test_judges_of_classes_without_models():
+    """A score of each class is a list of columns; the only model needs no column."""
+    rng = np.random.default_rng(0)
+    truth = np.array(list("abc"))[rng.integers(0, 3, 40)]
+    scores = rng.dirichlet([1, 1, 1], (3, 40))
+    table = pd.DataFrame(
+        [(k, j, truth[k], *scores[j, k]) for j in range(3) for k in range(40)],
+        columns=["item", "judge", "truth", "p_a", "p_b", "p_c"],
+    )
+    names = {"case": "item", "run": "judge", "y_true": "truth"}
+    expected = joint_report(truth, y_score=Runs(scores), metrics="log_loss")
+    for frame in (table, pl.from_pandas(table), table.to_dict("list")):
+        reads = Runs.from_long(frame, **names, y_score=["p_a", "p_b", "p_c"])
+        report = joint_report(**reads, metrics="log_loss")
+        assert_allclose(report.estimates, expected.estimates)
+        assert_allclose(report.covariance, expected.covariance)
+
+
+def test_columns_of_cases():
+    """Clusters, weights and subgroups are given once for each case, in its order."""
+    truth, scores = study()
+    table = long_table(truth, scores)
+    number = table["case"].str[1:].astype(int)
+    table = table.assign(
+        patient=number // 2,
+        weight=1.0 + number % 3,
+        site=np.where(number % 4 < 2, "north", None),
+    )
+    options = {"groups": "patient", "sample_weight": "weight", "by": "site"}
+    reads = Runs.from_long(table, **NAMES, **options, y_pred="call")
+    case = np.arange(len(truth))
+    site = {"site": np.where(case % 4 < 2, "north", None)}
+    calls = {t: Runs((s > 1) * 1) for t, s in zip(("new", "old"), scores, strict=True)}
+    expected = joint_report(
+        truth,
+        calls,
+        metrics="accuracy",
+        groups=case // 2,
+        sample_weight=1.0 + case % 3,
+        by=site,
+        missing="group",
+    )
+    report = joint_report(**reads, metrics="accuracy", missing="group")
+    same(report, expected)
+    labels = list(report.runs().to_frame().index.names)
+    assert labels == ["model", "metric", "site", "run"]
+    reads = Runs.from_long(
+        table.assign(run=table["site"]), **NAMES, y_pred="call", by="run"
+    )
+    with pytest.raises(ValueError, match="by must not have a column 'run'"):
+        joint_report(**reads, metrics="accuracy", missing="group").runs()
+
+
+# --------------------------------------------------------------------------------------
+# Missing reads, and other faults of tables
+# --------------------------------------------------------------------------------------
+
+
+def without(table, kind):
+    """Remove three reads of two cases, two of them of one reader."""
+    gone = table["case"].isin(["c004", "c007"]) & (table["test"] == "old")
+    gone &= (table["reader"] == "R2") | (
+        (table["reader"] == "R3") & (table["case"] == "c007")
+    )
+    assert gone.sum() == 3
+    if kind == "row":
+        return table[~gone]
+    column, missing = {
+        "NaN": ("score", np.nan),
+        "None": ("call", None),
+        "NA": ("call", pd.NA),
+    }[kind]
+    changed = table.astype({column: {"NA": "Int64"}.get(kind, object)})
+    if kind == "NaN":
+        changed = table.copy()
+    changed.loc[gone, column] = missing
+    return changed
+
+
+@pytest.mark.parametrize("kind", ["row", "NaN", "None", "NA"])
+@pytest.mark.parametrize("frame", [lambda table: table, pl.from_pandas])
+def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
+    truth, scores = study()
+    table = without(long_table(truth, scores), kind)
+    column = "score" if kind in ("row", "NaN") else "call"
+    parameter = {"y_score" if column == "score" else "y_pred": column}
+    message = (
+        "3 of 480 reads missing, of 2 of 60 cases, the first of them c004; "
+        "most, 2, are missing in run R2 of old. Pass missing='drop-cases'"
+    )
+    if kind in ("None", "NA") and frame is pl.from_pandas:
+        table = table.assign(call=table["call"].astype("Int64"))
+    for paired in (False, True):
+        with pytest.raises(ValueError, match=message):
+            Runs.from_long(frame(table), **NAMES, **parameter, paired=paired)
+    reads = Runs.from_long(frame(table), **NAMES, **parameter, missing="drop-cases")
+    metric = {"score": "roc_auc", "call": "recall"}[column]
+    report = joint_report(**reads, metrics=metric)
+    kept = ~np.isin(np.arange(len(truth)), [4, 7])
+    values = scores if column == "score" else (scores > 1).astype(int)
+    models = {
+        t: Runs(list(each[:, kept]))
+        for t, each in zip(("new", "old"), values, strict=True)
+    }
+    same(
+        report,
+        joint_report(truth[kept], **{next(iter(parameter)): models}, metrics=metric),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "message"),
+    [
+        (
+            lambda t: pd.concat([t, t[:1]]),
+            {},
+            ValueError,
+            "case, run and model must tell all rows apart, got more than one row of "
+            r"case c\d+ and run R\d of (old|new)$",
+        ),
+        (
+            lambda t: t,
+            {"model": None},
+            ValueError,
+            r"case, run must tell all rows apart, got more than one row of case c\d+",
+        ),
+        (
+            lambda t: t.assign(truth=t["truth"] ^ (t.index == 3).astype(int)),
+            {},
+            ValueError,
+            r"y_true must have the same value in all rows of a case, got [01] and [01] "
+            r"for case c\d+$",
+        ),
+        (
+            lambda t: t.assign(patient=t.index),
+            {"groups": "patient"},
+            ValueError,
+            "groups must have the same value in all rows of a case",
+        ),
+        (
+            lambda t: t.assign(site=t["reader"]),
+            {"by": ["site"]},
+            ValueError,
+            "site must have the same value in all rows of a case",
+        ),
+        (
+            lambda t: t[(t["reader"] != "R4") | (t["test"] == "old")],
+            {"paired": True},
+            ValueError,
+            r"all of the 4 runs of each model, got {'new': 3, 'old': 4}",
+        ),
+        (
+            lambda t: t[(t["reader"] == "R4") | (t["test"] == "old")],
+            {},
+            ValueError,
+            r"two runs or more of each model, got {'new': 1, 'old': 4}",
+        ),
+        (
+            lambda t: t[:0],
+            {},
+            ValueError,
+            "run must name two runs or more, got no rows",
+        ),
+        (lambda t: t, {"case": None}, TypeError, "case must name a column of data"),
+        (lambda t: t, {"y_true": ["truth"]}, TypeError, "y_true must name a column"),
+        (lambda t: t, {"run": "rdr"}, ValueError, "run must name a column .* 'reader'"),
+        (lambda t: t, {"y_score": None}, TypeError, "y_pred or y_score must name"),
+        (lambda t: t, {"missing": "drop"}, ValueError, "missing must be one of"),
+        (
+            lambda t: t.assign(truth=t["truth"].where(t.index > 0)),
+            {},
+            ValueError,
+            "y_true must have a value in every row of its column 'truth'",
+        ),
+        (lambda t: t.to_numpy(), {}, TypeError, "data must be a data frame"),
+    ],
+)
+def test_faults_of_tables(change, options, error, message):
+    table = change(long_table(*study()))
+    with pytest.raises(error, match=message):
+        Runs.from_long(table, **{**NAMES, "y_score": "score"} | options)
+
+
+def test_no_complete_case():
+    """Dropping every case is an error that counts, too."""
+    table = long_table(*study(n=4))
+    reader = "R" + (table["case"].str[-1].astype(int) + 1).astype(str)
+    with pytest.raises(
+        ValueError, match=r"leaves no case: .* got 8 of 32 reads missing"
+    ):
+        Runs.from_long(
+            table[table["reader"] != reader],
+            **NAMES,
+            y_score="score",
+            missing="drop-cases",
+        )
+
+
+# --------------------------------------------------------------------------------------
+# Each run
+# --------------------------------------------------------------------------------------
+
+
+def test_estimate_and_interval_of_each_reader():
+    truth, scores = study()
+    table = long_table(truth, scores)
+    reads = Runs.from_long(table, **NAMES, y_pred="call", y_score="score", paired=True)
+    metrics = ["recall", "roc_auc"]
+    report = joint_report(**reads, metrics=metrics)
+    each = report.runs()
+    assert type(each) is JointReport
+    assert list(each.to_frame().index.names) == ["model", "metric", "run"]
+    assert len(each) == 2 * 2 * 4
+    for (t, r), _ in np.ndenumerate(scores[:, :, 0]):
+        test, reader, score = ("new", "old")[t], f"R{r + 1}", scores[t, r]
+        recall = recall_score(truth, score > 1)
+        area, covariance = delong(truth, scores[t])
+        assert_allclose(each[test, "recall", reader], recall)
+        assert_allclose(each[test, "roc_auc", reader], roc_auc_score(truth, score))
+        assert_allclose(each[test, "roc_auc", reader], area[r])
+        error = each[test, "roc_auc", reader].standard_error
+        assert_allclose(error, covariance[r, r] ** 0.5, rtol=1e-6)
+        alone = joint_report(
+            truth, score > 1, y_score=score, metrics=metrics, method="logit"
+        )
+        for metric in metrics:
+            wanted = alone.individual()["y_pred", metric].confidence_interval()
+            found = each.individual()[test, metric, reader].confidence_interval()
+            assert_allclose(found, wanted)
+    assert (
+        each.at(0.8).confidence_level == report.at(0.8).runs().confidence_level == 0.8
+    )
+    one = report.select(models="old", metrics="roc_auc").runs()
+    assert list(one) == [("old", "roc_auc", f"R{r}") for r in range(1, 5)]
+    assert str(pickle.loads(pickle.dumps(report)).runs()) == str(each)
+
+
+def test_differences_of_each_reader():
+    """Compare tests within each reader; gaps compare readers."""
+    truth, scores = study()
+    reads = Runs.from_long(long_table(truth, scores), **NAMES, y_score="score")
+    each = joint_report(**reads, metrics="roc_auc", method="delta").runs()
+    differences = each.differences(method="delta")
+    for r in range(4):
+        areas, covariance = delong(truth, scores[:, r])
+        found = differences["roc_auc", f"R{r + 1}", "new", "old"]
+        assert_allclose(found, areas[0] - areas[1])
+        variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+        assert_allclose(found.standard_error, variance**0.5, rtol=1e-6)
+    areas = delong(truth, scores[0])[0]
+    gap = each.gaps(method="delta")["new", "roc_auc", "R1", "R3"]
+    assert_allclose(gap, areas[0] - areas[2])
+
+
+def test_runs_of_grades_and_models_with_one():
+    rng = np.random.default_rng(0)
+    grades = rng.random((30, 4))
+    report = grades_report({"A": grades}, samples="runs", bounds=(0, 1))
+    assert_allclose(report.runs().estimates, grades.mean(axis=0))
+    y = rng.integers(0, 2, 80)
+    models = {"one": y, "several": Runs({s: rng.permutation(y) for s in "pqr"})}
+    each = joint_report(y, models, metrics="accuracy").runs()
+    assert list(each) == [("several", "accuracy", s) for s in "pqr"]
+
+
+# --------------------------------------------------------------------------------------
+# Named runs, and arrays the wrong way round
+# --------------------------------------------------------------------------------------
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "Arrow": pa.table,
+    "mapping": dict,
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_columns_of_a_frame_are_runs_with_names(frame):
+    truth, scores = study()
+    columns = {f"R{r + 1}": each for r, each in enumerate(scores[0])}
+    runs = Runs(FRAMES[frame](columns))
+    assert runs.names == ["R1", "R2", "R3", "R4"]
+    report = joint_report(truth, y_score=runs, metrics="roc_auc")
+    same(report, joint_report(truth, y_score=Runs(scores[0]), metrics="roc_auc"))
+    found = report.runs()["y_pred", "roc_auc", "R3"]
+    assert_allclose(found, roc_auc_score(truth, scores[0, 2]))
+
+
+def test_paired_runs_are_matched_by_name():
+    """The order of columns does not matter; other names are an error."""
+    truth, scores = study()
+    new, old = (
+        pd.DataFrame({f"R{r + 1}": each for r, each in enumerate(test)})
+        for test in scores
+    )
+
+    def report(second):
+        models = {"new": Runs(new, paired=True), "old": Runs(second, paired=True)}
+        return joint_report(truth, y_score=models, metrics="roc_auc")
+
+    turned = report(old[["R3", "R1", "R4", "R2"]]).differences()
+    same(turned, report(old).differences())
+    with pytest.raises(
+        ValueError, match="paired runs must have the same names for all"
+    ):
+        report(old.rename(columns={"R1": "R9"}))
+    scores = {"new": Runs(new), "old": Runs(old)}
+    calls = {"new": Runs(new > 1), "old": Runs((old > 1).rename(columns={"R1": "R9"}))}
+    with pytest.raises(ValueError, match="must have the same names in y_pred and y_sc"):
+        joint_report(truth, calls, y_score=scores, metrics=["f1", "roc_auc"])
+
+
+def test_arrays_with_a_column_for_each_run_are_to_be_transposed():
+    truth, scores = study(n=60, n_readers=4)
+    columns = scores[0].T  # (cases, readers)
+    with pytest.raises(ValueError, match=r"got shape \(60, 4\).*pass Runs\(array\.T\)"):
+        Runs(columns)
+    of_classes = np.zeros((60, 4, 3))
+    with pytest.raises(ValueError, match=r"pass Runs\(array\.swapaxes\(0, 1\)\)"):
+        Runs(of_classes)
+    message = r"60 rows of y_true in each run, got 60 runs of 4 rows.*Runs\(array\.T\)"
+    for given in (list(columns), columns.tolist(), pd.DataFrame(columns.T)):
+        for y in (truth, truth.tolist(), pd.Series(truth)):
+            with pytest.raises(ValueError, match=message):
+                joint_report(y, y_score={"new": Runs(given)}, metrics="roc_auc")
+    # Fewer cases than readers.
+    few = scores[0].T[:3]
+    with pytest.raises(ValueError, match=r"3 rows of y_true .* got 3 runs of 4 rows"):
+        joint_report(truth[:3], y_score=Runs(few), metrics="roc_auc")
+    # Rows that are runs are taken, even if they are more than cases.
+    crowd = (np.random.default_rng(0).random((30, 12)) < 0.5).astype(int)
+    y = np.arange(12) % 2
+    report = joint_report(y, Runs(list(crowd)), metrics="accuracy")
+    assert_allclose(report.estimates, [(crowd == y).mean()])
+
+
+def test_options_of_long_tables_are_explained():
+    table = long_table(*study())
+    message = r"reader; give it as \*\*Runs\.from_long\(data, \.\.\.\)"
+    with pytest.raises(TypeError, match=message):
+        joint_report(
+            "truth", y_score="score", data=table, metrics="roc_auc", reader="reader"
+        )
