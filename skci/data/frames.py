@@ -16,6 +16,7 @@ from skci._hints import data_hint
 from skci._lazy import optional_module
 from skci._validation import (
     WIDE_INTEGERS,
+    NamedArray,
     as_array,
     check_distinct,
     column_names,
@@ -276,7 +277,7 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
     """Take a column of a mapping, or a matrix of several."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
-    return np.column_stack([columns[name] for name in names])
+    return NamedArray.of(np.column_stack([columns[name] for name in names]), names)
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:

@@ -2,13 +2,21 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._validation import as_array, is_iterable, join_names, missing_hint
+from skci._validation import (
+    as_array,
+    as_numbers,
+    is_iterable,
+    is_null,
+    join_names,
+    missing_hint,
+)
 from skci.data.rows import check_present
 from skci.data.sample import Vocabulary
 
@@ -269,10 +277,16 @@ def check_indicators(values: Any, name: str) -> Array:
             f"{name} must have a row for each sample and a column for each target, got "
             f"shape {matrix.shape}"
         )
-    present: Array = matrix == 1
-    if matrix.dtype.kind not in "biuf" or not (present | (matrix == 0)).all():
+    numbers = matrix
+    if matrix.dtype.kind == "O":  # as of nullable types
+        with suppress(TypeError, ValueError):
+            numbers = as_numbers(matrix, name, missing=True)
+    present: Array = numbers == 1
+    if numbers.dtype.kind not in "biuf" or not (present | (numbers == 0)).all():
+        entries = matrix.ravel().tolist()
+        other = next((x for x in entries if is_null(x) or x not in (0, 1)), None)
         raise ValueError(
-            f"{name} must hold 0 or 1 for each target, got others, of dtype "
+            f"{name} must hold 0 or 1 for each target, got {other!r}, of dtype "
             f"{matrix.dtype}"
         )
     return present

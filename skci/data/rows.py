@@ -10,7 +10,13 @@ import numpy as np
 
 from skci._arrays import Array, factorise
 from skci._hints import brief
-from skci._validation import as_array, as_numbers, is_missing, is_null
+from skci._validation import (
+    as_array,
+    as_numbers,
+    column_names,
+    is_missing,
+    is_null,
+)
 from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_MODEL
@@ -27,6 +33,8 @@ SEVERAL_MODELS_HINT = (
     f"{RUNS_HINT}"
 )
 """Hint for predictions of several models, or runs, in one array."""
+ONE_MODEL_HINT = "; the columns of a model go together, as in y_score={'A': frame}"
+"""Hint for a single column of scores where there are several."""
 MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
 """Hint for missing values among the names of subgroups."""
 
@@ -196,6 +204,15 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
     return values
 
 
+def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
+    """Check that labels and scores are those of the same models."""
+    if {*y_pred} != {*y_score}:
+        raise ValueError(
+            f"y_score must name the models of y_pred, {list(y_pred)}, got "
+            f"{list(y_score)}"
+        )
+
+
 def check_scores(
     values: Any, model: str, n: int, vocabulary: Vocabulary, missing: bool = False
 ) -> Array:
@@ -220,7 +237,8 @@ def check_scores(
         known = [each for each in classes if each is not None]
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the {kind} {known}, got shape {numbers.shape}{hint}"
+            f"the {kind} {known}, got shape {numbers.shape}"
+            f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
         )
     if vocabulary.binary:
         check_probabilities(numbers, model, "two columns", several)
@@ -269,7 +287,9 @@ class Alignment:
     def __init__(self) -> None:
         self._known: list[tuple[str, str, Any]] = []
 
-    def check(self, name: str, values: Any) -> None:
+    def check(
+        self, name: str, values: Any, axes: Sequence[str] = ("index", "columns")
+    ) -> None:
         """Check that labels do not disagree with those of an earlier object.
 
         Labels of columns may be others, but not in another order. A new index from 0 on
@@ -277,16 +297,17 @@ class Alignment:
         """
         if type(values) is np.ndarray:
             return
-        for axis in ("index", "columns"):
-            labels = getattr(values, axis, None)
-            if hasattr(labels, "equals"):
-                self._check(name, axis, labels)
+        index = getattr(values, "index", None)
+        if "index" in axes and hasattr(index, "equals"):
+            self._check(name, "index", index)
+        if "columns" in axes and (names := column_names(values)) is not None:
+            self._check(name, "columns", names)
 
     def _check(self, name: str, axis: str, labels: Any) -> None:
         for other, its_axis, known in self._known:
             if axis != its_axis or len(labels) != len(known):
                 continue
-            if labels.equals(known):
+            if labels.equals(known) if axis == "index" else labels == known:
                 return
             if all(x in known for x in labels) and Counter(labels) == Counter(known):
                 raise ValueError(

@@ -25,6 +25,7 @@ from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import RANKING_METHODS
+from skci.data.rows import check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -195,11 +196,10 @@ class MetricSet:
                     f"{join_names(metrics)}"
                 )
         both = y_pred is not None and "scores" in self.reads
-        if both and self.reads != {"scores"} and set(y_pred) != set(y_score):
-            raise ValueError(
-                f"y_score must name the models of y_pred, {list(y_pred)}, got "
-                f"{list(y_score)}"
-            )
+        # Several columns may be those of one model without a name.
+        may_be_one = {*(y_pred or ())} == {DEFAULT_MODEL} and len(y_score or ()) > 1
+        if both and self.reads != {"scores"} and not may_be_one:
+            check_same_models(y_pred, y_score)
 
     def reader(
         self,

@@ -98,6 +98,8 @@ class Resampling:
             metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
             weights = np.asarray(sample_weight, dtype=float)
         y = np.asarray(y) if reader.items is None else reader.items
+        if y.dtype == object and reader.items is None and len(reader.targets) > 1:
+            y = reader.y * 1  # numbers of nullable types
         n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
