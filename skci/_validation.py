@@ -194,6 +194,14 @@ def check_alternative(alternative: Any) -> str:
     return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
 
 
+TAGS_HINT = (
+    "; make the columns by sklearn.preprocessing.MultiLabelBinarizer, as in "
+    "binarizer = MultiLabelBinarizer().fit([*y_true, *y_pred]) and "
+    "binarizer.transform(y_true)"
+)
+"""Hint for rows that are lists of tags."""
+
+
 def as_array(values: Any, name: str, wanted: str) -> Array:
     """Make an array of whatever numpy or Arrow reads; `wanted` says what it must be.
 
@@ -211,8 +219,12 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
         array = np.asarray(_readable(values))
         if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
             array = np.asarray(_readable(values), dtype=object)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{must} nested sequences: {error}") from error
+    except ValueError as error:
+        why = str(error)
+        if "inhomogeneous" in why:
+            why = "rows have different lengths"
+            why += TAGS_HINT * (name.startswith("y_") and "number" not in wanted)
+        raise ValueError(f"{must} nested sequences: {why}") from error
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
@@ -338,6 +350,12 @@ def _as_floats(array: Array, name: str) -> Array:
         raise ValueError(f"{name} must hold finite numbers: {error}") from error
 
 
+class Assumed(str):
+    """Word of an option that the user did not choose."""
+
+    __slots__ = ()
+
+
 class NamedArray(np.ndarray):
     """Array whose columns have the names of those of a frame."""
 
@@ -352,7 +370,7 @@ class NamedArray(np.ndarray):
         named.columns = list(columns)
         return named
 
-    def __reduce__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the names as well, which slices do not have."""
         return NamedArray.of, (np.asarray(self), getattr(self, "columns", None))
 

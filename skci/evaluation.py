@@ -26,7 +26,7 @@ from skci.data.labels import (
     check_not_swapped,
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import Request, respond, task
+from skci.data.responses import respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
@@ -256,7 +256,7 @@ class JointEvaluator:
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
         reader, scored = metric_set.with_labels_of(estimators, reader)
-        request = Request(metric_set.reads, scored, metric_set.score_methods)
+        request = metric_set.request(estimators, scored)
         predicted, scores = respond(estimators, X, request, self.n_jobs, self.verbose)
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))

@@ -35,7 +35,6 @@ from skci.data.labels import (
     is_multilabel,
     merge_labels,
     order_labels,
-    shape_of,
 )
 from skci.data.rows import (
     SEVERAL_MODELS_HINT,
@@ -50,8 +49,10 @@ from skci.data.rows import (
     check_same_shape,
     check_scores,
     flat,
+    of_targets,
     parameter_name,
     probabilities_hint,
+    shape_of,
 )
 from skci.data.sample import Sample, Vocabulary
 from skci.data.survival import check_survival
@@ -441,18 +442,22 @@ class Reader:
         classes, positive = vocabulary.classes, None
         if vocabulary.binary:
             positive = classes[1]
-            classes = classes if None in classes else sorted(classes)
+            classes = classes if None in classes else tuple(sorted(classes))
+        if vocabulary.multilabel:
+            values = of_targets(values, name, len(self.y), classes)
         order = self._order(values, name, classes, positive)
         array = as_array(values, name, "an array of numbers")[..., order]
-        numbers = self._check_scores(array, model, vocabulary)
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
         eps = EPS if precise else float(np.finfo(array.dtype).eps)
+        numbers = self._check_scores(array, model, vocabulary, eps)
         return Scores(numbers[self.rows.kept], eps=eps)
 
-    def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
+    def _check_scores(
+        self, values: Any, model: str, vocabulary: Vocabulary, eps: float
+    ) -> Array:
         """Check scores of a model: of two labels those of the positive one."""
         missing = self.wanted.missing_scores
-        scores = check_scores(values, model, len(self.y), vocabulary, missing)
+        scores = check_scores(values, model, len(self.y), vocabulary, missing, eps)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels

@@ -16,7 +16,7 @@ from skci._validation import (
     label_order,
     printable,
 )
-from skci.data.labels import shape_of
+from skci.data.rows import shape_of
 
 
 class Request(NamedTuple):
@@ -187,7 +187,7 @@ def scores_of(
 
 
 def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:
-    """Scores in columns in the order of classes, by which those of a frame are named."""
+    """Scores with columns in the order of classes, by which a frame may name them."""
     order = label_order(response, classes, f"{method}(X)")
     array = as_array(response, f"{method}(X)", "an array")
     return array if order is None else array[:, order]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from skci._arrays import Array, factorise
 from skci._hints import brief
 from skci._validation import (
+    TAGS_HINT,
     as_array,
     as_numbers,
     column_names,
     is_missing,
     is_null,
+    label_order,
 )
 from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
@@ -23,6 +26,7 @@ from skci.inference.parameter import DEFAULT_MODEL
 
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
+_SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 RUNS_HINT = (
     "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
@@ -49,6 +53,7 @@ def as_column(
 ) -> Array:
     """Make a one-dimensional array of labels; `several` says what to do with more."""
     wanted = "a one-dimensional array of labels"
+    check_no_tags(values, name)
     column = as_array(values, name, wanted)
     if column.ndim != 1:
         column = flat(column)
@@ -68,6 +73,17 @@ def as_column(
             f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
         )
     return column
+
+
+def check_no_tags(values: Any, name: str) -> None:
+    """Check that rows are not lists of texts, or sets, which are tags."""
+    first = values[0] if isinstance(values, list | tuple) and values else None
+    texts = isinstance(first, list | tuple) and any(isinstance(x, str) for x in first)
+    if name.startswith("y") and (texts or isinstance(first, set | frozenset)):
+        raise ValueError(
+            f"{name} must be an array with a column of 0 and 1 for each tag, got "
+            f"{brief(first)} in row 0{TAGS_HINT}"
+        )
 
 
 def probabilities_hint(values: Any) -> str:
@@ -113,6 +129,17 @@ def check_present(
             raise ValueError(
                 f"{must}, got a missing or infinite value{row}: {value}{known}"
             )
+
+
+def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
+    """Say what to do with rows that a model did not answer; empty for a truth."""
+    if not name.startswith("y_pred"):
+        return ""
+    label = -1 if any(isinstance(x, Real) and x == x for x in labels) else "no answer"
+    return (
+        f"; fill in a label for no answer, such as {label!r}, which counts as wrong, "
+        f"or is left out with abstain={label!r}"
+    )
 
 
 def check_numbers(
@@ -214,7 +241,12 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
 
 
 def check_scores(
-    values: Any, model: str, n: int, vocabulary: Vocabulary, missing: bool = False
+    values: Any,
+    model: str,
+    n: int,
+    vocabulary: Vocabulary,
+    missing: bool = False,
+    eps: float = _SINGLE,
 ) -> Array:
     """Check scores of a model: a column for each class, or of two labels one column.
 
@@ -241,7 +273,7 @@ def check_scores(
             f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
         )
     if vocabulary.binary:
-        check_probabilities(numbers, model, "two columns", several)
+        check_probabilities(numbers, model, "two columns", several, eps)
     return numbers
 
 
@@ -263,22 +295,73 @@ def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
         )
 
 
-def check_probabilities(scores: Array, model: str, what: str, hint: str = "") -> None:
+def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
+    """Take the probabilities of 1 of each target, of a list of arrays of two columns.
+
+    Estimators such as MultiOutputClassifier return such lists. Other scores are
+    returned as they are.
+    """
+    shape = shape_of(values)
+    if len(shape) != 3 or shape[:2] != (len(targets), n):
+        return values
+    columns = []
+    for target, each in zip(targets, values, strict=True):
+        if (found := shape_of(each)) != (n, 2):
+            raise ValueError(
+                f"{name} must have a column for 0 and one for 1 of each target, got "
+                f"shape {found} for {target!r}; give an array with the probability of "
+                "1 of each target"
+            )
+        order = label_order(each, (0, 1), name)
+        array = as_numbers(each, name)
+        columns.append(array[:, 1 if order is None else order[1]])
+    return np.stack(columns, axis=1)
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """Shape of rows by the first one; none of what is no array, list or tuple."""
+    if isinstance(values, list | tuple) and values:
+        try:
+            return (len(values), *np.shape(values[0]))
+        except ValueError:  # of parts of different lengths
+            return (len(values),)
+    return tuple(getattr(values, "shape", None) or ())
+
+
+def clip_to_unit(
+    values: Array, must: str, hint: str = "", eps: float = _SINGLE
+) -> Array:
+    """Check numbers from 0 to 1, of which rounding errors are clipped.
+
+    These are of their type, or of single precision, which they may have had before.
+    """
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        return values
+    excess = max(-low, high - 1)
+    if excess > 2 * max(eps, _SINGLE):
+        remedy = "; np.clip(..., 0, 1) clips rounding errors"
+        remedy *= excess <= _PROBABILITY_ERROR
+        raise ValueError(f"{must}, got values from {low} to {high}{remedy}{hint}")
+    return np.clip(values, 0, 1)
+
+
+def check_probabilities(
+    scores: Array, model: str, what: str, hint: str = "", eps: float = _SINGLE
+) -> Array:
     """Check that scores are probabilities, which add up to 1 over all labels."""
     must = f"{parameter_name(model, 'y_score')} must hold probabilities"
-    if scores.min() < 0 or scores.max() > 1:
-        raise ValueError(
-            f"{must} for {what}, got values from {scores.min():g} to "
-            f"{scores.max():g}{hint}"
-        )
+    scores = clip_to_unit(scores, f"{must} for {what}", hint, eps)
     if scores.ndim == 2:
         totals = scores.sum(axis=1)
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
                 f"{must} of all labels for {what}, got a row that adds up to "
-                f"{worst:g}{hint}"
+                f"{worst:g}; divide each row by its sum, as in "
+                f"y_score / y_score.sum(axis=1, keepdims=True){hint}"
             )
+    return scores
 
 
 class Alignment:

@@ -17,8 +17,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from skci._arrays import Array
 from skci._validation import check_estimators, is_iterable, join_names
 from skci.data.drawing import RowOptions
-from skci.data.labels import check_not_swapped, shape_of
+from skci.data.labels import check_not_swapped
 from skci.data.responses import Request, response, task
+from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -123,7 +124,7 @@ class Resampling:
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = ResampledRows(X, y, codes, cv, seed, names, weights)
-        request = Request(metric_set.reads, scored, metric_set.score_methods)
+        request = metric_set.request(named, scored)
         return cls(metric_set, named, rows, request, labels, pos_label, **options)
 
     def fit(
