@@ -345,7 +345,9 @@ def joint_report(
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
-        several targets a column for each.
+        several targets a column for each, or the list of arrays that ``predict_proba``
+        returns of these. Columns of a data frame that are named by all labels or
+        targets are read by these names, and are those of one model.
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several by name. `y_true` may then be missing (None, NaN or NA) in rows that
@@ -440,7 +442,8 @@ def joint_report(
         When the intervals are first accessed, if a variance is zero or estimated from
         few rows or groups.
     UserWarning
-        If scores are integers and labels only, as if predicted.
+        If scores are integers and labels only, as if predicted; or if much of a log
+        loss is that of rows whose true label has probability 0.
 
     Examples
     --------

@@ -314,7 +314,7 @@ def test_models_of_one_name(models):
             ValueError,
             r"y_pred must have an entry .*, got shape \(400, 2\); a report of",
         ),
-        ([["a", P]], ValueError, "y_pred must be .*MultiLabelBinarizer"),
+        ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, ValueError, "y_pred= must be given for metrics of labels: "),
         (
             {"a": P, "b": P[1:]},

@@ -78,7 +78,7 @@ def as_column(
 def check_no_tags(values: Any, name: str) -> None:
     """Check that rows are not lists of texts, or sets, which are tags."""
     first = values[0] if isinstance(values, list | tuple) and values else None
-    texts = isinstance(first, list | tuple) and any(isinstance(x, str) for x in first)
+    texts = isinstance(first, list | tuple) and {*map(type, first)} == {str}
     if name.startswith("y") and (texts or isinstance(first, set | frozenset)):
         raise ValueError(
             f"{name} must be an array with a column of 0 and 1 for each tag, got "

@@ -355,7 +355,7 @@ class CustomFunctionCI(_MetricOfRows):
     ...     bounds=(0, 1),
     ... )
     >>> metric(["a", "b", "c", "c"] * 20, ["a", "b", "b", "c"] * 20)
-    macro F3 = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
+    macro F3 (labels) = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
     """
 
     def _functional(self, binding: Binding, **given: Any) -> FunctionOfRows:
@@ -388,7 +388,7 @@ class CustomInfluenceCI(_MetricOfRows):
     ...     reads="numbers",
     ... )
     >>> metric([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    ratio = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
+    ratio (numbers) = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
     """
 
     _has_values_elsewhere = False

@@ -251,7 +251,8 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     Of several targets it is the sum over those that are present, and p are shares of
     all targets, which add up to 1. The estimate equals
     :func:`sklearn.metrics.log_loss`; as there, probabilities are clipped to the
-    rounding error of their type away from 0 and 1.
+    rounding error of their type away from 0 and 1. It warns where much of the loss
+    depends on that.
 
     Examples
     --------

@@ -78,7 +78,8 @@ class ScoreMetricCI(MetricCI):
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
-            for each of several targets.
+            for each of several targets. Columns of a data frame that are named by all
+            labels or targets are read by these names.
 
         Returns
         -------
