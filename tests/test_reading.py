@@ -634,7 +634,9 @@ def test_headers_name_the_positive_label(metric, labels, positive, shown):
     name = metric().name
     models = {"A": guess, "B": y}
     report = joint_report(y, models, metrics=name, pos_label=positive)
-    for text in (repr(estimate), str(report), str(report.differences())):
+    texts = [repr(estimate), *map(str, (report, report.differences(), report.ranks()))]
+    texts.append(str(report.requirements({name: (">=", 0.1)})))
+    for text in texts:
         assert ("positive label" in text) == bool(shown)
         assert shown in text
     assert "positive label" not in repr(AccuracyCI()(y, guess))
