@@ -194,6 +194,14 @@ def check_alternative(alternative: Any) -> str:
     return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
 
 
+TAGS_HINT = (
+    "; make the columns by sklearn.preprocessing.MultiLabelBinarizer, as in "
+    "binarizer = MultiLabelBinarizer().fit([*y_true, *y_pred]) and "
+    "binarizer.transform(y_true)"
+)
+"""Hint for rows that are lists of tags."""
+
+
 def as_array(values: Any, name: str, wanted: str) -> Array:
     """Make an array of whatever numpy or Arrow reads; `wanted` says what it must be.
 
@@ -211,8 +219,12 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
         array = np.asarray(_readable(values))
         if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
             array = np.asarray(_readable(values), dtype=object)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{must} nested sequences: {error}") from error
+    except ValueError as error:
+        why = str(error)
+        if "inhomogeneous" in why:
+            why = "rows have different lengths"
+            why += TAGS_HINT * (name.startswith("y_") and "number" not in wanted)
+        raise ValueError(f"{must} nested sequences: {why}") from error
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
@@ -338,11 +350,74 @@ def _as_floats(array: Array, name: str) -> Array:
         raise ValueError(f"{name} must hold finite numbers: {error}") from error
 
 
+class Assumed(str):
+    """Word of an option that the user did not choose."""
+
+    __slots__ = ()
+
+
+class NamedArray(np.ndarray):
+    """Array whose columns have the names of those of a frame."""
+
+    columns: list[Any]
+
+    @classmethod
+    def of(cls, array: Array, columns: Sequence[Any] | None) -> Array:
+        """Name the columns of an array; return the array if there are no names."""
+        if columns is None or array.ndim != 2:
+            return array
+        named = array.view(cls)
+        named.columns = list(columns)
+        return named
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the names as well, which slices do not have."""
+        return NamedArray.of, (np.asarray(self), getattr(self, "columns", None))
+
+
 def column_names(values: Any) -> list[Any] | None:
     """Names of the columns of a data frame or an Arrow table; None if it is neither."""
     if hasattr(type(values), "column_names"):
         return list(values.column_names)
     return list(values.columns) if hasattr(values, "columns") else None
+
+
+def label_order(
+    values: Any, labels: Sequence[Any], name: str, positive: Any = None
+) -> list[int] | None:
+    """Find the columns of a frame that is named by labels, in the order of these.
+
+    None if columns go by position: they have no names, or none is that of a label. A
+    single column must not be that of another label than the positive one.
+    """
+    names = column_names(values)
+    if names is None:
+        return None
+    found, wanted = ([*map(label_name, each)] for each in (names, labels))
+    numbered = [*map(str, range(len(found)))]
+    if found in (wanted, numbered, [label_name(positive)]):
+        return None
+    if set(found).isdisjoint(wanted):
+        return None
+    if sorted(found) == sorted(wanted):
+        return [found.index(each) for each in wanted]
+    remedy = "rename them"
+    if {*found} > {*wanted}:
+        remedy = "pass labels that do not occur as labels= of a metric"
+    if len(names) == 1 and positive is not None:
+        remedy = f"pass the column of the positive label, {positive!r}"
+    raise ValueError(
+        f"{name} must have columns that are named by all of {list(labels)} or by none "
+        f"of them, got {names}; {remedy}, or an array to go by position"
+    )
+
+
+def label_name(label: Any) -> str:
+    """Name of the column of a label: 1, 1.0, True, "1.0" and "True" have the same."""
+    text = str(label)
+    number = text.removesuffix(".0")
+    text = number if number.lstrip("-").isdigit() else text
+    return {"True": "1", "False": "0"}.get(text, text)
 
 
 def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:

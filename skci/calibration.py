@@ -143,8 +143,10 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
 
     The precision of this classifier is the fraction of positives in the bin.
     """
-    probabilities = scored.scores[model].values
-    check_probabilities(probabilities, model, "a calibration curve")
+    probabilities, eps = scored.scores[model].values, scored.scores[model].eps
+    probabilities = check_probabilities(
+        probabilities, model, "a calibration curve", eps=eps
+    )
     number = bin_numbers(probabilities, n_bins, strategy, scored.rows.frequencies)
     occupied = number.max() + 1
     names = [str(k) for k in range(1, occupied + 1)]

@@ -26,7 +26,7 @@ from skci.data.labels import (
     check_not_swapped,
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import Request, respond, task
+from skci.data.responses import respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
@@ -257,7 +257,7 @@ class JointEvaluator:
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
         reader, scored = metric_set.with_labels_of(estimators, reader)
-        request = Request(metric_set.reads, scored, metric_set.score_methods)
+        request = metric_set.request(estimators, scored)
         predicted, scores = respond(estimators, X, request, self.n_jobs, self.verbose)
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))
@@ -347,7 +347,9 @@ def joint_report(
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
-        several targets a column for each.
+        several targets a column for each, or the list of arrays that ``predict_proba``
+        returns of these. Columns of a data frame that are named by all labels or
+        targets are read by these names, and are those of one model.
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several by name. `y_true` may then be missing (None, NaN or NA) in rows that
@@ -442,7 +444,8 @@ def joint_report(
         When the intervals are first accessed, if a variance is zero or estimated from
         few rows or groups.
     UserWarning
-        If scores are integers and labels only, as if predicted.
+        If scores are integers and labels only, as if predicted; or if much of a log
+        loss is that of rows whose true label has probability 0.
 
     Examples
     --------

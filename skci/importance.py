@@ -20,7 +20,7 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
-from skci.data.responses import Request, respond_to_each
+from skci.data.responses import respond_to_each
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
 from skci.inference.contrasts import contrast_estimate
@@ -145,7 +145,7 @@ def importance_report(
         X if f is None else _permuted(X, chosen[f], weighted, permutations[f, s])
         for f, s in tasks
     )
-    request = Request(metric_set.reads, scored, metric_set.score_methods)
+    request = metric_set.request(named, scored)
     found = respond_to_each(named, permuted_features, request, n_jobs)
     columns: dict[str, tuple[str, str | None]] = {}
     receivers: dict[str, tuple[str, Array]] = {}

@@ -14,6 +14,10 @@ from sklearn import metrics as sk
 from skci import JointAccumulator, joint_report
 from skci.exceptions import BinningWarning
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* rows have probability 0 for their true label:UserWarning"
+)
+
 METRICS = {
     "roc_auc": sk.roc_auc_score,
     "average_precision": sk.average_precision_score,

@@ -78,6 +78,10 @@ from skci.resampling.splitting import (
 )
 from skci.textbook import five_by_two_f_test
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* rows have probability 0 for their true label:UserWarning"
+)
+
 X, Y = make_classification(
     240, 6, flip_y=0.2, weights=[0.65], class_sep=0.7, random_state=3
 )

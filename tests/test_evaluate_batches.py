@@ -11,6 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skci import JointEvaluator
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* rows have probability 0 for their true label:UserWarning"
+)
+
 X, Y = make_classification(
     900, n_informative=6, n_classes=3, class_sep=0.7, random_state=0
 )

@@ -387,6 +387,8 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
         "by": "; missing='group' makes a subgroup of the rows without one",
         "y_true": "; where only some rows have a truth, joint_report takes a proxy of "
         "it for all rows, as in proxy=judge (in a shell --proxy judge)",
+        "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "
+        "or is left out with abstain=-1",
     }
     found = str(caught.value)
     assert found.replace(", the first in row 3", "") == (

@@ -453,6 +453,7 @@ def test_scoring_is_pointed_to_metrics(report):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore:.* rows have probability 0:UserWarning")
 @pytest.mark.parametrize(
     ("scoring", "refit", "metrics"),
     [

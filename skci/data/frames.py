@@ -16,6 +16,7 @@ from skci._hints import data_hint
 from skci._lazy import optional_module
 from skci._validation import (
     WIDE_INTEGERS,
+    NamedArray,
     as_array,
     check_distinct,
     column_names,
@@ -24,7 +25,7 @@ from skci._validation import (
     named_values,
 )
 from skci.data.drawing import RowOptions, check_counts, is_missing_named
-from skci.data.rows import MISSING_SUBGROUP_HINT
+from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint
 
 _MOST_OUTCOMES = 10_000_000
 """Largest number of distinct outcomes that are fetched."""
@@ -98,7 +99,7 @@ class Frame:
         table, is_counted = self._fetch(kinds)
         if is_missing_named(options.missing):
             missing = [*missing, "by"]
-        self._check_present(table, missing, options.by_name)
+        self._check_present(table, missing, options.by_name, "labels" in kinds)
         if is_counted:
             table = self._in_order(table)
         columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
@@ -191,7 +192,11 @@ class Frame:
         return table[np.lexsort((table[_N_ROWS].to_numpy(), of_rows))]
 
     def _check_present(
-        self, table: Any, missing_in: Collection[str], by_name: str
+        self,
+        table: Any,
+        missing_in: Collection[str],
+        by_name: str,
+        are_labels: bool,
     ) -> None:
         """Check that no value is missing, but for those of some parameters."""
         for column, parameter in self._parameters.items():
@@ -207,11 +212,13 @@ class Frame:
                 if _N_ROWS in rows.columns:
                     n, first = rows[_N_ROWS].sum(), ""
                 name = by_name if parameter == "by" else parameter
+                numbers = [0] if series.dtype.is_numeric() else []
+                hint = answer_hint(name, numbers) if are_labels else ""
                 raise ValueError(
                     f"{name} must have a value in every row of its column {column!r}, "
                     f"got a missing or infinite value in {n} of them{first}"
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
-                    f"{missing_hint(name, None)}"
+                    f"{missing_hint(name, None)}{hint}"
                 )
 
 
@@ -276,7 +283,7 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
     """Take a column of a mapping, or a matrix of several."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
-    return np.column_stack([columns[name] for name in names])
+    return NamedArray.of(np.column_stack([columns[name] for name in names]), names)
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:

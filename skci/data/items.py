@@ -24,8 +24,7 @@ from skci._validation import (
     whole,
 )
 from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
-from skci.data.labels import shape_of
-from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
+from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, shape_of
 from skci.data.sample import Sample
 
 UNNAMED = "mean"

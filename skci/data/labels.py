@@ -2,14 +2,29 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._validation import as_array, is_iterable, join_names, missing_hint
-from skci.data.rows import check_present
+from skci._hints import brief
+from skci._validation import (
+    TAGS_HINT,
+    as_array,
+    as_numbers,
+    is_iterable,
+    is_null,
+    join_names,
+    missing_hint,
+)
+from skci.data.rows import (
+    answer_hint,
+    check_no_tags,
+    check_present,
+    shape_of,
+)
 from skci.data.sample import Vocabulary
 
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
@@ -36,19 +51,23 @@ def distinct_labels(
     try:
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
-        raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
+        raise TypeError(
+            f"{name} must hold labels, got {brief(column[0])}{TAGS_HINT}"
+        ) from error
     labels = distinct.tolist()
     must = f"{name} must hold a label in every row"
     rows = positions
     if kept is not ...:
         rows = np.full(len(kept), -1)
         rows[kept] = positions
-    check_present(labels, must, rows, missing_hint(name, None))
+    unanswered = missing_hint(name, None) or answer_hint(name, labels)
+    check_present(labels, must, rows, unanswered)
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
+            tags = TAGS_HINT if isinstance(label, tuple | frozenset) else ""
             raise TypeError(
                 f"{name} must hold labels that are numbers, booleans or strings, "
-                f"got {label!r}"
+                f"got {label!r}{tags}"
             )
         if isinstance(label, Real) and label % 1 != 0:
             raise ValueError(
@@ -195,7 +214,8 @@ def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
     labels = sorted(label for label in known if label is not None)
     got = f"{pos_label!r}"
     if pos_label is None:
-        got = "none; set it to the label that counts as positive"
+        got = "none; set it to the label that counts as positive, as in "
+        got += f"pos_label={labels[-1]!r}"
     raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
 
 
@@ -226,16 +246,6 @@ def is_multilabel(y_true: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def shape_of(values: Any) -> tuple[int, ...]:
-    """Shape of rows by the first one; none of what is no array, list or tuple."""
-    if isinstance(values, list | tuple) and values:
-        try:
-            return (len(values), *np.shape(values[0]))
-        except ValueError:  # of parts of different lengths
-            return (len(values),)
-    return tuple(getattr(values, "shape", None) or ())
-
-
 def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
     """Check that X is not numbers in one dimension where y has two."""
     shape = shape_of(X)
@@ -263,16 +273,23 @@ def check_one_target(vocabulary: Vocabulary, name: str) -> None:
 def check_indicators(values: Any, name: str) -> Array:
     """Check indicators of targets, 0 or 1, and make them booleans."""
     dense = values.toarray() if hasattr(values, "toarray") else values
+    check_no_tags(values, name)
     matrix = as_array(dense, name, "an array with a column for each target")
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(
             f"{name} must have a row for each sample and a column for each target, got "
             f"shape {matrix.shape}"
         )
-    present: Array = matrix == 1
-    if matrix.dtype.kind not in "biuf" or not (present | (matrix == 0)).all():
+    numbers = matrix
+    if matrix.dtype.kind == "O":  # as of nullable types
+        with suppress(TypeError, ValueError):
+            numbers = as_numbers(matrix, name, missing=True)
+    present: Array = numbers == 1
+    if numbers.dtype.kind not in "biuf" or not (present | (numbers == 0)).all():
+        entries = matrix.ravel().tolist()
+        other = next((x for x in entries if is_null(x) or x not in (0, 1)), None)
         raise ValueError(
-            f"{name} must hold 0 or 1 for each target, got others, of dtype "
+            f"{name} must hold 0 or 1 for each target, got {other!r}, of dtype "
             f"{matrix.dtype}"
         )
     return present

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from skci._arrays import EPS, Array, cached_property, dataclass
 from skci._validation import (
+    NamedArray,
     as_array,
     check_distinct,
     column_names,
     join_names,
+    label_name,
+    label_order,
     named_columns,
 )
 from skci.data.counting import count_two_labels, encode_two_labels
@@ -32,7 +35,6 @@ from skci.data.labels import (
     is_multilabel,
     merge_labels,
     order_labels,
-    shape_of,
 )
 from skci.data.rows import (
     SEVERAL_MODELS_HINT,
@@ -43,11 +45,14 @@ from skci.data.rows import (
     check_length,
     check_numbers,
     check_present,
+    check_same_models,
     check_same_shape,
     check_scores,
     flat,
+    of_targets,
     parameter_name,
     probabilities_hint,
+    shape_of,
 )
 from skci.data.sample import Sample, Vocabulary
 from skci.data.survival import check_survival
@@ -213,10 +218,14 @@ class Reader:
         Units of the sample are rows if `by_rows`, whatever is read.
         """
         y_pred = y_pred or {}
-        for parameter, columns in (("y_pred", y_pred), ("y_score", y_score or {})):
+        y_score = self._of_one_model(y_score or {}, y_pred)
+        if y_score and DEFAULT_MODEL in y_pred and self.wanted.kinds != {"scores"}:
+            check_same_models([DEFAULT_MODEL], y_score)
+        for parameter, columns in (("y_pred", y_pred), ("y_score", y_score)):
             for model, values in columns.items():
                 name = parameter_name(model, parameter)
-                self.alignment.check(name, values)
+                axes = ["index"] if parameter == "y_score" else ["index", "columns"]
+                self.alignment.check(name, values, axes)
                 if name == parameter:
                     self._check_one_model(parameter, values)
         if self.items is not None:
@@ -227,10 +236,51 @@ class Reader:
             sample = read(y_pred, by_rows)
             return self._with_scores(sample, y_score) if y_score else sample
         if self.wanted.truth == "survival":
-            return self._read_survival(y_pred, y_score or {})
+            return self._read_survival(y_pred, y_score)
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
-        return self._read_relevance(y_score or {})
+        return self._read_relevance(y_score)
+
+    def _of_one_model(
+        self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Join columns that are named by all labels or targets, those of one model.
+
+        Columns of two labels may be of two models, unless they are probabilities that
+        add up to 1.
+        """
+        names = {*map(label_name, y_score)}
+        is_model = not {*y_score}.isdisjoint(y_pred)
+        if self.wanted.truth != "labels" or len(names) < 2 or is_model:
+            return y_score
+        if not self.targets and label_name(self.y[0]) not in names:
+            return y_score  # without a look at all rows
+        classes = self.targets or {*self.true_labels, *self.wanted.labels}
+        if names != {*map(label_name, classes)}:
+            return y_score
+        columns = [
+            as_array(values, parameter_name(model, "y_score"), "an array of numbers")
+            for model, values in y_score.items()
+        ]
+        if any(column.shape != self.y.shape[:1] for column in columns):
+            return y_score
+        matrix = np.stack(columns, axis=1)
+        if not self.targets and len(names) == 2 and not probabilities_hint(matrix):
+            return y_score
+        for model, values in y_score.items():
+            self.alignment.check(parameter_name(model, "y_score"), values)
+        return {DEFAULT_MODEL: NamedArray.of(matrix, [*y_score])}
+
+    def _order(
+        self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
+    ) -> Any:
+        """Index of the columns of scores in the order of the classes."""
+        known = [each for each in classes if each is not None]
+        order = label_order(values, known, name, positive)
+        if order is not None:
+            return order
+        self.alignment.check(name, values, ["columns"])
+        return slice(None)
 
     def _with_items(
         self,
@@ -389,16 +439,25 @@ class Reader:
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check scores of a model, and note how precise their type is."""
         name = parameter_name(model, "y_score")
-        array = as_array(values, name, "an array of numbers")
-        numbers = self._check_scores(array, model, vocabulary)
+        classes, positive = vocabulary.classes, None
+        if vocabulary.binary:
+            positive = classes[1]
+            classes = classes if None in classes else tuple(sorted(classes))
+        if vocabulary.multilabel:
+            values = of_targets(values, name, len(self.y), classes)
+        order = self._order(values, name, classes, positive)
+        array = as_array(values, name, "an array of numbers")[..., order]
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
         eps = EPS if precise else float(np.finfo(array.dtype).eps)
+        numbers = self._check_scores(array, model, vocabulary, eps)
         return Scores(numbers[self.rows.kept], eps=eps)
 
-    def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
+    def _check_scores(
+        self, values: Any, model: str, vocabulary: Vocabulary, eps: float
+    ) -> Array:
         """Check scores of a model: of two labels those of the positive one."""
         missing = self.wanted.missing_scores
-        scores = check_scores(values, model, len(self.y), vocabulary, missing)
+        scores = check_scores(values, model, len(self.y), vocabulary, missing, eps)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels
@@ -413,7 +472,9 @@ class Reader:
         truth, scores = self.y[self.rows.kept], {}
         for model, values in y_score.items():
             name = parameter_name(model, "y_score")
+            order = self._order(values, name, self.targets)
             columns = check_columns(values, name, self.wanted.missing_scores)
+            columns = columns[:, order]
             check_same_shape(columns, name, self.y, self.truth)
             scores[model] = Scores(flat(columns[self.rows.kept]))
         codes = np.zeros((len(truth), 0), dtype=bool)

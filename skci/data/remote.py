@@ -14,7 +14,14 @@ import numpy as np
 from sklearn import get_config
 
 from skci._arrays import Array
-from skci._validation import AllZeroError, as_array, check_alone, named_columns
+from skci._validation import (
+    AllZeroError,
+    NamedArray,
+    as_array,
+    check_alone,
+    column_names,
+    named_columns,
+)
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.responses import task
@@ -256,4 +263,7 @@ def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[An
             f"{name} must have the {sum(rows)} rows of {truth}, got {sum(found)}"
         )
     whole = dict.fromkeys(range(1, array.ndim), -1)
-    return array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
+    blocks = array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
+    if (names := column_names(values)) is None:
+        return blocks
+    return [dask.delayed(NamedArray.of, pure=False)(block, names) for block in blocks]

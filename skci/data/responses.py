@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from skci._validation import as_array, printable
-from skci.data.labels import shape_of
+from skci._arrays import Array
+from skci._validation import (
+    NamedArray,
+    as_array,
+    column_names,
+    label_order,
+    printable,
+)
+from skci.data.rows import shape_of
 
 
 class Request(NamedTuple):
@@ -136,11 +143,18 @@ def scores_of(
     response = getattr(estimator, method)(X)
     if method == RISK_METHOD:
         return np.asarray(_check_rows(response, method, X))
-    if has_probabilities and isinstance(response, list):
-        pairs = zip(response, estimator.classes_, strict=True)
-        return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
-    response = np.asarray(_check_rows(response, method, X))
     known = list(getattr(estimator, "classes_", ()))
+    if has_probabilities and isinstance(response, list):
+        pairs = zip(response, known, strict=True)
+        by_target = [
+            _by_class(each, classes, method) @ (np.asarray(classes) == 1)
+            for each, classes in pairs
+        ]
+        return np.stack(by_target, axis=1)
+    response = _check_rows(response, method, X)
+    order = label_order(response, known, f"{method}(X)")
+    names = column_names(response) if order is None else known
+    response = _by_class(response, known, method)
     alone = len(labels) == 1
     if alone and (len(known) != 2 or labels[0] not in known):
         raise ValueError(
@@ -164,7 +178,16 @@ def scores_of(
             "with predict_proba"
         )
     scores = np.zeros((len(response), len(labels)))
+    columns = [*labels]
     for k, label in enumerate(labels):
         if label in known:
             scores[:, k] = response[:, known.index(label)]
-    return scores
+            columns[k] = label if names is None else names[known.index(label)]
+    return scores if names is None else NamedArray.of(scores, columns)
+
+
+def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:
+    """Scores with columns in the order of classes, by which a frame may name them."""
+    order = label_order(response, classes, f"{method}(X)")
+    array = as_array(response, f"{method}(X)", "an array")
+    return array if order is None else array[:, order]

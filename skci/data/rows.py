@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
 from skci._hints import brief
-from skci._validation import as_array, as_numbers, is_missing, is_null
+from skci._validation import (
+    TAGS_HINT,
+    as_array,
+    as_numbers,
+    column_names,
+    is_missing,
+    is_null,
+    label_order,
+)
 from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_MODEL
 
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
+_SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 RUNS_HINT = (
     "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
@@ -27,6 +37,8 @@ SEVERAL_MODELS_HINT = (
     f"{RUNS_HINT}"
 )
 """Hint for predictions of several models, or runs, in one array."""
+ONE_MODEL_HINT = "; the columns of a model go together, as in y_score={'A': frame}"
+"""Hint for a single column of scores where there are several."""
 MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
 """Hint for missing values among the names of subgroups."""
 
@@ -41,6 +53,7 @@ def as_column(
 ) -> Array:
     """Make a one-dimensional array of labels; `several` says what to do with more."""
     wanted = "a one-dimensional array of labels"
+    check_no_tags(values, name)
     column = as_array(values, name, wanted)
     if column.ndim != 1:
         column = flat(column)
@@ -60,6 +73,17 @@ def as_column(
             f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
         )
     return column
+
+
+def check_no_tags(values: Any, name: str) -> None:
+    """Check that rows are not lists of texts, or sets, which are tags."""
+    first = values[0] if isinstance(values, list | tuple) and values else None
+    texts = isinstance(first, list | tuple) and {*map(type, first)} == {str}
+    if name.startswith("y") and (texts or isinstance(first, set | frozenset)):
+        raise ValueError(
+            f"{name} must be an array with a column of 0 and 1 for each tag, got "
+            f"{brief(first)} in row 0{TAGS_HINT}"
+        )
 
 
 def probabilities_hint(values: Any) -> str:
@@ -105,6 +129,17 @@ def check_present(
             raise ValueError(
                 f"{must}, got a missing or infinite value{row}: {value}{known}"
             )
+
+
+def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
+    """Say what to do with rows that a model did not answer; empty for a truth."""
+    if not name.startswith("y_pred"):
+        return ""
+    label = -1 if any(isinstance(x, Real) and x == x for x in labels) else "no answer"
+    return (
+        f"; fill in a label for no answer, such as {label!r}, which counts as wrong, "
+        f"or is left out with abstain={label!r}"
+    )
 
 
 def check_numbers(
@@ -196,8 +231,22 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
     return values
 
 
+def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
+    """Check that labels and scores are those of the same models."""
+    if {*y_pred} != {*y_score}:
+        raise ValueError(
+            f"y_score must name the models of y_pred, {list(y_pred)}, got "
+            f"{list(y_score)}"
+        )
+
+
 def check_scores(
-    values: Any, model: str, n: int, vocabulary: Vocabulary, missing: bool = False
+    values: Any,
+    model: str,
+    n: int,
+    vocabulary: Vocabulary,
+    missing: bool = False,
+    eps: float = _SINGLE,
 ) -> Array:
     """Check scores of a model: a column for each class, or of two labels one column.
 
@@ -220,10 +269,11 @@ def check_scores(
         known = [each for each in classes if each is not None]
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the {kind} {known}, got shape {numbers.shape}{hint}"
+            f"the {kind} {known}, got shape {numbers.shape}"
+            f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
         )
     if vocabulary.binary:
-        check_probabilities(numbers, model, "two columns", several)
+        check_probabilities(numbers, model, "two columns", several, eps)
     return numbers
 
 
@@ -245,22 +295,73 @@ def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
         )
 
 
-def check_probabilities(scores: Array, model: str, what: str, hint: str = "") -> None:
+def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
+    """Take the probabilities of 1 of each target, of a list of arrays of two columns.
+
+    Estimators such as MultiOutputClassifier return such lists. Other scores are
+    returned as they are.
+    """
+    shape = shape_of(values)
+    if len(shape) != 3 or shape[:2] != (len(targets), n):
+        return values
+    columns = []
+    for target, each in zip(targets, values, strict=True):
+        if (found := shape_of(each)) != (n, 2):
+            raise ValueError(
+                f"{name} must have a column for 0 and one for 1 of each target, got "
+                f"shape {found} for {target!r}; give an array with the probability of "
+                "1 of each target"
+            )
+        order = label_order(each, (0, 1), name)
+        array = as_numbers(each, name)
+        columns.append(array[:, 1 if order is None else order[1]])
+    return np.stack(columns, axis=1)
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """Shape of rows by the first one; none of what is no array, list or tuple."""
+    if isinstance(values, list | tuple) and values:
+        try:
+            return (len(values), *np.shape(values[0]))
+        except ValueError:  # of parts of different lengths
+            return (len(values),)
+    return tuple(getattr(values, "shape", None) or ())
+
+
+def clip_to_unit(
+    values: Array, must: str, hint: str = "", eps: float = _SINGLE
+) -> Array:
+    """Check numbers from 0 to 1, of which rounding errors are clipped.
+
+    These are of their type, or of single precision, which they may have had before.
+    """
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        return values
+    excess = max(-low, high - 1)
+    if excess > 2 * max(eps, _SINGLE):
+        remedy = "; np.clip(..., 0, 1) clips rounding errors"
+        remedy *= excess <= _PROBABILITY_ERROR
+        raise ValueError(f"{must}, got values from {low} to {high}{remedy}{hint}")
+    return np.clip(values, 0, 1)
+
+
+def check_probabilities(
+    scores: Array, model: str, what: str, hint: str = "", eps: float = _SINGLE
+) -> Array:
     """Check that scores are probabilities, which add up to 1 over all labels."""
     must = f"{parameter_name(model, 'y_score')} must hold probabilities"
-    if scores.min() < 0 or scores.max() > 1:
-        raise ValueError(
-            f"{must} for {what}, got values from {scores.min():g} to "
-            f"{scores.max():g}{hint}"
-        )
+    scores = clip_to_unit(scores, f"{must} for {what}", hint, eps)
     if scores.ndim == 2:
         totals = scores.sum(axis=1)
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
                 f"{must} of all labels for {what}, got a row that adds up to "
-                f"{worst:g}{hint}"
+                f"{worst:g}; divide each row by its sum, as in "
+                f"y_score / y_score.sum(axis=1, keepdims=True){hint}"
             )
+    return scores
 
 
 class Alignment:
@@ -269,7 +370,9 @@ class Alignment:
     def __init__(self) -> None:
         self._known: list[tuple[str, str, Any]] = []
 
-    def check(self, name: str, values: Any) -> None:
+    def check(
+        self, name: str, values: Any, axes: Sequence[str] = ("index", "columns")
+    ) -> None:
         """Check that labels do not disagree with those of an earlier object.
 
         Labels of columns may be others, but not in another order. A new index from 0 on
@@ -277,16 +380,17 @@ class Alignment:
         """
         if type(values) is np.ndarray:
             return
-        for axis in ("index", "columns"):
-            labels = getattr(values, axis, None)
-            if hasattr(labels, "equals"):
-                self._check(name, axis, labels)
+        index = getattr(values, "index", None)
+        if "index" in axes and hasattr(index, "equals"):
+            self._check(name, "index", index)
+        if "columns" in axes and (names := column_names(values)) is not None:
+            self._check(name, "columns", names)
 
     def _check(self, name: str, axis: str, labels: Any) -> None:
         for other, its_axis, known in self._known:
             if axis != its_axis or len(labels) != len(known):
                 continue
-            if labels.equals(known):
+            if labels.equals(known) if axis == "index" else labels == known:
                 return
             if all(x in known for x in labels) and Counter(labels) == Counter(known):
                 raise ValueError(

@@ -49,6 +49,12 @@ class Vocabulary:
         """What can be averaged over: targets, or labels of the one."""
         return self.targets if self.multilabel else self.labels
 
+    def shown_positive(self, code: int) -> Any:
+        """Positive label that reports name; None for 1 of 0 and 1."""
+        label = self.labels[code]
+        others = [each for each in self.labels if each not in (label, None)]
+        return None if label == 1 and others in ([], [0]) else label
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Smallest type of the codes."""

@@ -35,6 +35,7 @@ _KEPT = (  # of a trait
     "bounds",
     "greater_is_better",
     "has_better",
+    "reads",
     "scale",
     "automatic",
     "has_curvature",
@@ -181,6 +182,15 @@ class CellMap:
         return inside and self.sample == sample
 
 
+class Clipped(NamedTuple):
+    """Number of rows whose loss is that of a clipped probability, and their share."""
+
+    n: float
+    n_samples: float
+    share: float
+    eps: float
+
+
 class SubgroupSize(NamedTuple):
     """Number of rows, and of positive ones where there are two labels."""
 
@@ -199,7 +209,7 @@ class Parameter:
     given: float = np.nan
     """The estimate, where it does not follow from a table."""
     pos_label: Any = None
-    """The positive label, where there is one."""
+    """The positive label, where there is one and it is not 1 of 0 and 1."""
     subgroup_size: SubgroupSize | None = None
     """Of what it is estimated from, where that is a subgroup of the rows."""
     undefined_as: float = np.nan
@@ -214,6 +224,8 @@ class Parameter:
     """Their weights in the average, by name."""
     size_limit: str = ""
     """What the default method of smaller tables would need, where it is another."""
+    clipped: Clipped | None = None
+    """Rows whose losses depend on where probabilities are clipped."""
     binning_error: float = 0.0
     """Largest difference to the estimate from scores that are not in bins, which the
     extension covers."""
@@ -443,5 +455,6 @@ def given_parameter(parameter: Parameter, estimate: float) -> Parameter:
         method=parameter.method,
         given=min(max(estimate, low), high),
         pos_label=parameter.pos_label,
+        clipped=parameter.clipped,
         undefined_as=parameter.undefined_as,
     )

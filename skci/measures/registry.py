@@ -145,6 +145,8 @@ class Trait:
     reach : (float, float) or None
         Range of the estimator, where it exceeds that of the measure. Limits are
         computed within it and reported within the bounds.
+    reads : str
+        What a user's function of the rows reads, which reports name.
     """
 
     name: str
@@ -166,6 +168,7 @@ class Trait:
     undefined_by: str = "a division of zero by zero"
     negative_of: Trait | None = None
     reach: tuple[float, float] | None = None
+    reads: str = ""
 
     @property
     def range_of_estimator(self) -> tuple[float, float]:

@@ -54,13 +54,13 @@ class Binding:
         self, measure: Measure, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
-        labels = self.sample.vocabulary.labels
+        positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
             CellFunctional(measure.function),
             self.sample.one_vs_rest(self.model, code, target),
             metric,
-            pos_label=None if measure.symmetric else labels[code],
+            pos_label=None if measure.symmetric else positive,
             undefined_as=self.undefined_as,
         )
 

@@ -10,6 +10,7 @@ from skci._arrays import Array
 from skci._hints import QUERY_HINT
 from skci._validation import (
     LARGEST,
+    Assumed,
     check_alone,
     check_choice,
     check_range,
@@ -287,14 +288,14 @@ class _MetricOfRows(_CustomMetric, MetricCI):
         What the predictions are that the function takes.
     """
 
-    reads: str = "labels"  # type: ignore[misc]
+    reads: str = Assumed("labels")  # type: ignore[misc]
     _several = True
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
         properties = RegressionMetricCI._properties | self._declared
         curved = self._takes_weights and self._has_values_elsewhere
-        return Trait(**properties | {"has_curvature": curved})
+        return Trait(**properties | {"has_curvature": curved, "reads": self.reads})
 
     _has_values_elsewhere = True
     """Whether it can be computed at other weights than those of the rows."""
@@ -354,7 +355,7 @@ class CustomFunctionCI(_MetricOfRows):
     ...     bounds=(0, 1),
     ... )
     >>> metric(["a", "b", "c", "c"] * 20, ["a", "b", "b", "c"] * 20)
-    macro F3 = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
+    macro F3 (labels) = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
     """
 
     def _functional(self, binding: Binding, **given: Any) -> FunctionOfRows:
@@ -387,7 +388,7 @@ class CustomInfluenceCI(_MetricOfRows):
     ...     reads="numbers",
     ... )
     >>> metric([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    ratio = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
+    ratio (numbers) = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
     """
 
     _has_values_elsewhere = False
@@ -485,8 +486,9 @@ def make_metric_ci(
         What the predictions are. `features` takes arrays of "numbers" by default; or
         "labels", such as strings, in arrays of objects; or "items", objects of any
         kind, such as lists of words, spans or boxes, or the rows of an array. Functions
-        of rows take "labels" by default; or "scores", as AUC does; or "numbers" or
-        "items". All but metrics of numbers go into reports beside accuracy and AUC.
+        of rows take "labels" by default, unless there are scores as well; or "scores",
+        as AUC does; or "numbers" or "items". All but metrics of numbers go into reports
+        beside accuracy and AUC.
     of : {"rows"}, optional
         Whether `g` is a function of the rows.
     influence : callable, optional
@@ -572,7 +574,7 @@ def make_metric_ci(
         check_choice(of, ("rows",), "of")
         check_alone("of='rows'", {"features": features})
     if of is not None or influence is not None:
-        reads = "labels" if reads is None else reads
+        reads = Assumed("labels") if reads is None else reads
         check_choice(reads, KINDS, "reads")
         kind = CustomFunctionCI if influence is None else CustomInfluenceCI
         return kind(g, reads=reads, **options)

@@ -4,12 +4,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
+    Assumed,
     by_metric,
     check_confidence_level,
     fixed_seed,
@@ -24,7 +26,8 @@ from skci.data.labels import check_label, is_multilabel
 from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import RANKING_METHODS
+from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
+from skci.data.rows import check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -32,6 +35,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
+from skci.metrics._custom import CustomInfluenceCI
 from skci.metrics._names import resolve_metric, resolve_metrics
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
@@ -190,16 +194,41 @@ class MetricSet:
             if given[kind] is None:
                 parameter = "y_score" if kind == "scores" else "y_pred"
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
+                hint = "; a function of scores needs reads='scores'"
+                hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
-                    f"{join_names(metrics)}"
+                    f"{join_names(metrics)}{hint}"
                 )
+        if y_pred is not None and y_score is not None:
+            self._check_chosen()
         both = y_pred is not None and "scores" in self.reads
-        if both and self.reads != {"scores"} and set(y_pred) != set(y_score):
-            raise ValueError(
-                f"y_score must name the models of y_pred, {list(y_pred)}, got "
-                f"{list(y_score)}"
-            )
+        # Several columns may be those of one model without a name.
+        may_be_one = {*(y_pred or ())} == {DEFAULT_MODEL} and len(y_score or ()) > 1
+        if both and self.reads != {"scores"} and not may_be_one:
+            check_same_models(y_pred, y_score)
+
+    def _check_chosen(self) -> None:
+        """Check that users' functions of the rows need not guess what they read."""
+        for name, reads in self.kinds.items():
+            if isinstance(reads, Assumed):
+                call = "make_metric_ci(..., of='rows', reads={!r})"
+                if isinstance(self.metrics[name], CustomInfluenceCI):
+                    call = call.replace("of='rows'", "influence=...")
+                labels, scores = map(call.format, ("labels", "scores"))
+                raise ValueError(
+                    f"reads must be set for {name!r} where there are labels and scores "
+                    f"of the rows; make it by {labels} or by {scores}"
+                )
+
+    def request(
+        self, estimators: Iterable[tuple[str, Any]], scored: tuple[Any, ...]
+    ) -> Request:
+        """Say what is asked of estimators, which score rows for some labels."""
+        pairs = product(estimators, SCORE_METHODS)
+        if any(hasattr(estimator, method) for (_, estimator), method in pairs):
+            self._check_chosen()
+        return Request(self.reads, scored, self.score_methods)
 
     def reader(
         self,

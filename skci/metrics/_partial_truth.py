@@ -10,7 +10,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skci._arrays import Array, distinct_rows
-from skci._validation import as_array, as_numbers, check_alone, named_columns
+from skci._validation import (
+    NamedArray,
+    as_array,
+    as_numbers,
+    check_alone,
+    column_names,
+    named_columns,
+)
 from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
     Columns,
@@ -204,11 +211,12 @@ def _subgroups(rows: RowOptions) -> dict[str, Any]:
 
 
 def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
-    """Take some rows of all columns."""
-    return {
-        name: as_array(values, name, "an array")[taken]
-        for name, values in columns.items()
-    }
+    """Take some rows of all columns, which keep their names."""
+    found = {}
+    for name, values in columns.items():
+        rows = as_array(values, name, "an array")[taken]
+        found[name] = NamedArray.of(rows, column_names(values))
+    return found
 
 
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:

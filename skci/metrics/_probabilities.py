@@ -12,7 +12,7 @@ from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
-from skci.inference.parameter import TableParameter
+from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.functional import FunctionOfMeans, Mean
@@ -20,6 +20,8 @@ from skci.measures.functions import EDGE, identity, skill
 from skci.measures.registry import LOSS, SKILL, Trait
 from skci.metrics._binding import Binding
 from skci.metrics._scores import ScoreMetricCI, with_binning_error
+
+_LEAST_SHARE = 0.01  # of the loss, of rows whose probabilities are clipped
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
@@ -70,7 +72,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
             return super()._bind(binding)
         vocabulary, trait, positive = sample.vocabulary, self._measure, None
         if vocabulary.binary:
-            positive = vocabulary.labels[self._positive_code(binding)]
+            positive = vocabulary.shown_positive(self._positive_code(binding))
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
@@ -249,7 +251,8 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     Of several targets it is the sum over those that are present, and p are shares of
     all targets, which add up to 1. The estimate equals
     :func:`sklearn.metrics.log_loss`; as there, probabilities are clipped to the
-    rounding error of their type away from 0 and 1.
+    rounding error of their type away from 0 and 1. It warns where much of the loss
+    depends on that.
 
     Examples
     --------
@@ -265,6 +268,30 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
         rows, columns = np.nonzero(truth)
         losses = _surprise(probabilities[rows, columns], eps)
         return np.bincount(rows, losses, minlength=len(truth))
+
+    def _bind_truth(
+        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+    ) -> TableParameter:
+        parameter = super()._bind_truth(trait, binding, truth, scores)
+        excluded = _excluded(truth, scores)
+        if not excluded.any():
+            return parameter
+        losses = self._losses(truth, scores.values, scores.eps)
+        losses = losses * binding.sample.rows.counts[binding.within]
+        share = losses[excluded].sum() / losses.sum()
+        if share < _LEAST_SHARE:
+            return parameter
+        n_rows = binding.frequencies[excluded].sum(), binding.frequencies.sum()
+        return replace(parameter, clipped=Clipped(*n_rows, share, scores.eps))
+
+
+def _excluded(truth: Array, scores: Scores) -> Array:
+    """Mask of the rows whose true label has a probability that is clipped as 0."""
+    probabilities = scores.values
+    if truth.ndim == 1:
+        likelihood = np.where(truth, probabilities, 1 - probabilities)
+        return likelihood < scores.eps
+    return np.logical_or.reduce(truth & (probabilities < scores.eps), axis=1)
 
 
 def _surprise(likelihood: Array, eps: float) -> Array:

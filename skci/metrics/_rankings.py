@@ -150,7 +150,8 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         if relevance.min() < 0:
             raise ValueError(
                 f"y_true must hold relevances of 0 or more for {binding.metric!r}, got "
-                f"{relevance.min():g}"
+                f"{relevance.min():g}; clip at 0 what counts as not relevant, as in "
+                "np.maximum(y_true, 0)"
             )
         if relevance.shape[1] == 1:
             if sample.queries is None:

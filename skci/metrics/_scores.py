@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skci._arrays import Array, dot, running_count
 from skci._docstrings import parameters_from
-from skci._validation import check_choice, check_integer
+from skci._validation import check_choice, check_integer, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -35,6 +35,8 @@ from skci.measures.functional import Among, Component
 from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
+
+_MOST_NAMED = 5  # classes in a message
 
 
 @declare_options
@@ -76,7 +78,8 @@ class ScoreMetricCI(MetricCI):
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
-            for each of several targets.
+            for each of several targets. Columns of a data frame that are named by all
+            labels or targets are read by these names.
 
         Returns
         -------
@@ -113,14 +116,18 @@ class ScoreMetricCI(MetricCI):
         labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores.among(binding.within), code)
-        return [replace(parameter, pos_label=labels[code])]
+        return [replace(parameter, pos_label=vocabulary.shown_positive(code))]
 
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
             for values in scores.extremes:
-                check_probabilities(values, binding.model, repr(binding.metric))
+                clipped = check_probabilities(
+                    values, binding.model, repr(binding.metric), eps=scores.eps
+                )
+            if not isinstance(scores, BinnedScores) and clipped is not scores.values:
+                scores = replace(scores, values=clipped)
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
@@ -204,7 +211,7 @@ class _AreaCI(
         return parameter
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        truth, measure = binding.positives, self._measure
+        truth, measure = binding.positives, self._trait_at(binding)
         frequencies = binding.frequencies
         if self.average == "micro":
             pooled = scores.among(binding.within).pooled
@@ -229,6 +236,30 @@ class _AreaCI(
     ) -> TableParameter:
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
+
+    def _trait_at(self, binding: Binding) -> Trait:
+        """Properties that name the classes without an area."""
+        truth, trait = binding.positives, self._measure
+        n_rows = truth.sum(axis=0)
+        lacking = {
+            "positive": n_rows == 0,
+            "negative": (n_rows == len(truth)) & issubclass(self._area, RocAuc),
+        }
+        vocabulary, causes = binding.sample.vocabulary, []
+        classes, kind = vocabulary.classes, "class"
+        if vocabulary.multilabel:
+            kind = "target"
+        for sign, lacks in lacking.items():
+            names = [repr(str(classes[k])) for k in np.flatnonzero(lacks)]
+            if len(names) > _MOST_NAMED:
+                names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} others"]
+            if names:
+                causes.append(f"no {sign} row of the {kind} {join_names(names)}")
+        if not causes:
+            return trait
+        if not lacking["negative"].any() and self.average == "macro":
+            causes.append("which average='weighted' leaves out")
+        return replace(trait, undefined_by=", ".join(causes))
 
     def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
         """Area of each label or target, from a column of scores for each."""
@@ -317,6 +348,8 @@ class MetricScorer:
             positive = label_or_1(metric.pos_label)
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
+            elif len(labels) == 2:
+                check_pos_label(metric.pos_label, np.asarray(labels).tolist())
             labels, options = (positive,), {"pos_label": positive}
         return scores_of(estimator, X, labels, metric._score_methods), options
 

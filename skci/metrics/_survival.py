@@ -9,6 +9,7 @@ from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._validation import as_numbers, check_choice
 from skci.data.responses import RISK_METHOD
+from skci.data.rows import clip_to_unit
 from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Functional
@@ -285,13 +286,9 @@ class _ProbabilityMetricCI(
 
     def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
         survival = binding.sample.numbers[binding.model][binding.within]
-        if survival.min() < 0 or survival.max() > 1:
-            raise ValueError(
-                "y_pred must hold probabilities of survival for "
-                f"{binding.metric!r}, got values from {survival.min():g} to "
-                f"{survival.max():g}; risks are given as y_score to other metrics"
-            )
-        return self._of_survival(follow_up, survival)
+        must = f"y_pred must hold probabilities of survival for {binding.metric!r}"
+        hint = "; risks are given as y_score to other metrics"
+        return self._of_survival(follow_up, clip_to_unit(survival, must, hint))
 
     def _of_survival(self, follow_up: FollowUp, survival: Array) -> Functional:
         raise NotImplementedError

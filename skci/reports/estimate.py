@@ -420,14 +420,18 @@ class MetricEstimate(HintedAttributes, float):
         target = describe_target(self._joint)
         binning = describe_binning([self._parameter])
         methods = describe_methods([self._parameter])
-        details = ", ".join(filter(None, [methods, target, size, binning]))
+        positive = describe_positive([self._parameter])
+        parts = [methods, target, size, binning, positive]
+        details = ", ".join(filter(None, parts))
         return f"{self._name} = {self}, {level} interval ({details})"
 
     @property
     def _name(self) -> str:
         """What it is an estimate of."""
-        key = self._parameter.key
-        return str(key) if key.is_contrast else printable(self.metric)
+        key, reads = self._parameter.key, self._parameter.trait.reads
+        if key.is_contrast:
+            return str(key)
+        return printable(f"{self.metric} ({reads})" if reads else self.metric)
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>"
@@ -452,6 +456,25 @@ def describe_methods(parameters: Sequence[Parameter]) -> str:
     methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
     limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
     return "; ".join([methods, *limits])
+
+
+def describe_positive(parameters: Iterable[Parameter]) -> str:
+    """Write the positive label of metrics of one; nothing for 1 of 0 and 1."""
+    metrics: dict[Any, dict[str, None]] = {}
+    for parameter in parameters:
+        for part in parameter.components or (parameter,):
+            if part.pos_label is not None:
+                metrics.setdefault(part.pos_label, {})[part.key.metric] = None
+    if len(metrics) == 1:
+        return f"positive label {next(iter(metrics))}"
+    named = (f"positive label {k} of {join_names([*v])}" for k, v in metrics.items())
+    return ", ".join(named)
+
+
+def describe_reads(parameters: Iterable[Parameter]) -> str:
+    """Write what users' functions of the rows read."""
+    reads = {p.key.metric: p.trait.reads for p in parameters if p.trait.reads}
+    return ", ".join(f"{metric} of {kind}" for metric, kind in reads.items())
 
 
 def describe_binning(parameters: Iterable[Parameter]) -> str:
@@ -506,7 +529,7 @@ def describe_warnings(joint: JointEstimate, most: int) -> list[str]:
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter]
 ) -> list[tuple[_Cause, int]]:
-    causes: list[tuple[_Cause, int]] = []
+    causes = _causes_of_clipping(joint)
     for k, parameter in enumerate(joint.parameters):
         if not parameter.defined:
             components = [c for c in parameter.components if not c.defined]
@@ -520,6 +543,22 @@ def _causes_of_undefined(
             message = _of_undefined_classes(parameter.undefined_classes)
             causes.append((_Cause(message, UndefinedMetricWarning), k))
     return causes
+
+
+def _causes_of_clipping(joint: JointEstimate) -> list[tuple[_Cause, int]]:
+    """Losses that depend on where probabilities of 0 are clipped; one cause for all."""
+    found = {k: p.clipped for k, p in enumerate(joint.parameters) if p.clipped}
+    if not found:
+        return []
+    worst = max(found.values(), key=lambda each: each.share)
+    up_to = "up to " * (len({*found.values()}) > 1)
+    message = (
+        f"{up_to}{worst.n:g} of {worst.n_samples:g} rows have probability 0 for their "
+        f"true label; clipped to {worst.eps:.1e}, they make up {worst.share:.0%} of "
+        "the loss, which depends on that number; smooth or calibrate the "
+        "probabilities, or report brier_score"
+    )
+    return [(_Cause(message, UserWarning), k) for k in found]
 
 
 def _of_undefined_classes(weights: Mapping[str, float]) -> str:

@@ -22,7 +22,7 @@ from skci.inference.ranking import (
 )
 from skci.reports.contrasts import Separated
 from skci.reports.differences import ReportWithDifferences
-from skci.reports.estimate import warn_of_intervals
+from skci.reports.estimate import describe_positive, warn_of_intervals
 from skci.reports.margins import sentences
 from skci.reports.page import Part
 from skci.reports.ranks import BestReport, BestReports, RankReport
@@ -335,6 +335,7 @@ class JointReport(ReportWithDifferences):
             intervals=np.concatenate(rank_intervals(self._joint, blocks)),
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
+            positive_label=describe_positive(self._joint.parameters),
         )
 
     @with_hints

@@ -236,6 +236,8 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         Whether all intervals cover at once.
     known_models : sequence of str, optional
         Models in the order of their colours; that of the rows if not given.
+    positive_label : str, optional
+        Positive label of the metrics, as the header names it.
 
     Examples
     --------
@@ -265,6 +267,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
     confidence_level: float
     simultaneous: bool
     known_models: Sequence[str] | None = None
+    positive_label: str = ""
 
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
         """Return the models that are not shown to be worse than k others.
@@ -376,7 +379,8 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
 
     def _title(self) -> str:
         level = format_level(self.confidence_level, self.simultaneous).capitalize()
-        return f"{level} confidence intervals of ranks (step-down), 1 is the best"
+        title = f"{level} confidence intervals of ranks (step-down), 1 is the best"
+        return ", ".join(filter(None, [title, self.positive_label]))
 
     def _columns(self) -> list[Column]:
         low, high = self.intervals.T.tolist()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from skci._validation import printable
 from skci.inference.parameter import Key
-from skci.reports.estimate import MetricEstimate, Verdict
+from skci.reports.estimate import MetricEstimate, Verdict, describe_positive
 from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
@@ -182,7 +182,9 @@ class RequirementReport(IndexedReport[Verdict]):
         level = format_level(self.estimates[0].confidence_level, self.simultaneous)
         compares = any(each._parameter.key.is_contrast for each in self.estimates)
         alone = ", of the differences that are required alone" * compares
-        return f"Requirements by {level} confidence intervals{alone}"
+        title = f"Requirements by {level} confidence intervals{alone}"
+        positive = describe_positive(each._parameter for each in self.estimates)
+        return ", ".join(filter(None, [title, positive]))
 
     def _columns(self) -> list[Column]:
         limits = [estimate.confidence_interval() for estimate in self.estimates]

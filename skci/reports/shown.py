@@ -19,6 +19,8 @@ from skci.reports.estimate import (
     MetricEstimate,
     describe_binning,
     describe_methods,
+    describe_positive,
+    describe_reads,
     describe_sample_size,
     describe_target,
     describe_unseen_ends,
@@ -408,9 +410,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
             parts.append(
                 f"critical value {float(self._joint.critical_value):.{places}f}"
             )
-        positive = {parameter.pos_label for parameter in parameters} - {None}
-        if len(positive) == 1 and positive != {1}:
-            parts.append(f"positive label {positive.pop()}")
+        parts += [describe_positive(parameters), describe_reads(parameters)]
         parts.append(describe_unseen_ends(self._joint))
         return ", ".join(filter(None, parts))
 

@@ -17,8 +17,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from skci._arrays import Array
 from skci._validation import check_estimators, is_iterable, join_names
 from skci.data.drawing import RowOptions
-from skci.data.labels import check_not_swapped, shape_of
+from skci.data.labels import check_not_swapped
 from skci.data.responses import Request, response, task
+from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -98,6 +99,8 @@ class Resampling:
             metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
             weights = np.asarray(sample_weight, dtype=float)
         y = np.asarray(y) if reader.items is None else reader.items
+        if y.dtype == object and reader.items is None and len(reader.targets) > 1:
+            y = reader.y * 1  # numbers of nullable types
         n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
@@ -121,7 +124,7 @@ class Resampling:
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = ResampledRows(X, y, codes, cv, seed, names, weights)
-        request = Request(metric_set.reads, scored, metric_set.score_methods)
+        request = metric_set.request(named, scored)
         return cls(metric_set, named, rows, request, labels, pos_label, **options)
 
     def fit(

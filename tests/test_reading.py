@@ -1,0 +1,715 @@
+"""What people and tools hand over: named columns, types, and rounded probabilities."""
+
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from skci import (
+    F1CI,
+    NDCGCI,
+    AccuracyCI,
+    AveragePrecisionCI,
+    BrierScoreCI,
+    JointAccumulator,
+    JointEvaluator,
+    LogLossCI,
+    PrecisionCI,
+    RecallCI,
+    RocAucCI,
+    SpecificityCI,
+    TopKAccuracyCI,
+    calibration_report,
+    cross_validate_report,
+    importance_report,
+    joint_report,
+    make_metric_ci,
+    roc_report,
+)
+
+RNG = np.random.default_rng(0)
+N = 240
+X = RNG.normal(size=(N, 3))
+NAMES = ["cat", "dog", "fish"]
+CODE = np.argmax(X + RNG.normal(size=(N, 3)), axis=1)
+ANIMAL = np.array(NAMES)[CODE]
+SHARES = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)  # columns in sorted order
+SHUFFLED = pd.DataFrame(SHARES, columns=NAMES)[["dog", "fish", "cat"]]
+IS_CAT = CODE == 0
+ANSWER = np.where(IS_CAT, "yes", "no")
+P_YES = np.clip(SHARES[:, 0], 0.01, 0.99)
+LATER = pd.DataFrame({"yes": P_YES, "no": 1 - P_YES})
+TARGETS = pd.DataFrame((X + RNG.normal(size=X.shape) > 0).astype(int), columns=NAMES)
+TARGET_SCORES = pd.DataFrame(X, columns=NAMES)[["fish", "cat", "dog"]]
+
+
+def polars_frame(frame):
+    return pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
+
+
+def arrow_table(frame):
+    return pytest.importorskip("pyarrow").table(frame.to_dict("list"))
+
+
+FRAMES = [pd.DataFrame, polars_frame, arrow_table]
+
+
+# --------------------------------------------------------------------------------------
+# Columns of scores that are named by labels
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    ("metric", "of_sklearn"),
+    [
+        (LogLossCI(), lambda y, p: log_loss(y, p, labels=NAMES)),
+        (RocAucCI(), partial(roc_auc_score, multi_class="ovr")),
+        (
+            TopKAccuracyCI(),
+            lambda y, p: sk.top_k_accuracy_score(y, p, k=2, labels=NAMES),
+        ),
+    ],
+)
+def test_probabilities_are_read_by_the_names_of_the_labels(frame, metric, of_sklearn):
+    right = of_sklearn(ANIMAL, SHARES)
+    assert_allclose(float(metric(ANIMAL, frame(SHUFFLED))), right)
+    report = joint_report(
+        ANIMAL,
+        y_score={"named": frame(SHUFFLED), "in order": SHARES},
+        metrics={"m": metric},
+    )
+    assert_allclose(report.estimates, right)
+    alone = joint_report(ANIMAL, y_score=frame(SHUFFLED), metrics={"m": metric})
+    assert_allclose(alone.estimates, right)
+    assert alone.models == ["y_pred"]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_two_labels_are_read_by_name(frame):
+    right = roc_auc_score(IS_CAT, P_YES)
+    assert_allclose(float(RocAucCI(pos_label="yes")(ANSWER, frame(LATER))), right)
+    assert_allclose(float(RocAucCI(pos_label="no")(ANSWER, frame(LATER))), right)
+    report = joint_report(
+        ANSWER, y_score=frame(LATER), metrics="roc_auc", pos_label="yes"
+    )
+    assert_allclose(report.estimates, right)
+    curve = roc_report(ANSWER, frame(LATER), pos_label="yes")
+    same = roc_report(ANSWER, P_YES, pos_label="yes")
+    assert_allclose(curve.estimates, same.estimates)
+    bins = calibration_report(ANSWER, frame(LATER), pos_label="yes")
+    assert_allclose(
+        bins.estimates, calibration_report(ANSWER, P_YES, pos_label="yes").estimates
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"),
+    [
+        ([0, 1], [1, 0]),
+        ([0, 1], ["1", "0"]),
+        ([0.0, 1.0], ["1.0", "0.0"]),
+        ([False, True], ["True", "False"]),
+        ([1, 2], [2, 1]),
+        ([-1, 1], ["1", "-1"]),
+    ],
+)
+def test_names_are_labels_as_they_are_written(labels, columns):
+    y = np.array(labels)[IS_CAT.astype(int)]
+    frame = pd.DataFrame({columns[0]: P_YES, columns[1]: 1 - P_YES})
+    metric = RocAucCI(pos_label=labels[1])
+    assert_allclose(float(metric(y, frame)), roc_auc_score(IS_CAT, P_YES))
+
+
+@pytest.mark.parametrize(
+    "columns", [range(3), ["0", "1", "2"], ["p_dog", "p_cat", "p_fish"], list("zyx")]
+)
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_columns_with_other_names_go_by_position(columns, first):
+    frame = pd.DataFrame(SHARES, columns=columns)
+    assert_allclose(float(LogLossCI()(CODE + first, frame)), log_loss(CODE, SHARES))
+
+
+def test_two_models_that_are_named_as_labels_stay_two():
+    scores = {"no": RNG.random(N), "yes": P_YES}
+    report = joint_report(ANSWER, y_score=scores, metrics="roc_auc", pos_label="yes")
+    assert report.models == ["no", "yes"]
+    right = [roc_auc_score(IS_CAT, each) for each in scores.values()]
+    assert_allclose(report.estimates, right)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    ("y_true", "scores", "metric", "remedy"),
+    [
+        (ANIMAL, SHUFFLED.rename(columns={"cat": "bird"}), LogLossCI(), "rename them"),
+        (ANIMAL, SHUFFLED[["cat", "dog"]], RocAucCI(), "rename them"),
+        (
+            np.where(CODE == 0, "dog", ANIMAL),
+            SHUFFLED,
+            RocAucCI(pos_label="fish"),
+            "pass labels that do not occur as labels=",
+        ),
+        (
+            ANSWER,
+            LATER[["no"]],
+            RocAucCI(pos_label="yes"),
+            "pass the column of the positive label, 'yes'",
+        ),
+        (
+            TARGETS,
+            TARGET_SCORES.rename(columns={"cat": "bird"}),
+            AveragePrecisionCI(),
+            "rename them",
+        ),
+    ],
+)
+def test_names_that_are_partly_labels_are_an_error(
+    frame, y_true, scores, metric, remedy
+):
+    message = f"^y_score must have columns that are named by all of .*; {remedy}"
+    with pytest.raises(ValueError, match=message):
+        metric(y_true, frame(scores))
+
+
+def test_labels_that_do_not_occur_are_named_by_an_option():
+    y = np.where(CODE == 0, "dog", ANIMAL)
+    metric = LogLossCI(labels=NAMES)
+    right = log_loss(y, SHARES, labels=NAMES)
+    assert_allclose(float(metric(y, SHUFFLED)), right)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_scores_of_targets_are_read_by_name(frame):
+    right = roc_auc_score(TARGETS, X)
+    assert_allclose(float(RocAucCI()(TARGETS, frame(TARGET_SCORES))), right)
+    assert_allclose(float(RocAucCI()(frame(TARGETS), frame(TARGET_SCORES))), right)
+    report = joint_report(TARGETS, y_score=frame(TARGET_SCORES), metrics="roc_auc")
+    assert_allclose(report.estimates, right)
+    documents = NDCGCI()(frame(TARGETS), frame(TARGET_SCORES))
+    assert_allclose(float(documents), sk.ndcg_score(TARGETS, X))
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_predictions_of_targets_in_another_order_are_an_error(frame):
+    message = "^y_pred must have the columns of y_true, got the same labels in another"
+    with pytest.raises(ValueError, match=message):
+        F1CI(average="macro")(frame(TARGETS), frame(TARGETS[NAMES[::-1]]))
+
+
+@pytest.mark.parametrize("frame", [*FRAMES, lambda data: data.to_dict("list")])
+def test_columns_of_data_are_read_by_name(frame):
+    data = frame(SHUFFLED.assign(animal=ANIMAL, p1=SHARES[:, 0], p2=SHARES[:, 1]))
+    for y_score, models in (
+        ({"m": ["dog", "fish", "cat"]}, ["m"]),
+        (["dog", "fish", "cat"], ["y_pred"]),
+    ):
+        report = joint_report("animal", y_score=y_score, data=data, metrics="log_loss")
+        assert report.models == models
+        assert_allclose(report.estimates, log_loss(ANIMAL, SHARES))
+
+
+def test_labels_and_scores_of_a_model_without_a_name():
+    guess = np.array(NAMES)[SHARES.argmax(axis=1)]
+    metrics = ["accuracy", "log_loss"]
+    report = joint_report(ANIMAL, guess, y_score=SHUFFLED, metrics=metrics)
+    right = sk.accuracy_score(ANIMAL, guess), log_loss(ANIMAL, SHARES)
+    assert_allclose(report.estimates, right)
+    others = {"A": SHARES, "B": SHARES}
+    with pytest.raises(ValueError, match="y_score must name the models of y_pred"):
+        joint_report(ANIMAL, guess, y_score=others, metrics=metrics)
+
+
+@pytest.mark.parametrize("with_proxy", [False, True])
+@pytest.mark.parametrize("with_probability", [False, True])
+@pytest.mark.parametrize("alone", [False, True])
+def test_scores_beside_a_proxy_are_read_by_name(with_proxy, with_probability, alone):
+    known = np.where(RNG.random(N) < 0.5, ANIMAL, None)
+    options = {"metrics": "log_loss"}
+    if with_proxy or not with_probability:
+        options["proxy"] = np.array(NAMES)[SHARES.argmax(axis=1)]
+    if with_probability:
+        options["label_probability"] = np.full(N, 0.5)
+    named, by_position = (
+        joint_report(known, y_score=each if alone else {"y_pred": each}, **options)
+        for each in (SHUFFLED, SHARES)
+    )
+    assert named.models == ["y_pred"]
+    assert_allclose(named.estimates, by_position.estimates)
+    assert_allclose(named.half_widths, by_position.half_widths)
+
+
+def test_batches_and_blocks_are_read_by_name():
+    accumulator = JointAccumulator("log_loss", labels=NAMES)
+    first, second = slice(None, 100), slice(100, None)
+    accumulator.update(ANIMAL[first], y_score={"m": SHUFFLED[first]})
+    accumulator.update(ANIMAL[second], y_score={"m": SHUFFLED[NAMES][second]})
+    right = log_loss(ANIMAL, SHARES)
+    assert_allclose(accumulator.report().estimates, right)
+    array = pytest.importorskip("dask.array")
+    blocks = array.from_array(ANIMAL, chunks=100)
+    report = joint_report(blocks, y_score={"m": SHUFFLED}, metrics="log_loss")
+    assert_allclose(report.estimates, right)
+
+
+class Named(ClassifierMixin, BaseEstimator):
+    """Classifier whose probabilities are a frame, with columns in another order."""
+
+    def __init__(self, frame=pd.DataFrame, method="predict_proba"):
+        self.frame = frame
+        self.method = method
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def __getattr__(self, name):
+        if name != self.__dict__.get("method"):
+            raise AttributeError(name)
+        return self._scores
+
+    def _scores(self, X):
+        scores = pd.DataFrame(getattr(self.model_, self.method)(X))
+        scores.columns = self.classes_.tolist()
+        return self.frame(scores[scores.columns[::-1]].rename(columns=str))
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("y", [ANIMAL, ANSWER, IS_CAT.astype(int)])
+def test_estimators_that_return_frames_are_read_by_name(frame, y):
+    options = {"metrics": "log_loss"}
+    plain, named = LogisticRegression().fit(X, y), Named(frame).fit(X, y)
+    right = log_loss(y, plain.predict_proba(X))
+    report = JointEvaluator({"m": named}, **options).evaluate(X, y)
+    assert_allclose(report.estimates, right)
+    assert_allclose(-LogLossCI().scorer()(named, X, y), right)
+    by_cv, plain_by_cv = (
+        cross_validate_report({"m": each}, X, y, cv=3, target="fold-models", **options)
+        for each in (Named(frame), LogisticRegression())
+    )
+    assert_allclose(by_cv.estimates, plain_by_cv.estimates)
+
+
+def test_decision_values_in_a_frame_are_read_by_name():
+    named = Named(pd.DataFrame, "decision_function").fit(X, ANIMAL)
+    report = JointEvaluator({"m": named}, metrics="hinge_loss").evaluate(X, ANIMAL)
+    values = named.model_.decision_function(X)
+    assert_allclose(report.estimates, sk.hinge_loss(ANIMAL, values, labels=NAMES))
+
+
+def test_named_columns_survive_pickling():
+    from skci._validation import NamedArray, column_names
+
+    named = pickle.loads(pickle.dumps(NamedArray.of(SHARES, NAMES)))
+    assert column_names(named) == NAMES
+    assert_allclose(named, SHARES)
+
+
+# --------------------------------------------------------------------------------------
+# Targets of other types, and lists of arrays
+# --------------------------------------------------------------------------------------
+
+TYPES = ["Int64", "UInt8", "Float64", "boolean", object, bool]
+ARROW_TYPES = ["int64[pyarrow]", "bool[pyarrow]", "double[pyarrow]"]
+GUESSES = TARGETS.where(RNG.random(TARGETS.shape) < 0.8, 1 - TARGETS)
+
+
+def as_type(frame, dtype):
+    if "pyarrow" in str(dtype):
+        pytest.importorskip("pyarrow")
+    return (frame.astype(bool) if "bool" in str(dtype) else frame).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, *ARROW_TYPES])
+def test_targets_of_all_types_are_read(dtype):
+    y, guess = as_type(TARGETS, dtype), as_type(GUESSES, dtype)
+    right = sk.f1_score(TARGETS, GUESSES, average="macro")
+    assert_allclose(float(F1CI(average="macro")(y, guess)), right)
+    assert_allclose(
+        float(AccuracyCI()(y, GUESSES)), sk.accuracy_score(TARGETS, GUESSES)
+    )
+    assert_allclose(float(RocAucCI()(y, X)), roc_auc_score(TARGETS, X))
+    report = joint_report(y, {"m": guess}, metrics="f1_macro")
+    assert_allclose(report.estimates, right)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", object])
+def test_models_are_fitted_to_targets_of_all_types(dtype):
+    options = {"metrics": "f1_macro", "cv": 3, "target": "fold-models"}
+    reports = [
+        cross_validate_report(KNeighborsClassifier(), X, y, **options)
+        for y in (TARGETS, as_type(TARGETS, dtype))
+    ]
+    assert_allclose(reports[0].estimates, reports[1].estimates)
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"), [(pd.NA, "<NA>"), (2, "2"), ("1", "'1'"), (np.nan, "nan")]
+)
+def test_other_entries_of_targets_are_named(entry, shown):
+    y = TARGETS.astype(object)
+    y.iloc[3, 1] = entry
+    with pytest.raises(ValueError, match=f"^y_true must hold 0 or 1 .* got {shown},"):
+        F1CI(average="macro")(y, GUESSES)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiOutputClassifier(LogisticRegression()),
+        RandomForestClassifier(10, random_state=0),
+        KNeighborsClassifier(),
+    ],
+)
+def test_lists_of_probabilities_of_targets(model):
+    listed = model.fit(X, TARGETS).predict_proba(X)
+    assert isinstance(listed, list)
+    columns = np.stack([each[:, 1] for each in listed], axis=1)
+    right = roc_auc_score(TARGETS, columns)
+    for given in (listed, tuple(listed), np.array(listed)):
+        assert_allclose(float(RocAucCI()(TARGETS, given)), right)
+    for given in (listed, {"y_pred": listed}):
+        report = joint_report(TARGETS, y_score=given, metrics="roc_auc")
+        assert_allclose(report.estimates, right)
+    named = [pd.DataFrame(each[:, ::-1], columns=["1", "0"]) for each in listed]
+    assert_allclose(float(RocAucCI()(TARGETS, named)), right)
+
+
+def test_a_target_of_one_class_in_a_list_is_an_error():
+    listed = [np.c_[1 - P_YES, P_YES], np.ones((N, 1)), np.c_[1 - P_YES, P_YES]]
+    with pytest.raises(ValueError, match=r"got shape \(240, 1\) for 'dog'"):
+        RocAucCI()(TARGETS, listed)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "binary"])
+@pytest.mark.parametrize(
+    "tags",
+    [
+        [["a", "b"], ["c"]],
+        [["a"], ["b", "c"]],
+        [["a", "b"], ["b", "c"]],
+        [("a", "b"), ("c",)],
+        [{"a", "b"}, {"c"}],
+        [[1, 2], [3]],
+        pd.Series([["a", "b"], ["c"]]),
+        pd.Series([("a", "b"), ("c",)]),
+        np.array([frozenset("ab"), frozenset("c")]),
+    ],
+)
+def test_lists_of_tags_need_a_binarizer(tags, average):
+    repeated = (
+        pd.concat([tags] * 5)
+        if hasattr(tags, "index") and not isinstance(tags, list)
+        else [*tags] * 5
+    )
+    with pytest.raises((ValueError, TypeError), match="MultiLabelBinarizer") as raised:
+        F1CI(average=average)(repeated, repeated)
+    assert "inhomogeneous" not in str(raised.value)
+    binarizer = MultiLabelBinarizer().fit([*repeated, *repeated])
+    y = binarizer.transform(repeated)
+    assert float(F1CI(average="micro")(y, y)) == 1
+
+
+# --------------------------------------------------------------------------------------
+# Probabilities
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, float])
+@pytest.mark.parametrize("metric", [BrierScoreCI(), LogLossCI()])
+def test_rounding_errors_of_probabilities_are_clipped(dtype, metric):
+    above = {np.float16: np.float16(1.001)}.get(dtype, np.float32(1.0000001))
+    below = {np.float16: np.float16(-0.001)}.get(dtype, np.float32(-1e-7))
+    assert float(above) > 1
+    y = np.array([1, 0, 1, 0] * 10)
+    given = np.array([above, below, 0.75, 0.25] * 10, dtype=dtype)
+    right = metric(y, np.array([1, 0, 0.75, 0.25] * 10, dtype=dtype))
+    assert_allclose(metric(y, given).confidence_interval(), (right.low, right.high))
+    if dtype is float:
+        given = np.array([1.0000001, -1e-7, 0.75, 0.25] * 10)
+        assert_allclose(float(metric(y, given)), float(right), rtol=1e-9)
+    two = np.column_stack([1 - given, given])
+    assert_allclose(float(metric(y, two)), float(right), rtol=1e-3)
+
+
+def test_other_values_are_shown_in_all_digits():
+    for value in (1.000001, 1.0001, -1e-5):
+        scores = [value, 0.2] * 6
+        got = f"got values from {min(scores)} to {max(scores)}; np.clip"
+        with pytest.raises(ValueError, match=got):
+            BrierScoreCI()([1, 0] * 6, scores)
+    with pytest.raises(ValueError, match=r"got values from 0\.2 to 3\.5$"):
+        LogLossCI()([1, 0] * 6, [3.5, 0.2] * 6)
+
+
+def test_rounded_rows_are_told_to_be_divided_by_their_sums():
+    y, rounded = [0, 1, 2] * 10, np.full((30, 3), 0.33)
+    message = r"adds up to 0\.99; divide each row by its sum, as in (.*)$"
+    for metric in (LogLossCI(), BrierScoreCI()):
+        with pytest.raises(ValueError, match=message):
+            metric(y, rounded)
+        repaired = rounded / rounded.sum(axis=1, keepdims=True)
+        assert 0 < float(metric(y, repaired)) < 2
+    with pytest.raises(ValueError, match="divide each row by its sum"):
+        RocAucCI()([0, 1] * 15, np.full((30, 2), 0.49))
+
+
+def forest_like(n_wrong, n=200):
+    y = np.arange(n) % 2
+    p = np.where(y, 0.8, 0.2)
+    p[:n_wrong] = 1 - y[:n_wrong]
+    return y, p
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("name", ["log_loss", "d2_log_loss"])
+def test_a_log_loss_that_depends_on_clipping_warns(name, several):
+    y, p = forest_like(3)
+    scores = np.column_stack([1 - p, p])
+    eps = np.finfo(float).eps
+    clipped = 3 * -np.log(eps)
+    share = clipped / (clipped - 197 * np.log(0.8))
+    if several:
+        y = np.append(y, 2)
+        scores = np.vstack([np.column_stack([scores, np.zeros(200)]), [0, 0, 1]])
+    expected = (
+        f"3 of {len(y)} rows have probability 0 for their true label.*{share:.0%}"
+    )
+    with pytest.warns(UserWarning, match=expected):
+        report = joint_report(y, y_score={"forest": scores}, metrics=name)
+    with pytest.warns(UserWarning, match="^log_loss: .*brier_score$"):
+        LogLossCI()(y, scores)
+    assert report.models == ["forest"]
+
+
+@pytest.mark.parametrize("n_wrong", [0, 1])
+def test_a_log_loss_that_hardly_depends_on_clipping_does_not_warn(n_wrong):
+    y, p = forest_like(n_wrong, n=40_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LogLossCI()(y, p)
+        LogLossCI()(y, y.astype(float))  # perfect
+        BrierScoreCI()(*forest_like(20))
+
+
+def test_a_forest_by_cross_validation_warns():
+    y = IS_CAT.astype(int)
+    forest = RandomForestClassifier(5, random_state=0)
+    with pytest.warns(UserWarning, match="rows have probability 0 for"):
+        cross_validate_report(
+            forest, X, y, metrics="log_loss", cv=3, target="fold-models"
+        )
+
+
+# --------------------------------------------------------------------------------------
+# Messages
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [RocAucCI(), AveragePrecisionCI()])
+def test_scorers_of_words_ask_for_the_positive_label(metric):
+    options = {"error_score": "raise"}
+    message = "^pos_label must be .*'no', 'yes'.*as in pos_label='yes'$"
+    with pytest.raises(ValueError, match=message):
+        cross_val_score(
+            LogisticRegression(), X, ANSWER, scoring=metric.scorer(), **options
+        )
+    scorer = type(metric)(pos_label="yes").scorer()
+    scores = cross_val_score(LogisticRegression(), X, ANSWER, scoring=scorer, **options)
+    assert (scores > 0.4).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "cause"),
+    [
+        (
+            lambda: RocAucCI(labels=range(4))(
+                CODE, np.column_stack([SHARES, np.zeros(N)])
+            ),
+            "no positive row of the class '3', which average='weighted' leaves out;",
+        ),
+        (
+            lambda: RocAucCI(multi_class="ovo", labels=[*NAMES, "gnu", "yak"])(
+                ANIMAL, np.column_stack([SHARES, np.zeros((N, 2))])
+            ),
+            "no positive row of the class 'gnu' and 'yak'",
+        ),
+        (
+            lambda: AveragePrecisionCI()(TARGETS.assign(dog=0), X),
+            "no positive row of the target 'dog', which",
+        ),
+        (
+            lambda: RocAucCI()(TARGETS.assign(fish=1), X),
+            "no negative row of the target 'fish';",
+        ),
+    ],
+)
+def test_classes_without_an_area_are_named(call, cause):
+    with pytest.warns(
+        sk.UndefinedMetricWarning
+        if hasattr(sk, "UndefinedMetricWarning")
+        else UserWarning,
+        match=cause,
+    ):
+        estimate = call()
+    assert np.isnan(estimate)
+
+
+def test_a_class_without_a_row_has_no_weight():
+    scores = np.column_stack([SHARES, np.zeros(N)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate = RocAucCI(labels=range(4), average="weighted")(CODE, scores)
+    right = roc_auc_score(CODE, SHARES, multi_class="ovr", average="weighted")
+    assert_allclose(float(estimate), right)
+
+
+@pytest.mark.parametrize(
+    ("y", "missing", "label"),
+    [
+        (ANSWER, None, "'no answer'"),
+        (IS_CAT.astype(int), np.nan, "-1"),
+        (ANSWER, pd.NA, "'no answer'"),
+    ],
+)
+def test_an_answer_that_is_missing_may_abstain(y, missing, label):
+    guess = y.astype(object)
+    guess[3] = missing
+    message = f"^y_pred.* in row 3: .*such as {label}, .* abstain={label}"
+    with pytest.raises(ValueError, match=message):
+        AccuracyCI()(y, guess)
+    with pytest.raises(ValueError, match=r"^y_pred\['m'\].*abstain="):
+        joint_report(y, {"m": guess}, metrics="accuracy")
+    frame = pd.DataFrame({"y": y, "m": pd.Series(guess, dtype=object)})
+    with pytest.raises(ValueError, match=r"^y_pred.*abstain="):
+        joint_report("y", "m", data=frame, metrics="accuracy")
+    with pytest.raises(ValueError, match=r"^y_true(?!.*abstain)"):
+        AccuracyCI()(guess, y)
+
+
+def test_relevance_below_zero_is_clipped():
+    judged, scores = [1, -2, 0] * 5, [3.0, 2, 1] * 5
+    query = np.arange(15) // 3
+    options = {"y_score": scores, "query": query, "metrics": "ndcg"}
+    with pytest.raises(ValueError, match=r"got -2; .*np\.maximum\(y_true, 0\)$"):
+        joint_report(judged, **options)
+    report = joint_report(np.maximum(judged, 0), **options)
+    assert_allclose(report.estimates, 1)
+
+
+@pytest.mark.parametrize("metric", [RecallCI, PrecisionCI, SpecificityCI, F1CI])
+@pytest.mark.parametrize(
+    ("labels", "positive", "shown"),
+    [
+        ([1, 2], None, "positive label 1"),
+        ([1, 2], 2, "positive label 2"),
+        ([0, 1], 0, "positive label 0"),
+        ([-1, 1], None, "positive label 1"),
+        (["no", "yes"], "yes", "positive label yes"),
+        ([0, 1], None, ""),
+        ([False, True], None, ""),
+        ([0.0, 1.0], 1, ""),
+    ],
+)
+def test_headers_name_the_positive_label(metric, labels, positive, shown):
+    y, guess = (np.array(labels)[each.astype(int)] for each in (IS_CAT, P_YES > 0.5))
+    estimate = metric(pos_label=positive)(y, guess)
+    name = metric().name
+    models = {"A": guess, "B": y}
+    report = joint_report(y, models, metrics=name, pos_label=positive)
+    texts = [repr(estimate), *map(str, (report, report.differences(), report.ranks()))]
+    texts.append(str(report.requirements({name: (">=", 0.1)})))
+    for text in texts:
+        assert ("positive label" in text) == bool(shown)
+        assert shown in text
+    assert "positive label" not in repr(AccuracyCI()(y, guess))
+
+
+def test_headers_name_positive_labels_by_metric():
+    y, guess = IS_CAT + 1, (P_YES > 0.5) + 1
+    metrics = [RecallCI(pos_label=2), PrecisionCI(pos_label=1), "accuracy"]
+    text = str(joint_report(y, guess, metrics=metrics))
+    assert "positive label 2 of recall, positive label 1 of precision" in text
+    area = RocAucCI(pos_label=2)(y, P_YES)
+    assert repr(area).endswith("positive label 2)")
+
+
+# --------------------------------------------------------------------------------------
+# Functions of rows
+# --------------------------------------------------------------------------------------
+
+
+def gini_of(y_true, y_score):
+    return 2 * roc_auc_score(y_true, y_score) - 1
+
+
+def gini(**options):
+    return make_metric_ci(gini_of, name="gini", bounds=(-1, 1), of="rows", **options)
+
+
+def bias(y_true, y_pred):
+    difference = y_pred - y_true
+    return difference.mean(), difference - difference.mean()
+
+
+CAT = IS_CAT.astype(int)
+GUESS = (P_YES > 0.5).astype(int)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: joint_report(CAT, {"m": GUESS}, y_score={"m": P_YES}, metrics=m),
+        lambda m: JointAccumulator(m).update(CAT, GUESS, y_score=P_YES),
+        lambda m: JointEvaluator(LogisticRegression().fit(X, CAT), m).evaluate(X, CAT),
+        lambda m: cross_validate_report(LogisticRegression(), X, CAT, metrics=m),
+        lambda m: importance_report(
+            LogisticRegression().fit(X, CAT), X, CAT, metrics=m
+        ),
+    ],
+)
+def test_functions_of_rows_do_not_guess_what_they_read(call):
+    calls = (
+        r"reads must be set for '{}' .*make_metric_ci\(\.\.\., {}, reads='labels'\) or "
+        r"by make_metric_ci\(\.\.\., {}, reads='scores'\)$"
+    )
+    of_rows = calls.format("gini", "of='rows'", "of='rows'")
+    with pytest.raises(ValueError, match=of_rows):
+        call(["roc_auc", gini()])
+    given = make_metric_ci(influence=bias, name="bias", bounds=(-1, 1))
+    with pytest.raises(ValueError, match=calls.format("bias", *["influence=..."] * 2)):
+        call(["roc_auc", given])
+
+
+def test_the_name_says_what_a_function_of_rows_reads():
+    report = joint_report(
+        CAT,
+        {"m": GUESS},
+        y_score={"m": P_YES},
+        metrics=["roc_auc", gini(reads="scores")],
+    )
+    assert_allclose(report["m", "gini"], gini_of(CAT, P_YES))
+    assert "gini of scores" in str(report)
+    assert repr(report["m", "gini"]).startswith("gini (scores) = ")
+    alone = gini()(CAT, GUESS)
+    assert_allclose(float(alone), gini_of(CAT, GUESS))
+    assert repr(alone).startswith("gini (labels) = ")
+    with pytest.raises(ValueError, match=r"gini; a function of scores needs reads="):
+        joint_report(CAT, y_score={"m": P_YES}, metrics=gini())
