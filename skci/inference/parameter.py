@@ -36,6 +36,7 @@ _KEPT = (  # of a trait
     "greater_is_better",
     "has_better",
     "scale",
+    "undefined_by",
     "automatic",
     "has_curvature",
     "negative_of",

@@ -28,10 +28,10 @@ _WITHIN_FOLDS = (
     "models"
 )
 _NO_PAIR = (
-    "a test set without rows of both classes, and rows of several folds, which several "
-    "models scored, are not compared: cv=StratifiedKFold(5) has larger folds, and "
-    "pooled scores have an area, joint_report(y, y_score=cross_val_predict(estimator, "
-    "X, y, method='predict_proba')[:, 1], metrics='roc_auc')"
+    "a test set of one row or one class has no area, and scores of the models of "
+    "several folds are not compared; take larger test sets, cv=StratifiedKFold(5), or "
+    "the area of the pooled scores, joint_report(y, y_score=cross_val_predict("
+    "estimator, X, y, method='predict_proba')[:, 1], metrics='roc_auc')"
 )
 FOLD = "fold"
 """Name of the column of subgroups whose rows are predicted by one model."""
