@@ -2,8 +2,9 @@
 
 import dataclasses
 import math
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,25 @@ class ReadOnlyArrays:
         self.__post_init__()
 
 
+_P = ParamSpec("_P")
+_Result = TypeVar("_Result")
+
+
+def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
+    """Decorate a function in which small numbers may become zero.
+
+    By default numpy ignores this, but ``np.seterr(all="raise")`` of a user makes it an
+    error. Public functions (by `with_hints`) and lazy properties allow it, too.
+    """
+
+    @wraps(function)
+    def allowed(*args: _P.args, **kwargs: _P.kwargs) -> _Result:
+        with np.errstate(under="ignore"):
+            return function(*args, **kwargs)
+
+    return allowed
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
     from functools import cached_property as cached_property
@@ -56,7 +76,7 @@ else:
         """`functools.cached_property` without the lock it has before Python 3.12."""
 
         def __init__(self, function):
-            self.function, self.__doc__ = function, function.__doc__
+            self.function, self.__doc__ = allow_underflow(function), function.__doc__
 
         def __set_name__(self, owner, name):
             self.name = name

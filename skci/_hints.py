@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from skci._arrays import allow_underflow
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _LONGEST = 60  # characters of a value in a message
@@ -209,11 +211,12 @@ def with_hints(function: _Function) -> _Function:
     options = [name for name in parameters if name != "self"]
     named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
     most = len(parameters) - len(named)
+    calculate = allow_underflow(function)
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if len(args) <= most and kwargs.keys() <= parameters.keys():
-            return function(*args, **kwargs)
+            return calculate(*args, **kwargs)
         name = function.__name__
         if name == "__init__":
             name = type(args[0]).__name__

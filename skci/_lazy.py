@@ -65,5 +65,5 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
         package = name.partition(".")[0].replace("_", "-")
         instead = f"; {otherwise}" if otherwise else ""
         raise ImportError(
-            f"{user} needs {package}: pip install 'skci[{extra}]'{instead}"
+            f'{user} needs {package}: pip install ".[{extra}]" in a clone{instead}'
         ) from error

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skci._arrays import allow_underflow
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import AllZeroError, check_alone, printable
@@ -193,6 +194,7 @@ class JointAccumulator:
                 )
             self._rows.add(self._summary(sample))
 
+    @allow_underflow
     def merge(self, other: JointAccumulator) -> None:
         """Add the rows of another accumulator, of the same models.
 
@@ -235,6 +237,7 @@ class JointAccumulator:
             raise ValueError("update must be called with rows of positive weight first")
         return self._rows.total()
 
+    @allow_underflow
     def report(self, horizon: Any = None) -> JointReport:
         r"""Report the metrics on all rows so far.
 

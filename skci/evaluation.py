@@ -38,7 +38,12 @@ from skci.metrics._summaries import Summary
 from skci.metrics._truths import metrics_of_truths
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
-from skci.resampling.pooling import FOLD, mean_over_folds, mean_over_parts
+from skci.resampling.pooling import (
+    FOLD,
+    estimate_folds,
+    mean_over_folds,
+    mean_over_parts,
+)
 
 _STRATUM = "stratum"
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
@@ -525,7 +530,10 @@ def joint_report(
         return report_over_runs(metric_set, sample, runs)
     if folds is None and not macro:
         return metric_set.report(sample)
-    joint = metric_set.estimate(sample)
+    if folds is None:
+        joint = metric_set.estimate(sample)
+    else:
+        joint = estimate_folds(metric_set, sample)
     return JointReport(_mean(joint, folds is not None, macro))
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from functools import cache
@@ -13,6 +14,7 @@ import pytest
 import skci
 
 PACKAGE = Path(skci.__file__).parent
+ROOT = Path(__file__).parents[1]
 
 # Rooms may import from those listed before them, and the libraries named. A room is a
 # folder, or a module beside the folders; those of the last set are entry points.
@@ -107,6 +109,15 @@ def all_imports():
 
 def room_of(module):
     return module.partition(".")[0]
+
+
+def test_installing_is_by_a_clone():
+    # The package is in no registry.
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.rst"), *PACKAGE.glob("**/*.py")]
+    for page in pages:
+        lines = page.read_text().splitlines()
+        wrong = [line for line in lines if re.search(r"install '?\"?skci\b", line)]
+        assert not wrong, page
 
 
 def test_every_module_has_a_place_in_the_order():

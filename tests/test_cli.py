@@ -651,7 +651,7 @@ def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monke
     expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
     assert_equal(rows("report", predictions, *BINARY), expected.to_dict())
     status, _, errors = run("report", tmp_path / "predictions.parquet", *BINARY)
-    assert status == 2 and "pip install 'skci[arrow]'" in errors
+    assert status == 2 and 'pip install ".[arrow]" in a clone' in errors
 
 
 LISTS = {

@@ -19,6 +19,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    LeaveOneOut,
     PredefinedSplit,
     RepeatedKFold,
     RepeatedStratifiedKFold,
@@ -44,7 +45,7 @@ from skci import (
     learning_curve_report,
     search_report,
 )
-from skci.exceptions import ResamplingWarning
+from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
@@ -824,6 +825,28 @@ def test_a_constant_estimate_has_no_variance_and_the_whole_range():
         assert report["gaussiannb", "accuracy"].confidence_interval() == (0, 1)
 
 
+@pytest.mark.parametrize("target", ["procedure", "fold-models"])
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_areas_of_folds_of_one_row_are_pooled_instead(target, metric):
+    match = r"undefined, a test set of one row or one class has.*KFold.*pooled scores"
+    options = {"metrics": metric, "cv": LeaveOneOut(), "target": target}
+    with pytest.warns(UndefinedMetricWarning, match=match) as caught:
+        report = cross_validate_report(GaussianNB(), X[:30], Y[:30], **options)
+    assert np.isnan(report.estimates[0])
+    assert len(caught) == 1 and len(str(caught[0].message)) < 900
+    with pytest.warns(UndefinedMetricWarning, match=match):
+        joint_report(Y[:30], y_score=X[:30, 0], metrics=metric, folds=range(30))
+
+
+@pytest.mark.parametrize("metric", ["mean_absolute_error", "root_mean_squared_error"])
+def test_folds_of_one_row_show_no_variance(metric):
+    match = "not estimable from a single row in fold = 0, so"
+    options = {"metrics": metric, "cv": LeaveOneOut(), "target": "fold-models"}
+    report = cross_validate_report(Ridge(), X[:30], Y[:30] * 1.0, **options)
+    with pytest.warns(DegenerateVarianceWarning, match=match):
+        assert report["ridge", metric].confidence_interval() == (0, np.inf)
+
+
 def test_classes_that_a_part_lacks_make_a_measure_undefined():
     y = np.zeros(len(Y), dtype=int)
     y[[0, 1, 2, 100, 101, 102]] = 1
@@ -949,7 +972,15 @@ def test_results_that_hold_no_common_models_are_refused():
             "cv must be None with resampling=Gro",
         ),
         ({"cv": "five"}, "cv must be"),
-        ({"cv": TimeSeriesSplit(3)}, "which splits halves of the rows as well"),
+        (
+            {"cv": TimeSeriesSplit(3)},
+            "splits halves of the rows as well and is the default with splits .* got "
+            "TimeSeriesSplit; resampling='corrected-t' takes any",
+        ),
+        (
+            {"cv": [(np.arange(120), np.arange(120, 240))]},
+            "is the default with .* list",
+        ),
         (
             {"resampling": GroupJackknife(241)},
             "241 rows to divide, got 240; choose fewer",

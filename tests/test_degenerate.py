@@ -14,28 +14,34 @@ from skci import (
     F1CI,
     R2CI,
     AccuracyCI,
+    AveragePrecisionCI,
     ExplainedVarianceCI,
     HingeLossCI,
     JointEvaluator,
     LiftCI,
     MatthewsCorrCoefCI,
+    MeanAbsoluteErrorCI,
     MeanTweedieDevianceCI,
     RecallCI,
     RejectionRateCI,
     RocAucCI,
     RootMeanSquaredErrorCI,
     available_metrics,
+    calibration_report,
     combine_independent,
     decision_curve_report,
     grades_report,
     joint_intervals,
     joint_report,
+    roc_report,
     sample_size,
 )
+from skci.designs import TimeOrder
 from skci.exceptions import (
     DegenerateVarianceWarning,
     SmallSampleWarning,
 )
+from skci.inference import critical_value
 from skci.metrics._names import resolve_metric
 
 OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
@@ -98,6 +104,89 @@ def test_truths_that_differ_by_rounding(metric):
     y[::3] = np.nextafter(1e5, 0)
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(metric()(y, SCORES[:30]))
+
+
+ONE_POSITIVE = np.repeat([0, 1], [N - 1, 1])
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    ("call", "unit"),
+    [
+        (lambda: RocAucCI()(ONE_POSITIVE, SCORES), "row of one class"),
+        (lambda: RocAucCI()(1 - ONE_POSITIVE, SCORES), "row of one class"),
+        (lambda: AveragePrecisionCI()(ONE_POSITIVE, SCORES), "row of one class"),
+        (lambda: MeanAbsoluteErrorCI()([1.0], [2.0]), "row"),
+        (
+            lambda: RocAucCI()(
+                np.repeat(ONE_POSITIVE, 2),
+                np.linspace(0, 1, 2 * N),
+                groups=np.repeat(np.arange(N), 2),
+            ),
+            "group of one class",
+        ),
+        (
+            lambda: joint_report(
+                SCORES, Y, metrics="mean_absolute_error", by={"site": ONE_POSITIVE}
+            )["y_pred", "mean_absolute_error", "1"],
+            "row in site = 1",
+        ),
+        (
+            lambda: joint_report(
+                ONE_POSITIVE,
+                y_score={"A": SCORES, "B": SCORES[::-1]},
+                metrics="roc_auc",
+            ).differences()["roc_auc", "A", "B"],
+            "row of one class",
+        ),
+    ],
+)
+def test_a_single_unit_is_named(call, unit):
+    match = f"variance is not estimable from a single {unit}, so that the interval is"
+    with pytest.warns(DegenerateVarianceWarning, match=match):
+        low, high = call().confidence_interval()
+    assert (low, high) in [(0, 1), (-1, 1), (0, np.inf)]
+
+
+def test_a_variance_of_zero_is_no_single_unit():
+    with pytest.warns(DegenerateVarianceWarning, match="estimated variance is zero"):
+        MeanAbsoluteErrorCI()([1.0, 2, 3] * 5, [2.0, 3, 4] * 5).confidence_interval()
+
+
+def with_all_floating_point_errors():
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 2, 200), rng.random((200, 3))
+    tiny = 1e-200 * (1 + rng.random(200))
+    labels = {"A": y ^ (scores[:, 0] < 0.2), "B": y ^ (scores[:, 1] < 0.2)}
+    report = joint_report(y, labels, metrics=["accuracy", "f1", "mcc"])
+    weighted = joint_report(y, labels, metrics="accuracy", sample_weight=tiny)
+    yield lambda: [report[key].pvalue(1e-3) for key in report]
+    yield lambda: report.differences().pvalues
+    yield lambda: report.differences(adjust="step-down").pvalues
+    yield lambda: [report.ranks(metric="f1"), report.best(), report.individual()]
+    yield lambda: [report.to_html(), report.sample_size(half_width=0.01)]
+    yield lambda: [weighted["A", "accuracy"].low, weighted.differences().pvalues]
+    yield lambda: F1CI()(y, labels["A"], sample_weight=tiny).pvalue(0.1)
+    yield lambda: RocAucCI().influence(y, tiny, sample_weight=tiny)
+    yield lambda: MeanAbsoluteErrorCI()(tiny, tiny[::-1]).confidence_interval(0.8)
+    yield lambda: joint_report(tiny, tiny[::-1], metrics=["r2", "rmse"]).covariance
+    yield lambda: grades_report(tiny)["grades", "mean"].high
+    yield lambda: joint_intervals([tiny[0], 1], np.diag([1e-240, 1])).to_frame()
+    yield lambda: grades_report(scores[:, 0], design=TimeOrder()).half_widths
+    yield lambda: roc_report(y, scores[:, 0]).to_frame()
+    yield lambda: calibration_report(y, scores[:, 0]).pvalue
+    yield lambda: sample_size("accuracy", expected=0.9, half_width=0.01)
+    yield lambda: critical_value(np.eye(40), alternative="less")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("k", range(17))
+def test_underflow_is_allowed_whatever_numpy_is_set_to(k):
+    call = [*with_all_floating_point_errors()][k]
+    before = np.geterr()
+    with np.errstate(all="raise"):
+        call()
+    assert np.geterr() == before
 
 
 NUMBERS = [m for m in available_metrics() if resolve_metric(m).reads == "numbers"]

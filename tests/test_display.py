@@ -364,7 +364,7 @@ def test_without_matplotlib(monkeypatch):
     report = joint_report(Y, MODELS, metrics="f1")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
+        with pytest.raises(ImportError, match=r'pip install "\.\[plot\]" in a clone'):
             report.plot()
 
 

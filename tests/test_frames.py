@@ -523,7 +523,7 @@ def test_chunks_of_a_frame_add_up(make):
 
 def test_frames_without_narwhals(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
-    with pytest.raises(ImportError, match=r"pip install 'skci\[frames\]'"):
+    with pytest.raises(ImportError, match=r'pip install "\.\[frames\]" in a clone'):
         joint_report("y", ["model_a"], data=pandas_frame(COLUMNS), metrics="accuracy")
     report_of("labels", arrays, rows="simple")
     report_of("labels", rows="simple", data=COLUMNS)

@@ -62,9 +62,10 @@ def outcome(case):
     """Whether a case is refused, warned of or answered, as an entry point promises.
 
     It raises an error of its own that names a parameter, or returns estimates within
-    intervals of some width within the range, with no warnings but its own.
+    intervals of some width within the range, with no warnings but its own, also where
+    a user asked numpy to raise all its warnings, of underflow too.
     """
-    with warnings.catch_warnings(record=True) as caught:
+    with np.errstate(all="raise"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = refused_or(case)
         if found is not None:

@@ -31,6 +31,7 @@ from skci import (
     FBetaCI,
     JointEvaluator,
     PrecisionCI,
+    RocAucCI,
     TverskyCI,
     joint_report,
     make_metric_ci,
@@ -181,6 +182,18 @@ def test_estimate_and_report_pickle(copied, looked_at):
 # --------------------------------------------------------------------------------------
 # Scorers
 # --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [F1CI(), RocAucCI(pos_label=1), ErrorRateCI()])
+def test_a_metric_that_is_given_as_a_scorer_says_so_first(metric):
+    with pytest.warns() as caught:
+        scores = cross_validate(LOGIT, X, Y, scoring=metric)
+    assert np.isnan(scores["test_score"]).all()
+    first = str(caught[0].message)
+    assert first.endswith(f"; pass scoring={metric!r}.scorer()")
+    assert "Traceback" in str(caught[-1].message)  # of scikit-learn
+    with pytest.raises(TypeError, match="got 3 arguments; for a scorer"):
+        metric(Y, Y, Y)
 
 
 def test_scorer_equals_scikit_learn_s():

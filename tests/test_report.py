@@ -196,7 +196,7 @@ def test_frame(report):
 def test_frame_without_pandas(monkeypatch):
     report = joint_report(Y, MODELS, metrics="f1")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install 'skci\[pandas\]'"):
+    with pytest.raises(ImportError, match=r'pip install "\.\[pandas\]" in a clone'):
         report.to_frame()
     assert set(report.to_dict()) == COLUMNS
 

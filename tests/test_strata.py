@@ -1,6 +1,7 @@
 """Strata: rows of which a fixed number was drawn from each stratum."""
 
 import math
+import time
 import tracemalloc
 import warnings
 from functools import partial
@@ -540,6 +541,21 @@ def test_memory_of_many_strata_is_linear():
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 6 * peaks[0]
+
+
+@pytest.mark.parametrize("metric", ["f1", "cohen_kappa", "roc_auc"])
+def test_time_of_many_strata_is_linear(metric):
+    # Of four times as many strata: quadratic growth takes 16 times as long.
+    times, rng = [], np.random.default_rng(0)
+    for n_strata in (15_000, 60_000):
+        y, predicted = rng.integers(0, 2, (2, 4 * n_strata))
+        design = Strata(np.arange(4 * n_strata) % n_strata)
+        start = time.process_time()
+        given = {"y_score" if metric == "roc_auc" else "y_pred": predicted * 1.0}
+        report = joint_report(y, **given, metrics=metric, design=design)
+        assert report["y_pred", metric].pvalue(0.1) < 1
+        times.append(time.process_time() - start)
+    assert times[1] < 9 * times[0]
 
 
 def test_an_undefined_gap_has_the_design_effect_of_equal_rows():

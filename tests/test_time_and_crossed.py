@@ -1,5 +1,6 @@
 """Designs of rows in order of time, in crossed factors and in suites of tasks."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,29 @@ def test_cosines_are_their_formula(cosines):
     )
     variance = (sums**2).sum() / (N * n_cosines)
     assert found.standard_error == pytest.approx(variance**0.5, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [({}, 10**6), ({"cosines": 5}, 200_000), ({"method": "newey-west"}, 200_000)],
+)
+def test_a_million_rows_take_little_memory(options, n):
+    # All cosines would be a matrix of 30 GiB, and windows one of n^2 / 4 entries.
+    if options.get("method"):
+        options = options | {"lags": n // 4}
+    errors = np.random.default_rng(0).normal(size=(2, n))
+    losses = {"square": errors[0] ** 2, "absolute": np.abs(errors[1])}
+    tracemalloc.start()
+    report = grades_report(losses, design=TimeOrder(**options), higher_is_better=False)
+    limits = [report[name, "mean"].confidence_interval() for name in losses]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e9 * n / 10**6 + 5e7
+    # Their means are known, 1 and sqrt(2 / pi), and lie within 9 standard errors.
+    for (low, high), mean in zip(limits, (1, np.sqrt(2 / np.pi)), strict=True):
+        assert high - low < 0.05
+        assert abs((low + high) / 2 - mean) < 9 * np.sqrt(2 / n)
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

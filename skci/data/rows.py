@@ -67,7 +67,10 @@ def as_column(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
     if column.dtype.kind not in _LABEL_KINDS:
-        survival = "; skci.event_by makes labels of events and times"
+        survival = (
+            "; skci.event_by makes labels of events and times, where no row is "
+            "censored before the time"
+        )
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
             f"got dtype {column.dtype}{survival if column.dtype.names else ''}"

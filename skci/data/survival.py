@@ -96,6 +96,7 @@ def event_by(y_true: Any, time: float) -> Array:
         raise ValueError(
             f"y_true must not be censored before time={time:g}, for labels to be "
             f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}', allow for them"
+            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
+            "allow for them, and other metrics, such as net benefits, do not yet"
         )
     return ((event == 1) & (until <= time)).astype(int)

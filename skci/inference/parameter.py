@@ -37,6 +37,7 @@ _KEPT = (  # of a trait
     "has_better",
     "reads",
     "scale",
+    "undefined_by",
     "automatic",
     "has_curvature",
     "negative_of",

@@ -305,6 +305,22 @@ class ParameterSampling:
         return self.n_units > 1 and self._components_vary
 
     @property
+    def single_unit(self) -> str:
+        """Name of the independent unit on which a variance rests alone, if any."""
+        unit = "row" if self.design.rows_are_units else "group"
+        for part in self.components or [self]:
+            classes, subgroup = part.classes_of_area, part.parameter.key.subgroup
+            where = " of one class" if classes else ""
+            where += " in " * bool(subgroup) + ", ".join(map(" = ".join, subgroup))
+            sets = classes
+            if not classes and part.parameter.is_linear:
+                sets = [part.influence[part.parameter.index] != 0]
+            numbers = (units_with(each, part.rows, part.design).n for each in sets)
+            if part.n_units <= 1 or 1 in numbers:
+                return unit + where
+        return ""
+
+    @property
     def _components_vary(self) -> bool:
         """Whether each component on some of the rows has a variance.
 

@@ -89,6 +89,10 @@ class Sampling:
         """Whether the variance of a defined estimate is zero, or not known."""
         return not self.has_variance(k)
 
+    def single_unit(self, k: int) -> str:
+        """Name of the independent unit on which a variance rests alone, if any."""
+        return ""
+
     @property
     def standard_errors(self) -> Array:
         """Standard errors at the observed table, where it shows a variance, (K,)."""
@@ -254,6 +258,9 @@ class RowSampling(Sampling):
         if not parameter.interval_method.needs_error or parameter.is_on_boundary:
             return False
         return not self.has_variance(k)
+
+    def single_unit(self, k: int) -> str:
+        return self.each[k].single_unit
 
     @property
     def shows_variance(self) -> bool:

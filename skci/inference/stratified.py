@@ -203,21 +203,40 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
     Such strata matter if their part of the variance may be large, where a cell has one
     row more. The variance of a stratum is taken for that of the diversity of its cells.
     """
-    occurs, size = parameter.counts > 0, parameter.size
-    of_all = of_sparse = 0.0
-    for units in design.units:
-        frequencies = rows.frequencies[units]
-        counts = np.bincount(parameter.index[units], frequencies, size + 1)[:size]
-        weight = rows.weights[units].sum() / rows.weights.sum()
-        share = frequencies.sum() / rows.n_samples
-        least = counts[occurs].min(initial=np.inf)
-        n, is_sparse = frequencies.sum(), weight > _HEAVY * share and least < _FEW
-        if is_sparse:
-            counts[np.flatnonzero(occurs)[counts[occurs].argmin()]] += 1
-        variance = weight**2 * (1 - ((counts / max(counts.sum(), 1)) ** 2).sum()) / n
-        of_all += variance
-        of_sparse += is_sparse * variance
-    return bool(of_sparse > _MATTERS * of_all)
+    strata, frequencies = design.strata, rows.frequencies
+    n = np.bincount(strata, frequencies)
+    present = n > 0
+    shares = np.bincount(strata, rows.weights)[present] / rows.weights.sum()
+    sums, squares, least = (
+        each[present] for each in _sums_of_cells(parameter, rows, strata)
+    )
+    n = n[present]
+    is_sparse = (shares > _HEAVY * n / n.sum()) & (least < _FEW)
+    added = np.where(is_sparse, 2 * least + 1, 0)
+    diversity = 1 - (squares + added) / np.maximum(sums + is_sparse, 1) ** 2
+    variances = shares**2 * diversity / n
+    return bool(variances[is_sparse].sum() > _MATTERS * variances.sum())
+
+
+def _sums_of_cells(
+    parameter: TableParameter, rows: Rows, strata: Array
+) -> tuple[Array, Array, Array]:
+    """Sums of the numbers of rows in the cells of each stratum, and of their squares.
+
+    And the least number, of the cells in which some row of any stratum is.
+    """
+    inside = parameter.index < parameter.size
+    pairs = strata[inside] * parameter.size + parameter.index[inside]
+    pairs, number = np.unique(pairs, return_inverse=True)
+    counts = np.bincount(number.ravel(), rows.frequencies[inside])
+    pairs, counts = pairs[counts > 0], counts[counts > 0]
+    stratum, n_strata = pairs // parameter.size, strata.max() + 1
+    least = np.full(n_strata, np.inf)
+    np.minimum.at(least, stratum, counts)
+    n_cells = np.count_nonzero(parameter.counts > 0)
+    least[np.bincount(stratum, minlength=n_strata) < n_cells] = 0
+    sums, squares = (np.bincount(stratum, counts**k, n_strata) for k in (1, 2))
+    return sums, squares, least
 
 
 def smoothed_by_stratum(

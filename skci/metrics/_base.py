@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
 from skci import reports
-from skci._arrays import Array
+from skci._arrays import Array, allow_underflow
 from skci._docstrings import complete_parameters
 from skci._hints import unknown_options
 from skci._validation import check_confidence_level, join_names
@@ -32,6 +32,7 @@ from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
 from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample
+from skci.exceptions import warn_caller
 from skci.inference.intervals.methods import (
     AUTO,
     Known,
@@ -255,6 +256,12 @@ class MetricCI(BaseEstimator):
             When the interval is first accessed, if the variance is zero or estimated
             from few rows or groups.
         """
+        if more and hasattr(y_true, "fit"):
+            warn_caller(
+                f"{self!r} is a metric and no scorer, so that scores are missing; pass "
+                f"scoring={self!r}.scorer()",
+                UserWarning,
+            )
         if more:
             raise TypeError(
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
@@ -265,6 +272,7 @@ class MetricCI(BaseEstimator):
             return self._replace(options)(y_true, y_pred, **rows)
         return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
 
+    @allow_underflow
     def _read(
         self,
         y_true: Any,
@@ -336,6 +344,7 @@ class MetricCI(BaseEstimator):
         """
         return self._influence(y_true, y_pred, RowOptions(sample_weight=sample_weight))
 
+    @allow_underflow
     def _influence(
         self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
     ) -> tuple[float, Array]:
@@ -372,6 +381,7 @@ class MetricCI(BaseEstimator):
             )
         return type(self)(**given | options)
 
+    @allow_underflow
     def _result(self, sample: Sample) -> Any:
         """Return an estimate; of a metric of each class a report."""
         joint = JointEstimate.from_rows(

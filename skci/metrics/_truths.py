@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,7 +95,7 @@ class MetricsByTruth:
             )
         return [*samples.values()]
 
-    def _bind(self, samples: Samples, parts: Any = None) -> Iterator[TableParameter]:
+    def bind(self, samples: Samples, parts: Any = None) -> Iterator[TableParameter]:
         """Bind all metrics, by model and in the order in which they were given."""
         pairs = [*zip(self.sets.values(), samples, strict=True)]
         for model in dict.fromkeys(m for sample in samples for m in sample.models):
@@ -106,8 +106,13 @@ class MetricsByTruth:
 
     def estimate(self, samples: Samples) -> JointEstimate:
         """Estimate the metrics of all models."""
-        metric_set = next(iter(self.sets.values()))
-        return metric_set.joint(self._bind(samples), samples[0])
+        return self.joint(self.bind(samples), samples)
+
+    def joint(
+        self, parameters: Iterable[TableParameter], samples: Samples
+    ) -> JointEstimate:
+        """Estimate parameters of the samples jointly."""
+        return next(iter(self.sets.values())).joint(parameters, samples[0])
 
     def report(self, samples: Samples) -> JointReport:
         """Report the metrics of all models."""

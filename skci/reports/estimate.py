@@ -40,6 +40,7 @@ from skci.reports.rendering import (
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
+_MOST_NAMES = 12  # of estimates that a warning is of
 _MAX_CLASSES = 5  # named in a warning
 
 
@@ -634,6 +635,8 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     cause = "the estimated variance is zero"
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
+    elif unit := joint.sampling.single_unit(position):
+        cause = f"the variance is not estimable from a single {unit}"
     message = f"{cause}, so that {consequence}"
     # Between groups with equal totals no method sees one.
     remedy = bool(joint.sampling.design_effects[position] > 0)
@@ -642,7 +645,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
 
 def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
     """Warn once of the parameters at the positions that share a cause."""
-    for message, category in _warnings(joint, causes):
+    for message, category in _warnings(joint, causes, _MOST_NAMES):
         warn_caller(message, category)
 
 

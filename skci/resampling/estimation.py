@@ -29,7 +29,13 @@ from skci.inference.sampling import RowSampling, Sampling
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
-from skci.resampling.pooling import FOLD, EvaluatedPool, mean_over_folds
+from skci.resampling.pooling import (
+    FOLD,
+    EvaluatedPool,
+    compared_within_folds,
+    estimate_folds,
+    mean_over_folds,
+)
 from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import (
     Pool,
@@ -330,9 +336,8 @@ class Resampling:
         if self.verbose:
             self._announce(len(pool))
         fitted = self.fit(pool, FOLD, models)
-        joint = mean_over_folds(
-            self.metric_set.estimate(self.sample(pool, fitted, True))
-        )
+        sample = self.sample(pool, fitted, True)
+        joint = mean_over_folds(estimate_folds(self.metric_set, sample))
         return CrossValidationReport(joint, splits, _estimators(fitted))
 
 
@@ -445,7 +450,7 @@ def _given(parameter: TableParameter, estimate: float) -> Parameter:
 
     Out of fold areas would compare scores of several models.
     """
-    given = given_parameter(parameter, estimate)
+    given = given_parameter(compared_within_folds(parameter), estimate)
     if parameter.support.classes:
         given = replace(given, trait=replace(given.trait, has_curvature=False))
     return given

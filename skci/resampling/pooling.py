@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.data.sample import Sample
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
@@ -26,6 +25,12 @@ ParameterT = TypeVar("ParameterT", bound=Parameter)
 _WITHIN_FOLDS = (
     "variance within folds, which is too small below about 1,000 rows or with unstable "
     "models"
+)
+_NO_PAIR = (
+    "a test set of one row or one class has no area, and scores of the models of "
+    "several folds are not compared; take larger test sets, cv=StratifiedKFold(5), or "
+    "the area of the pooled scores, joint_report(y, y_score=cross_val_predict("
+    "estimator, X, y, method='predict_proba')[:, 1], metrics='roc_auc')"
 )
 FOLD = "fold"
 """Name of the column of subgroups whose rows are predicted by one model."""
@@ -164,9 +169,22 @@ def blocks_of_folds(
     return blocks
 
 
+def estimate_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
+    """Metrics of the rows of each fold, which are subgroups."""
+    return metric_set.joint(map(compared_within_folds, metric_set.bind(sample)), sample)
+
+
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
     """Means over folds, which are subgroups, with influence centred within folds."""
     return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
+
+
+def compared_within_folds(parameter: ParameterT) -> ParameterT:
+    """Explain for an area that is undefined that it compares rows of one fold."""
+    if not parameter.support.classes:
+        return parameter
+    trait = replace(parameter.trait, undefined_by=_NO_PAIR)
+    return replace(parameter, trait=trait)
 
 
 def mean_over_parts(

@@ -263,9 +263,10 @@ class ConservativeZ(Scheme):
         makes_splits = is_number_of_folds(rows.cv) or hasattr(rows.cv, "split")
         if isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit) or not makes_splits:
             raise ValueError(
-                "cv must be a number of folds or a splitter with "
-                "resampling='conservative-z', which splits halves of the rows as well, "
-                f"got {type(rows.cv).__name__}; resampling='corrected-t' takes any"
+                "cv must be a number of folds or a splitter of any rows with "
+                "resampling='conservative-z', which splits halves of the rows as well "
+                "and is the default with splits other than a number of folds, got "
+                f"{type(rows.cv).__name__}; resampling='corrected-t' takes any splits"
             )
         if rows.n_units < _FEW_UNITS:
             warn_caller(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
-from skci._arrays import Array
+from skci._arrays import Array, allow_underflow
 from skci._validation import RandomState
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
@@ -84,6 +84,7 @@ def _times_of_looks(looks: Array) -> tuple[Array, float]:
     return times, lacked + _BOUNDARY - float(same)
 
 
+@allow_underflow
 def exceedance_of_one(times: Array, boundary: float) -> float:
     r"""P(the absolute value of one standardised estimate exceeds c at some time).
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, allow_underflow, cached_property
 from skci._threads import few_threads
 from skci._validation import (
     RandomState,
@@ -141,6 +141,7 @@ class MaximumLaw:
         """Context for what is computed of all coordinates."""
         return few_threads(_POINTS * self.size**2)
 
+    @allow_underflow
     def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
@@ -165,6 +166,7 @@ class MaximumLaw:
                 )
         return self._quantiles[alpha, tol]
 
+    @allow_underflow
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Probability that the maximum exceeds each of some values.
 
@@ -179,6 +181,7 @@ class MaximumLaw:
             probability = self._agreeing(x.ravel(), probability, level)
         return probability.reshape(x.shape)
 
+    @allow_underflow
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Adjust the two-sided p-values of K statistics by free step-down, shape (K,).
 

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy.fft import dct
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_integer
@@ -274,11 +275,10 @@ class TimeOrder:
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
     """Sums of influence values times cosines, of mean square the variance."""
-    n = len(values)
-    phase = np.pi * np.outer(np.arange(1, n_cosines + 1), np.arange(n) + 0.5) / n
-    sums = np.cos(phase) @ values * np.sqrt(2 / n_cosines)
+    sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
+    totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
     df = _degrees_of_freedom(values[:, 0], n_cosines)
-    return Component(sums, ddof=0, degrees_of_freedom=df, is_part=True)
+    return Component(totals, ddof=0, degrees_of_freedom=df, is_part=True)
 
 
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
@@ -290,7 +290,7 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
     n_windows = n / width  # that are disjoint
-    sums = np.convolve(values - values.mean(), np.ones(width))
+    sums = _window_sums(values - values.mean(), width)
     squares = (sums / (np.abs(sums).max() or 1.0)) ** 2
     kurtosis = n * (squares @ squares) / (squares.sum() ** 2 or 1.0)
     if kurtosis < 3 + 2 * np.sqrt(24 / n_windows):
@@ -298,11 +298,16 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     return float(min(n_cosines, 2 * n_windows / (kurtosis - 1)))
 
 
+def _window_sums(values: Array, width: int) -> Array:
+    """Sums over all windows of some rows, also those that begin or end outside."""
+    outside = [(width, width - 1)] + [(0, 0)] * (values.ndim - 1)
+    sums = np.cumsum(np.pad(values, outside), axis=0)
+    return sums[width:] - sums[:-width]
+
+
 def _bartlett_windows(values: Array, lags: int) -> Component:
     """Sums over moving windows, whose products have Bartlett weights."""
-    padded = np.pad(values, ((lags, lags), (0, 0)))
-    sums = np.lib.stride_tricks.sliding_window_view(padded, lags + 1, 0).sum(axis=-1)
-    sums = sums / np.sqrt(lags + 1)
+    sums = _window_sums(values, lags + 1) / np.sqrt(lags + 1)
     return Component(sums, ddof=0, degrees_of_freedom=_NORMAL, is_part=True)
 
 
