@@ -24,7 +24,7 @@ _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
 _FEW_WITH_ERRORS = 30
 _OUTCOMES = 2  # of a row that is right or wrong
-_OUTSIDE = 1.5  # standard errors that another cluster may move an estimate by
+_OUTSIDE = 2.0  # standard errors at the end of an interval
 
 
 @dataclass(frozen=True, eq=False)
