@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from skci import (
+    F1CI,
+    R2CI,
     AccuracyCI,
     AveragePrecisionCI,
     ConcordanceCI,
-    F1CI,
     LogLossCI,
     MeanAbsoluteErrorCI,
     MeanSquaredErrorCI,
-    R2CI,
     RocAucCI,
     grades_report,
     joint_report,
@@ -218,7 +218,7 @@ def test_misses_of_an_area_warn():
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_the_worst_score_that_moves_an_area_out_of_its_interval():
-    """By the definition: a row is added, and its estimate compared with the interval."""
+    """A row is added, and the estimate compared with the interval before."""
     rng, moved, warned = np.random.default_rng(3), [], []
     y = np.arange(200) < 12
     for _ in range(60):

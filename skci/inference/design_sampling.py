@@ -275,11 +275,13 @@ class DesignSampling(ParameterSampling):
         sparse = smooths and self.spans_strata and self.of_strata is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [_SPARSE]
-        n_units = min(
-            self._units_with(units).n
-            for part in self.components or [self]
-            for units in part._informative
-        )
+        n_units = self.n_units
+        if not self.design.rows_are_units:
+            n_units = min(
+                self._units_with(units).n
+                for part in self.components or [self]
+                for units in part._informative
+            )
         reasons = self._reasons_of_few(n_units)
         if not reasons:
             if smooths and self._exchangeable.may_lack_clusters(self.design_effect):

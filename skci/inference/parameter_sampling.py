@@ -41,6 +41,7 @@ _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 # Degrees of freedom below which "delta" and "blurred" warn, with a quantile of t and a
 # normal one: a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
+_ENOUGH_FOR_CONTRASTS = 6  # the same of "hall" and differences that are not of areas
 _FEW = 10  # independent units below which, or at which, other methods warn
 _MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
 _SUBGROUPS_HINT = (
@@ -430,23 +431,39 @@ class ParameterSampling:
 
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
         """Reason of an estimated variance that so few units determine."""
-        method, units = self.parameter.interval_method, self.design.kinds_of_units
-        if not (method.studentises or method.smooths):
-            least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
-            few = self.degrees_of_freedom < least * (1 - _ROUNDING)
+        units, least = self.design.kinds_of_units, self._least_degrees_of_freedom
+        is_area = any(part.classes_of_area for part in self.components or [self])
+        if self.degrees_of_freedom < least * (1 - _ROUNDING):
             cause = f"fewer than {least} degrees of freedom: few {units}"
+        elif units and n_units <= _FEW and self._shows_variance:
+            cause = f"at most {_FEW} {units}"
         else:
-            few, cause = bool(units) and n_units <= _FEW, f"at most {_FEW} {units}"
-        if not few:
             return []
-        if any(part.classes_of_area for part in self.components or [self]):
-            cause += " of one class"
+        cause += " of one class" * is_area
         text = f"{cause} determine the variance, and the interval may be too narrow"
         may_be_subgroups = (
             self.design.units_are_groups and self.design.n_units <= _MOST_SUBGROUPS
         )
         text += _SUBGROUPS_HINT * may_be_subgroups
         return [SmallSampleReason(text, other_method_helps=self.is_normal)]
+
+    @property
+    def _shows_variance(self) -> bool:
+        """Whether the interval is not the whole range for lack of a variance."""
+        return self.parameter.interval_method.adds_variance or self.has_variance
+
+    @property
+    def _least_degrees_of_freedom(self) -> int:
+        """Degrees of freedom below which intervals cover too seldom; 0 if none do.
+
+        A quantile of t allows for few, but hardly for those of a difference of losses.
+        """
+        method = self.parameter.interval_method
+        if method.smooths or any(part.classes_of_area for part in self.components):
+            return 0
+        if method.studentises:
+            return _ENOUGH_FOR_CONTRASTS if self.components else 0
+        return _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
 
     @property
     def _is_moved_by_one_more(self) -> bool:
