@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
+from skci.inference.designs.design import SmallSampleReason
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import Key, Parameter
-from skci.inference.parameter_sampling import HEAVY_TAIL, SmallSampleReason
+from skci.inference.parameter_sampling import HEAVY_TAIL
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
 

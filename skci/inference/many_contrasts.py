@@ -20,10 +20,10 @@ from skci.inference.critical.correlation import shrinkage
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
+from skci.inference.designs.design import SmallSampleReason
 from skci.inference.intervals.methods import IntervalMethod, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling
 from skci.inference.terms import base_slopes
 
