@@ -47,13 +47,14 @@ class IncompleteLogWarning(UserWarning):
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    The variance has fewer than 12 degrees of freedom, or fewer than 19 if the quantile
-    is normal and not that of t. A proportion of many rows has about two degrees of
-    freedom for each success, or failure if these are fewer. Where rows are clustered,
-    few clusters may have the errors, such as a dozen, or one more that consists of
-    errors might move the estimate out of the interval. For regression metrics, the
-    influence values may also have so heavy a tail that their variance may not exist;
-    absolute errors are then estimated better than squared errors.
+    There are 10 independent rows or clusters, or fewer; or the variance has fewer than
+    19 degrees of freedom and the quantile is normal, as for "delta": about two for each
+    success of a proportion, or failure if these are fewer. One more positive row with
+    the worst score, or one more cluster that consists of errors, might move the
+    estimate out of the interval. For regression metrics, the influence values may have
+    so heavy a tail that their variance may not exist; absolute errors are then
+    estimated better than squared errors. A report warns once of all its intervals and
+    keeps the messages in ``warnings``.
     """
 
 

@@ -499,6 +499,7 @@ def test_many_classes_fall_back_to_another_method_than_blurred():
     assert np.diff(limits(report)) < np.diff(limits(alone))
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_numbers_have_proxies():
     rng = np.random.default_rng(6)
     y = rng.normal(size=1000)

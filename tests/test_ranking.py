@@ -413,6 +413,7 @@ def test_independent_sets_stay_what_they_are(method):
     assert together.critical_value == pytest.approx(critical_value(blocks), abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_models_of_one_set_stay_paired(method):
     """The others are no reason to know more or less of their difference."""

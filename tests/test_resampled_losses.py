@@ -1,6 +1,7 @@
 """Losses after cross-validation: their skewness, their tails, and what is refused."""
 
 import pickle
+import re
 import warnings
 from itertools import product
 
@@ -194,8 +195,7 @@ def test_heavy_tails_of_losses_are_warned_of_in_differences_too():
         (report.differences(), "3 features - 8 features"),
         (report.select(models=["8 features"]), "8 features"),
     ]:
-        with pytest.warns(SmallSampleWarning, match=heavy.format(name)):
-            str(each)
+        assert any(re.search(heavy.format(name), text) for text in each.warnings)
     X, y = draw("normal", 400, np.random.default_rng(4))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

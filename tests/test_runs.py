@@ -24,7 +24,7 @@ from skci import (
     roc_report,
 )
 from skci.designs import Runs, Strata
-from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.exceptions import DegenerateVarianceWarning
 from skci.reports import RunsContrastReport, RunsReport
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -385,13 +385,6 @@ def test_runs_without_errors():
     with pytest.warns(DegenerateVarianceWarning, match="zero, so .* whole range$"):
         assert report["B", "accuracy"].confidence_interval() == (0, 1)
     assert report.differences()["accuracy", "A", "B"].high < 0
-
-
-def test_two_runs_are_warned_of():
-    y, scores = draw(A=2)
-    report = joint_report(y, as_runs(labels_of(scores)), metrics="accuracy")
-    with pytest.warns(SmallSampleWarning, match="only two runs.*wider than it need be"):
-        assert "over 2 runs (conservative), " in str(report)
 
 
 @pytest.mark.parametrize(

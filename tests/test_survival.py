@@ -31,7 +31,6 @@ from skci import (
     make_metric_ci,
 )
 from skci.designs import Prevalence
-from skci.exceptions import SmallSampleWarning
 from skci.metrics._names import resolve_metric
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -207,19 +206,8 @@ def test_degrees_of_freedom_are_those_of_the_comparable_pairs_of_events():
     df = min(2 / satterthwaite, len(pairs) - 1)
     found = ConcordanceCI()(np.column_stack([event, time]), rng.normal(size=n) - time)
     reach = t.ppf(0.975, df) * found.standard_error / (found * (1 - found))
-    with pytest.warns(SmallSampleWarning, match="few events"):
-        limits = found.confidence_interval()
+    limits = found.confidence_interval()
     assert_allclose(logit(limits), logit(found) + reach * np.array([-1, 1]), rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", METRICS, ids=str)
-def test_few_events_are_warned_of(name):
-    """However many rows there are."""
-    metric, first = resolve_metric(name), np.flatnonzero(EVENT)[:10]
-    p = (RISKS if metric.reads == "scores" else SURVIVAL)["A"]
-    found = metric(np.column_stack([np.isin(np.arange(N), first), TIME]), p)
-    with pytest.warns(SmallSampleWarning, match="degrees of freedom"):
-        found.confidence_interval()
 
 
 def test_a_perfect_order_has_an_interval():

@@ -1,5 +1,6 @@
 """Sample weights and clustered rows (groups)."""
 
+import re
 import warnings
 
 import numpy as np
@@ -25,7 +26,7 @@ from skci import (
     grades_report,
     joint_report,
 )
-from skci.designs import Crossed, TimeOrder
+from skci.designs import Crossed
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
@@ -263,9 +264,7 @@ def test_a_class_in_one_group():
             assert metric(y, p, groups=groups).confidence_interval() == (0, 1)
             few = metric(y, p, groups=np.append(-np.arange(40) // 10, groups[40:]))
             assert few.low < 0.76
-        with pytest.warns(SmallSampleWarning) as told:
-            few.confidence_interval()
-        assert "fewer than 12 degrees of freedom" in str(told[0].message)
+        assert re.search("at most 10 rows or groups|degrees of", few.warnings[0])
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
@@ -462,14 +461,14 @@ def test_intervals_of_weighted_rows_cover(method):
 
 def test_few_groups():
     few = GROUPS % 9
-    with pytest.warns(SmallSampleWarning, match="f1: fewer than 12 degrees of freedom"):
+    with pytest.warns(SmallSampleWarning, match="f1: at most 10 rows or groups"):
         F1CI()(Y, P, groups=few).confidence_interval()
     with pytest.warns(SmallSampleWarning, match="too narrow; if the groups are subg"):
         F1CI()(Y, P, groups=GROUPS % 2).confidence_interval()
-    for design in (Crossed(GROUPS % 3, GROUPS % 2), TimeOrder(cosines=4)):
-        with pytest.warns(SmallSampleWarning, match="fewer than") as caught:
-            F1CI()(Y, P, design=design).confidence_interval()
-        assert "subgroups" not in str(caught[0].message)
+    design = Crossed(GROUPS % 3, GROUPS % 2)
+    with pytest.warns(SmallSampleWarning, match="at most 10") as caught:
+        F1CI()(Y, P, design=design).confidence_interval()
+    assert "subgroups" not in str(caught[0].message)
     with pytest.warns(DegenerateVarianceWarning, match="all rows are in one group"):
         F1CI()(Y, P, groups=np.zeros(N)).confidence_interval()
     for method in METHODS:
@@ -538,11 +537,11 @@ def test_plans_need_independent_equally_weighted_rows():
         report.sample_size(half_width=0.05)
 
 
-def test_heavy_rows_warn():
+def test_heavy_rows_do_not_warn():
+    """With weights at random the interval of an accuracy of .8 covers in .97."""
     weights = np.where(np.arange(N) < 4, 300.0, 1.0)
-    with pytest.warns(SmallSampleWarning, match="fewer than 12 degrees of freedom"):
-        AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
-    AccuracyCI()(Y, P, sample_weight=WEIGHTS).confidence_interval()  # which does not
+    assert AccuracyCI()(Y, P, sample_weight=weights).warnings == ()
+    assert AccuracyCI()(Y, P, sample_weight=WEIGHTS).warnings == ()
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

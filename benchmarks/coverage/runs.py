@@ -180,8 +180,7 @@ degrees of freedom, 12.7 or 4.3, also for what of it is due to rows. So interval
 more than they need, of two runs in .984 of samples on average, of three in .975, of
 five in .962 and of ten in .955. Narrower quantiles would cover less than they say where
 seeds matter: those of Hillis, by the theory below, .92 with three runs and .87 with
-two. Headers tell of two and three runs that intervals are conservative, and of two
-there is a warning.
+two. Headers tell of two and three runs that intervals are conservative.
 
 Of readers the default covers in .948 to .982 of samples; Hillis's degrees of freedom in
 .936 to .959, with intervals that are narrower by a quarter with three readers.
