@@ -602,7 +602,9 @@ def _causes_of_intervals(
             if joint.usable[k]:
                 consequence = "the interval rests on the blurring alone"
             causes.append((_zero_variance(joint, k, consequence), k))
-        for reason in joint.sampling.small_sample_reasons(k):
+        # The whole range is not too narrow.
+        reasons = joint.sampling.small_sample_reasons(k) if joint.usable[k] else []
+        for reason in reasons:
             causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
         parameter = joint.parameters[k]
         error = parameter.binning_error
