@@ -73,6 +73,7 @@ class ContrastSampling(Sampling):
 
     rows = taken_from("tables.sampling.rows")
     design = taken_from("tables.sampling.design")
+    simplified_design = taken_from("tables.sampling.simplified_design")
     shows_variance = taken_from("tables.sampling.shows_variance")
     is_simple = taken_from("tables.sampling.is_simple")
     n_groups = taken_from("tables.sampling.n_groups")

@@ -418,7 +418,8 @@ class ParameterSampling:
     @cached_property
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
-        if self.parameter.interval_method.smooths and self.is_normal:
+        method = self.parameter.interval_method
+        if method.of_agreement or (method.smooths and self.is_normal):
             return []  # no estimated variance is behind the interval
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the whole range
@@ -502,6 +503,7 @@ class ParameterSampling:
             self._effect_on_interval,
             hall,
             sign,
+            parameter.agreement,
         )
 
     @property

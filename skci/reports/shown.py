@@ -17,6 +17,7 @@ from skci.inference.parameter import Key, SubgroupSize
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.estimate import (
     MetricEstimate,
+    describe_agreement,
     describe_binning,
     describe_methods,
     describe_sample_size,
@@ -413,6 +414,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
         if len(positive) == 1 and positive != {1}:
             parts.append(f"positive label {positive.pop()}")
         parts.append(describe_unseen_ends(self._joint))
+        parts.append(describe_agreement(self._joint))
         return ", ".join(filter(None, parts))
 
 

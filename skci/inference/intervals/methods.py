@@ -64,6 +64,8 @@ class Task(NamedTuple):
     """Coefficients of Hall's transformation, zero for methods that use none."""
     sign: int = 1
     """-1 where the parameter is minus what the interval is of."""
+    agreement: Any = None
+    """Agreement of two models that agree in all rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,8 @@ class IntervalMethod:
     """Whether its quantile is that of t also in a simple random sample."""
     corrects_skewness: bool = False
     """Whether it needs the skewness of the estimate."""
+    of_agreement: bool = False
+    """Whether it is of models that agree in all rows, without a variance."""
     reads_table: ClassVar[bool] = True
     """Whether limits follow from the table, and not from estimate and error alone."""
 
@@ -371,6 +375,34 @@ def _are_limits(
     return ~(np.abs(distance) > _NEAR * (high - low))
 
 
+class AgreementInterval(Score):
+    """Largest differences of models that agree in all rows; see `Agreement`.
+
+    Score intervals, where possible outcomes are known and it states none.
+    """
+
+    def limits(
+        self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
+    ) -> list[Limits]:
+        return [
+            _clip(task, *_limits_of_agreement(task, *crit))
+            if task.agreement.parts
+            else super(AgreementInterval, self).limits([task], [crit], z)[0]
+            for task, crit in zip(tasks, crits, strict=True)
+        ]
+
+    def roots(
+        self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
+    ) -> Array:
+        return np.full(len(tasks), np.nan)  # found by search
+
+
+def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
+    alphas = [2 * float(stats.norm.sf(crit)) for crit in (below, above)]
+    low, high = task.agreement.limits(task.estimate, task.trait.bounds, alphas)
+    return low, high
+
+
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
@@ -426,6 +458,14 @@ METHODS: dict[str, IntervalMethod] = {
     "jeffreys": Beta(0.5, **_PROPORTION),
 }
 """Every interval method by its name."""
+
+AGREEMENT = "agreement"
+"""Name of the method where models agree in all rows, which cannot be asked for."""
+
+INTERVALS: dict[str, IntervalMethod] = METHODS | {
+    AGREEMENT: AgreementInterval(smooths=False, needs_error=False, of_agreement=True)
+}
+"""Every interval method that a parameter may have."""
 
 AUTO = "auto"
 """Name of the method that serves a measure best."""
