@@ -113,7 +113,7 @@ def importance_report(
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skci import importance_report
     >>> X, y = make_classification(
-    ...     1000, 4, n_informative=2, n_redundant=0, shuffle=False, random_state=0
+    ...     1000, 2, n_informative=2, n_redundant=0, shuffle=False, random_state=0
     ... )
     >>> model = LogisticRegression().fit(X[:500], y[:500])
     >>> report = importance_report(model, X[500:], y[500:], metrics="accuracy")

@@ -698,6 +698,7 @@ def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel():
     assert report(1) == report(2) != report(1, seed=1)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_numbers_pipelines_and_negated_losses():
     X, y = make_regression(90, 4, noise=20, random_state=0)
     model, mse = make_pipeline(StandardScaler(), Ridge()), "mean_squared_error"

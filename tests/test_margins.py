@@ -188,10 +188,16 @@ def test_individual_differences_have_individual_pvalues():
     assert_allclose(columns["pvalue_not_worse"], expected, rtol=1e-9)
 
 
-def test_a_copy_is_shown_nothing():
-    """Without a variance of the difference."""
+def test_a_copy_is_equivalent_where_differences_are_bounded():
     models = {"A": MODELS["A"], "copy": MODELS["A"]}
     report = joint_report(LABELS, models, metrics="accuracy", method="delta")
+    differences = report.differences(margin=0.3)
+    columns = differences.to_dict()
+    assert columns["pvalue_better"] == [1.0] and columns["pvalue_equivalent"][0] < 0.05
+    assert differences.findings()[0].startswith("On accuracy, A is equivalent to copy")
+    numbers = np.arange(40.0)
+    losses = {name: numbers + np.sin(numbers) for name in models}
+    report = joint_report(numbers, losses, metrics="mean_absolute_error")
     differences = quiet(report.differences, margin=0.3)
     columns = quiet(differences.to_dict)
     assert [columns[name] for name in P_VALUES] == [[1.0]] * 3

@@ -18,6 +18,7 @@ from skci import (
     combine_independent,
     joint_report,
 )
+from skci.exceptions import DegenerateVarianceWarning
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
 from skci.inference.designs.independent import IndependentRows
@@ -324,7 +325,7 @@ def test_the_quadratic_part_is_that_of_the_hessian(name):
     """Half of the second derivative along the covariance with the estimate."""
     metric, function, features = CURVED[name]
     joint = metric(method="hall")(Y, P)._joint
-    a, b = joint.sampling.task(0, joint.standard_errors[0]).hall
+    a, b, c = joint.sampling.task(0, joint.standard_errors[0]).hall
     mean, covariance = features.mean(axis=1), np.cov(features) / N
 
     def slope(m, k):
@@ -339,7 +340,7 @@ def test_the_quadratic_part_is_that_of_the_hessian(name):
     bend = direction @ hessian @ direction / (2 * error)
     linear = gradient @ (features - mean[:, np.newaxis])
     g = (linear**3).sum() / (linear**2).sum() ** 1.5
-    assert_allclose([a, b], [g / 3 + bend, g / 6 + bend], rtol=0.03)
+    assert_allclose([a, b, c], [g / 3, g / 6, bend], rtol=0.03)
 
 
 # Coverage
@@ -415,3 +416,16 @@ def test_intervals_with_heavy_weights_cover(method):
         covered += low <= 0.8 <= high
     short = 0.04 if method == "delta" else 0.02
     assert covered / 500 >= 0.95 - short - 2 * 0.01
+
+
+@pytest.mark.parametrize(
+    "metric", [RocAucCI(), RocAucCI(method="delta"), AccuracyCI(method="delta")]
+)
+def test_an_interval_that_is_the_whole_range_is_not_called_too_narrow(metric):
+    """Negative rows are in a single group, or all predictions are wrong."""
+    y, groups = np.repeat([1, 0, 1], [2, 6, 9]), np.repeat([0, 1], [8, 9])
+    y_pred = 1 - y if metric.reads == "labels" else np.arange(17) % 5 / 5
+    estimate = metric(y, y_pred, groups=groups)
+    with pytest.warns(DegenerateVarianceWarning):
+        assert (estimate.low, estimate.high) == (0, 1)
+    assert len(estimate.warnings) == 1 and "too narrow" not in estimate.warnings[0]

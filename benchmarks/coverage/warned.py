@@ -343,8 +343,12 @@ _WELL = """\
 Coverage is .945 or more; at most a fifth of the samples should warn. Exceptions are
 areas of nearly 1 with ten positive rows, and few clusters of independent rows: such
 samples look like those of other populations, of which they lack what is rare. Lognormal
-squared errors of 200 rows cover by chance of this distribution; errors of t with 3
-degrees of freedom, whose samples look alike, do not.
+squared errors of 200 rows cover and warn, for their samples look like those of t with 3
+degrees of freedom, whose intervals do not cover.
+
+One share falls: 100 rows in order of time all warned in 0.2.0, with an autocorrelation of
+.5, where intervals cover, as with .9, where they do not. Samples that miss with .9 show
+little autocorrelation, so that no warning can tell them from those with .5.
 """
 
 _BADLY = """\

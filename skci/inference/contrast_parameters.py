@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike
 
 from skci._arrays import Array, distinct_rows
 from skci._validation import join_names
+from skci.inference.agreeing_models import agreement_of
 from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.methods import (
+    AGREEMENT,
     AUTO,
     METHODS,
     Known,
@@ -82,6 +84,7 @@ class ContrastTables:
             trait = replace(described.trait, smooth=False)
             chosen = method_of([*combined.values()], trait, method)
             described = replace(described, trait=trait, method=chosen)
+        described = self._of_models_that_agree(described)
         limit = _size_limit([*combined.values()], components, described.trait, method)
         binned = any(component.binning_error for component in components)
         counts = self.sampling.rows.counts
@@ -99,6 +102,19 @@ class ContrastTables:
         if design.strata is None:
             return parameter
         return smoothed_by_stratum(parameter, rows, design)
+
+    def _of_models_that_agree(self, contrast: Parameter) -> Parameter:
+        """Interval method of models that agree in all rows; of others no other."""
+        terms = cast(tuple[TableParameter, ...], contrast.components)
+        sample = self.sampling.rows, self.sampling.simplified_design
+        found = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
+        if found is None:
+            return contrast
+        contrast = replace(contrast, agreement=found)
+        adds_variance = contrast.interval_method.adds_variance
+        if found.parts or (contrast.trait.smooth and not adds_variance):
+            return replace(contrast, method=AGREEMENT)
+        return contrast
 
     def _on_units_in_common(self, positions: list[int]) -> dict[int, TableParameter]:
         """Parameters by position; those by pair on the units that all depend on."""
@@ -330,6 +346,7 @@ def method_of(
     if method not in (None, AUTO):
         check_serves(method, trait, known=known)
         return method
+    parameters = [p for p in parameters if p.method != AGREEMENT]
     others = [p for p in parameters if not _has_default(p, known)]
     methods = {parameter.method for parameter in parameters if not method and others}
     serving = [m for m in methods if not refusal(m, trait, known=known)]

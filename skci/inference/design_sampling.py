@@ -227,7 +227,7 @@ class DesignSampling(ParameterSampling):
     @cached_property
     def is_normal(self) -> bool:
         method = self.parameter.interval_method
-        if method.smooths and self.stratified:
+        if method.of_agreement or (method.smooths and self.stratified):
             return True
         return not method.studentises and self.is_simple
 

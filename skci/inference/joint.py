@@ -27,7 +27,12 @@ from skci.inference.given_sampling import (
     ResampledEstimates,
     excess_shares,
 )
-from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
+from skci.inference.intervals.methods import (
+    INTERVALS,
+    METHODS,
+    IntervalMethod,
+    Task,
+)
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
@@ -348,6 +353,17 @@ class JointEstimate:
         normal = self.to_normal_quantile(q, self.usable.argmax())
         return CriticalValue(normal, q.error * normal / q)
 
+    def alpha_of(self, k: int) -> float:
+        """Error probability of one of the intervals, by itself.
+
+        Of a parameter without a usable variance, which has no part in the critical
+        value, its share in that of all.
+        """
+        if self.usable[k]:
+            return 2 * float(ndtr(-self.normal_quantile))
+        number = len(self.parameters) if self.simultaneous else 1
+        return (1 - self.confidence_level) / number
+
     @property
     def common_df(self) -> float | None:
         """Degrees of freedom of a variance that all have in common; None if none."""
@@ -488,10 +504,10 @@ class JointEstimate:
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for row, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan
-            if METHODS[method].needs_error:
+            if INTERVALS[method].needs_error:
                 error = math.sqrt(self._interval_variances[k])
             rows, tasks = batches.setdefault(method, ([], []))
             rows.append(row)
             tasks.append(self.sampling.task(k, error))
         for method, batch in batches.items():
-            yield METHODS[method], *batch
+            yield INTERVALS[method], *batch

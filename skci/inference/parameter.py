@@ -12,7 +12,8 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
-from skci.inference.intervals.methods import METHODS, IntervalMethod
+from skci.inference.agreement import Agreement
+from skci.inference.intervals.methods import INTERVALS, IntervalMethod
 from skci.measures.functional import (
     Boundary,
     Evaluation,
@@ -206,7 +207,7 @@ class Parameter:
     key: Key
     trait: Trait
     method: str
-    """Key of ``METHODS``."""
+    """Key of ``INTERVALS``."""
     given: float = np.nan
     """The estimate, where it does not follow from a table."""
     pos_label: Any = None
@@ -232,6 +233,8 @@ class Parameter:
     extension covers."""
     by_pair: bool = False
     """Whether it is a mean of which contrasts are of the units that all have."""
+    agreement: Agreement | None = None
+    """Agreement of two models that are compared, if they agree in all rows."""
 
     @property
     def value(self) -> float:
@@ -241,7 +244,7 @@ class Parameter:
     @property
     def interval_method(self) -> IntervalMethod:
         """Interval method of the parameter."""
-        return METHODS[self.method]
+        return INTERVALS[self.method]
 
     @cached_property
     def defined(self) -> bool:

@@ -61,6 +61,10 @@ def rows_for_width(
     on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, wanted, on_boundary, fault)
+    agree = np.array([p.interval_method.of_agreement for p in joint.parameters])
+    _refuse(
+        joint, wanted, agree, "of models that agree in all rows; expect some errors"
+    )
     crit, deviations = _per_row(joint)
     with np.errstate(over="ignore"):
         formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2

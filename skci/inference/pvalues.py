@@ -30,6 +30,13 @@ def pvalue(
     if not joint.usable[position]:
         return 1.0
     positions, nulls = np.array([position]), np.array([null])
+    parameter = joint.parameters[position]
+    if parameter.interval_method.of_agreement and alternative != "two-sided":
+        # Either side may have all of alpha.
+        is_greater = parameter.estimate > null
+        if is_greater != (alternative == "greater") or parameter.estimate == null:
+            return 1.0
+        alternative = "two-sided"
     if alternative == "two-sided":
         statistics = _two_sided_statistics(joint, positions, nulls)
         return float(joint.law().sf(statistics, level=joint.confidence_level)[0])
@@ -37,7 +44,7 @@ def pvalue(
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
-    estimate = joint.parameters[position].estimate
+    estimate = parameter.estimate
     if (estimate > null) != greater or estimate == null:
         return 1.0
     return float(joint.law("less").sf(statistic)[0])

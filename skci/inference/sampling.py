@@ -194,11 +194,13 @@ class RowSampling(Sampling):
         if parameter not in self._known:
             kind = ParameterSampling if self._rows_are_simple else DesignSampling
             components = [*map(self._of, parameter.components)]
-            self._known[parameter] = kind(parameter, self.rows, self._units, components)
+            self._known[parameter] = kind(
+                parameter, self.rows, self.simplified_design, components
+            )
         return self._known[parameter]
 
     @cached_property
-    def _units(self) -> SampleDesign:
+    def simplified_design(self) -> SampleDesign:
         """The design, simplified where rows are independent all the same."""
         design = self.design
         return design if design.rows_are_units else design.simplified(self.rows)
@@ -211,7 +213,7 @@ class RowSampling(Sampling):
     @cached_property
     def _rows_are_simple(self) -> bool:
         """Whether all rows are a simple random sample, without strata."""
-        units = self._units
+        units = self.simplified_design
         return units.rows_are_units and units.strata is None and self.rows.are_equal
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -398,7 +398,15 @@ class ContrastReport(ReportWithContrasts):
                 findings += margin_sentences(
                     panel, margin, compared, shown, kind, worded
                 )
-        return self._qualified(findings)
+        return self._qualified([*findings, *self._agreements()])
+
+    def _agreements(self) -> Iterator[str]:
+        """Say which models agree in all rows."""
+        pairs = zip(self._joint.parameters, self._panels, self._pairs, strict=True)
+        for k, (parameter, panel, (first, second)) in enumerate(pairs):
+            if parameter.agreement:
+                in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
+                yield f"On {panel}, {first} and {second} {in_words}."
 
     @property
     def _spoken_pairs(self) -> list[tuple[str, str]]:

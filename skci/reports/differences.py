@@ -127,6 +127,10 @@ class ReportWithDifferences(ReportWithContrasts):
         the multinomial of the truth and both models: for accuracies it is Tango's [2]_
         up to the improvement of the statistic, and McNemar's at no difference.
 
+        Models that agree in all n rows may differ in a share of at most
+        :math:`1 - \alpha^{1/n}` of the population, which bounds the difference of areas
+        and of means of bounded losses: method "agreement", whatever `method` is.
+
         A claim with a margin has a p-value below alpha exactly where the joint interval
         shows it, whatever `adjust`. So those of a single difference are twice those of
         two one-sided tests [3]_, whose level of .05 is that of 90% intervals,

@@ -507,6 +507,16 @@ def describe_unseen_ends(joint: JointEstimate) -> str:
     )
 
 
+def describe_agreement(joint: JointEstimate) -> str:
+    """Write what intervals of models that agree rest on."""
+    if not any(p.interval_method.of_agreement for p in joint.parameters):
+        return ""
+    return (
+        '"agreement" where models agree in all n rows, and so in all but a share of at '
+        "most 1 - alpha^(1/n) of the population"
+    )
+
+
 def describe_target(joint: JointEstimate) -> str:
     """Write what resampled estimates are of, and how their variance was estimated."""
     return f"of {', '.join(filter(None, joint.target))}" if joint.target else ""
@@ -602,7 +612,9 @@ def _causes_of_intervals(
             if joint.usable[k]:
                 consequence = "the interval rests on the blurring alone"
             causes.append((_zero_variance(joint, k, consequence), k))
-        for reason in joint.sampling.small_sample_reasons(k):
+        # The whole range is not too narrow.
+        reasons = joint.sampling.small_sample_reasons(k) if joint.usable[k] else []
+        for reason in reasons:
             causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
         parameter = joint.parameters[k]
         error = parameter.binning_error
@@ -652,6 +664,9 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     cause = "the estimated variance is zero"
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
+    elif agreement := joint.parameters[position].agreement:
+        in_words = agreement.in_words(joint.alpha_of(position))
+        cause = f"the models {in_words}, and nothing shows how they differ in the rest"
     elif unit := joint.sampling.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"
     message = f"{cause}, so that {consequence}"

@@ -17,6 +17,7 @@ from skci.inference.parameter import Key, SubgroupSize
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.estimate import (
     MetricEstimate,
+    describe_agreement,
     describe_binning,
     describe_methods,
     describe_positive,
@@ -418,6 +419,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
             )
         parts += [describe_positive(parameters), describe_reads(parameters)]
         parts.append(describe_unseen_ends(self._joint))
+        parts.append(describe_agreement(self._joint))
         return ", ".join(filter(None, parts))
 
 
