@@ -183,7 +183,8 @@ class ContrastSampling(Sampling):
         if not any(task.hall):
             return task._replace(standard_error=standard_error)
         share = (self.variances[k] / standard_error**2) ** 1.5  # the rest is symmetric
-        hall = task.hall[0] * share, task.hall[1] * share
+        a, b, c = task.hall
+        hall = a * share, b * share, c * share
         return task._replace(standard_error=standard_error, hall=hall)
 
     def loadings(self, z: float) -> Loadings:

@@ -360,24 +360,24 @@ class ParameterSampling:
         return min(found)
 
     @cached_property
-    def hall_coefficients(self) -> tuple[float, float]:
-        r"""Coefficients a and b of Hall's transformation.
+    def hall_coefficients(self) -> tuple[float, float, float]:
+        r"""Coefficients a, b and c of the correction for skewness and curvature.
 
-        :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
-        symmetric to second order (Hall, 1992). For a mean they are g/3 and g/6, g the
-        skewness of the estimate; for other functionals half the second derivative in
-        the least favourable direction, in standard errors, is added to both (DiCiccio
-        and Efron, 1992), unless a is then above that of the greatest skewness: as much
-        is added as that allows.
+        :math:`T + a T^2 + a^2 T^3/3 + b`, with a = g/3 and b = g/6 for the skewness g
+        of the estimate, makes the studentised error T of a mean symmetric to second
+        order (Hall, 1992). For other functionals c is half the second derivative in the
+        least favourable direction, in standard errors, by which these errors are bent
+        (DiCiccio and Efron, 1992); see `bent`. Neither a nor a + c is above that of the
+        greatest skewness.
         """
         parameter = self.parameter
         if not self.has_variance:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         is_mean = isinstance(unsigned(parameter.functional), Mean)
         is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
         g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
-        a = float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST))
-        return a, a - g / 6
+        a, total = np.clip([g / 3, g / 3 + bend], -_STEEPEST, _STEEPEST).tolist()
+        return a, a - g / 6, total - a
 
     @property
     def _bend(self) -> float:
@@ -487,11 +487,11 @@ class ParameterSampling:
 
     def task(self, standard_error: float) -> Task:
         """Interval to compute, of what the parameter is minus if it is negated."""
-        parameter, hall = self.parameter, (0.0, 0.0)
+        parameter, hall = self.parameter, (0.0, 0.0, 0.0)
         trait, estimate, sign = parameter.unsigned
         if parameter.interval_method.corrects_skewness:
-            a, b = self._hall(standard_error)
-            hall = sign * a, sign * b
+            a, b, c = self._hall(standard_error)
+            hall = sign * a, sign * b, sign * c
         functional, counts = self.table
         return Task(
             trait,
@@ -511,9 +511,9 @@ class ParameterSampling:
         """Design effect that the interval allows for beside the standard error."""
         return self.design_effect
 
-    def _hall(self, standard_error: float) -> tuple[float, float]:
+    def _hall(self, standard_error: float) -> tuple[float, float, float]:
         """Coefficients for the error and what is added to it, which is symmetric."""
         estimated = self.estimated_variance
-        a, b = self.hall_coefficients
+        a, b, c = self.hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
-        return a * share, b * share
+        return a * share, b * share, c * share

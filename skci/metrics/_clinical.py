@@ -172,7 +172,7 @@ class StandardizedNetBenefitCI(ThresholdMetricCI):
     --------
     >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
     >>> StandardizedNetBenefitCI(0.25)(y, scores)
-    standardized_net_benefit@0.25 = 0.917 [0.803, 0.963], 95% interval (hall, n = 80)
+    standardized_net_benefit@0.25 = 0.917 [0.826, 0.962], 95% interval (hall, n = 80)
     """
 
     _title = "standardized_net_benefit"

@@ -556,7 +556,7 @@ def make_metric_ci(
     ...     greater_is_better=False,
     ... )
     >>> wape([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    wape = 0.300 [0.225, 0.362], 95% interval (hall, n = 40)
+    wape = 0.300 [0.225, 0.363], 95% interval (hall, n = 40)
     """
     if influence is not None:
         check_alone("influence", {"g": g, "features": features, "of": of})

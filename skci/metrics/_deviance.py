@@ -92,7 +92,7 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
     Examples
     --------
     >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
+    d2_pinball = 0.83 [0.63, 0.93], 95% interval (hall, n = 40)
     """
 
     _serves_moments = False
@@ -197,7 +197,7 @@ class D2TweedieCI(_D2CI, _DevianceCI, measure="d2_tweedie"):
     Examples
     --------
     >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
+    d2_tweedie = 0.899 [0.837, 0.949], 95% interval (hall, n = 40)
     """
 
     power: float = 0

@@ -42,6 +42,7 @@ _OTHER_NAMES = {
 """Hints for methods of other libraries."""
 
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
+_MOST_BENT = 600.0  # exponent
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
@@ -60,8 +61,8 @@ class Task(NamedTuple):
     functional: Any = None
     counts: Any = None
     design_effect: float = 1.0
-    hall: tuple[float, float] = (0.0, 0.0)
-    """Coefficients of Hall's transformation, zero for methods that use none."""
+    hall: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Coefficients of the correction for skewness and curvature; see `bent`."""
     sign: int = 1
     """-1 where the parameter is minus what the interval is of."""
     agreement: Any = None
@@ -172,8 +173,10 @@ class Wald(IntervalMethod):
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
-        a, b = task.hall
-        lower, upper = _untransformed(below, a, b), -_untransformed(-above, a, b)
+        lower, upper = (
+            _untransformed(below, *task.hall),
+            -_untransformed(-above, *task.hall),
+        )
         if task.rarer_class:
             lower, upper = max(lower, below), max(upper, above)
         low, high = middle - error * lower, middle + error * upper
@@ -196,16 +199,34 @@ class Wald(IntervalMethod):
         return min(root, 0.0) if beyond else root
 
 
-def _transformed(t: float, a: float, b: float) -> float:
-    """Transform a studentised error to an approximately normal one (Hall, 1992)."""
+def bent(s: float, c: float) -> float:
+    r"""Bend a straight error :math:`s + c s^2 + ...`, increasing for all s.
+
+    .. math:: (e^{2 c s} - 1) / (2 c)
+
+    where the error grows by it, as that of a ratio does with a small denominator, and
+    the inverse function where it shrinks.
+    """
+    if abs(c) < _SYMMETRIC:
+        return s
+    if c * s > 0:
+        return math.expm1(min(2 * c * s, _MOST_BENT)) / (2 * c)
+    return math.copysign(math.log1p(-2 * c * s) / (2 * abs(c)), s)
+
+
+def _transformed(t: float, a: float, b: float, c: float) -> float:
+    """Transform a studentised error to an approximately normal one.
+
+    Its curvature is taken out, and then its skewness (Hall, 1992).
+    """
+    t = c - bent(-t, -c)
     return t * (1 + a * t * (1 + a * t / 3)) + b
 
 
-def _untransformed(u: float, a: float, b: float) -> float:
-    """Solve :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T."""
-    if abs(a) < _SYMMETRIC:
-        return u - b
-    return float(np.cbrt(1 + 3 * a * (u - b)) - 1) / a
+def _untransformed(u: float, a: float, b: float, c: float) -> float:
+    """Solve :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T, and bend it."""
+    t = u - b if abs(a) < _SYMMETRIC else float(np.cbrt(1 + 3 * a * (u - b)) - 1) / a
+    return -bent(c - t, c)
 
 
 class PlusFour(Wald):
