@@ -36,7 +36,7 @@ from skci.exceptions import (
     DegenerateVarianceWarning,
     SmallSampleWarning,
 )
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
 METHODS = (None, "delta", "blurred", "score")

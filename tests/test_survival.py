@@ -32,7 +32,7 @@ from skci import (
 )
 from skci.designs import Prevalence
 from skci.exceptions import SmallSampleWarning
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -13,8 +13,8 @@ import numpy as np
 from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
 from skci.data.sample import Sample, Vocabulary, united_design
+from skci.data.scores import Scores
 from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows
-from skci.measures.areas import Scores
 from skci.measures.functional import FunctionOfMeans
 
 _NOTHING = 2.0**-500  # unit of a variable that does not vary

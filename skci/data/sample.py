@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass, distinct_rows
+from skci.data.scores import BinnedScores, Scores
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
 
 KINDS = ("labels", "scores", "numbers", "items")
 """Kinds of predictions: what metrics read of a model."""

@@ -16,13 +16,12 @@ from skci._arrays import Array
 from skci.data.moments import Columns, MomentSample, Variable
 from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.data.scores import BinnedScores, Scores
 from skci.data.writing import replacing
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
 from skci.inference.rows import Rows
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
 _OF_MOMENTS = "skci moments"

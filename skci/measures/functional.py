@@ -189,6 +189,26 @@ def _cells(p: Array) -> Iterable[Array]:
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
+def identity(mean: Any) -> Any:
+    """Return a mean itself, as of a loss."""
+    return mean
+
+
+def exp_ratio(loss: Any, size: Any) -> Any:
+    """Exponential of a ratio of sums, as a perplexity of the loss of tokens."""
+    return np.exp(loss / size)
+
+
+def divisor(value: Any, least: float = 0.0) -> Any:
+    """Return a divisor; NaN where it is zero but for rounding."""
+    return np.where(np.real(value) > least, value, np.nan)
+
+
+def skill(loss: Any, constant_loss: Any, least: float = 0.0) -> Any:
+    """Share of the loss of the best constant prediction that is saved."""
+    return 1 - loss / divisor(constant_loss, least)
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionOfMeans(Functional):
     """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.

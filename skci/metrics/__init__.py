@@ -2,18 +2,16 @@
 
 # ruff: noqa: F403, F405
 
-from skci.metrics._agreement import *
-from skci.metrics._base import MetricCI
-from skci.metrics._binary import *
-from skci.metrics._clinical import *
-from skci.metrics._custom import *
-from skci.metrics._deviance import *
-from skci.metrics._names import available_metrics
-from skci.metrics._probabilities import *
-from skci.metrics._rankings import *
-from skci.metrics._regression import *
-from skci.metrics._scores import *
-from skci.metrics._survival import *
+from skci.metrics.base import MetricCI
+from skci.metrics.clinical import *
+from skci.metrics.custom import *
+from skci.metrics.labels import *
+from skci.metrics.names import available_metrics
+from skci.metrics.probabilities import *
+from skci.metrics.rankings import *
+from skci.metrics.regression import *
+from skci.metrics.scores import *
+from skci.metrics.survival import *
 
 __all__ = [
     "DCGCI",

@@ -12,14 +12,12 @@ from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
+from skci.data.scores import BinnedScores, Scores
 from skci.inference.parameter import Clipped, TableParameter
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
-from skci.measures.functional import FunctionOfMeans, Mean
-from skci.measures.functions import EDGE, identity, skill
-from skci.measures.registry import LOSS, SKILL, Trait
-from skci.metrics._binding import Binding
-from skci.metrics._scores import ScoreMetricCI, with_binning_error
+from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
+from skci.measures.traits import EDGE, LOSS, SKILL, Trait
+from skci.metrics.binding import Binding
+from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
 _LEAST_SHARE = 0.01  # of the loss, of rows whose probabilities are clipped
 

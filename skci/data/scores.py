@@ -1,14 +1,75 @@
-"""Scores in bins that are fixed beforehand, so that units are counted and not rows."""
+"""Scores of the rows of a sample, as they are or in bins that are fixed beforehand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
-from skci.measures.areas import Scores
+from skci._arrays import EPS, Array, cached_property, running_count
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a model, sorted once for all that is computed from their order.
+
+    They increase with the evidence for the positive class, or for each label: an array
+    of shape (n,) or (n, labels).
+    """
+
+    values: Array
+    eps: float = field(default=EPS, kw_only=True)
+    """Rounding error of the type that the scores were given in."""
+
+    @cached_property
+    def columns(self) -> list[Scores]:
+        """Scores for each of several labels."""
+        return [replace(self, values=column) for column in self.values.T]
+
+    @cached_property
+    def pooled(self) -> Scores:
+        """Scores for several labels in one column, those of a row side by side."""
+        return replace(self, values=self.values.ravel())
+
+    @property
+    def extremes(self) -> list[Array]:
+        """Scores between which those of the rows of each unit are."""
+        return [self.values]
+
+    @property
+    def keys(self) -> list[Array]:
+        """Numbers that rows of one unit have in common; none where units are rows."""
+        return []
+
+    def among(self, rows: Any) -> Scores:
+        """Scores of some of the rows."""
+        return self if rows is ... else replace(self, values=self.values[rows])
+
+    def joined(self, other: Scores) -> Scores:
+        """Scores of these rows, and then of others."""
+        values = np.concatenate([self.values, other.values])
+        return Scores(values, eps=max(self.eps, other.eps))
+
+    def united(self, unit: Array, n_units: int) -> Scores:
+        """Scores of united units; `unit` is the new number of each."""
+        return self
+
+    @property
+    def levels(self) -> Array:
+        """What rows of the same level have in common: their score."""
+        return self.values
+
+    @cached_property
+    def ranked(self) -> tuple[Array, Array]:
+        """Order of the rows by level, and the rank of the level of each in this order.
+
+        Ranks are dense, from 0 on.
+        """
+        order = np.argsort(self.levels)
+        levels = self.levels[order]
+        rises = np.append(False, levels[1:] != levels[:-1])
+        return order, running_count(rises)
 
 
 @dataclass(frozen=True, eq=False)

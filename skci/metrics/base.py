@@ -1,4 +1,4 @@
-"""Bases of all metrics."""
+"""The base of all metrics, and that of metrics of labels."""
 
 import math
 from collections.abc import Sequence
@@ -41,9 +41,9 @@ from skci.inference.intervals.methods import (
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
-from skci.measures.classes import AVERAGES
-from skci.measures.registry import MEASURES, NEGATED, Measure, Trait
-from skci.metrics._binding import Binding
+from skci.measures.traits import IDENTITY, NEGATED, Trait
+from skci.metrics.binding import Binding
+from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 _Metric = TypeVar("_Metric")
@@ -149,21 +149,20 @@ class MetricCI(BaseEstimator):
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of measures that are not in the registry, as of a mean."""
+    """Properties of the measures of subclasses: by default those of a mean."""
     _several = True  # Whether there may be more than two labels.
     _symmetric = True  # Whether there need be no positive label.
     # Whether there must be one all the same for one column of scores.
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure, by what its properties change if not in the registry."""
+        """Declare a measure by its name and what changes in the properties of bases."""
         # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
         if cls.__doc__:
             cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
         cls._properties = cls._properties | properties
         if measure:
-            known = MEASURES.get(measure)
-            cls._measure = known or Trait(measure, **cls._properties)
+            cls._measure = Trait(measure, **cls._properties)
 
     @property
     def name(self) -> str:
@@ -554,7 +553,7 @@ class LabelMetricCI(MetricCI):
 
     reads = "labels"
     _serves_bins = True
-    _measure = cast(Measure, None)
+    _properties: ClassVar[dict[str, Any]] = {"plus_four": IDENTITY}
 
     @property
     def _name(self) -> str:

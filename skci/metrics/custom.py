@@ -20,16 +20,16 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
-from skci.measures.functions_of_rows import (
+from skci.measures.traits import CELLS, Trait
+from skci.metrics.base import LabelMetricCI, MetricCI, declare_options
+from skci.metrics.binding import Binding
+from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
     FunctionOfRows,
     GivenInfluence,
     takes_weights,
 )
-from skci.measures.registry import CELLS, Measure, Trait
-from skci.metrics._base import LabelMetricCI, MetricCI, declare_options
-from skci.metrics._binding import Binding
-from skci.metrics._regression import RegressionMetricCI
+from skci.metrics.regression import RegressionMetricCI
 
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
@@ -108,8 +108,8 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     pos_label: Any = None
 
     @property
-    def _measure(self) -> Measure:  # type: ignore[override]
-        return Measure(function=self.g, **self._declared)
+    def _measure(self) -> Trait:  # type: ignore[override]
+        return Trait(**self._properties | self._declared, function=self.g)
 
 
 @declare_options

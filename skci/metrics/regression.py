@@ -1,29 +1,171 @@
-"""Metrics of regression: functions of means over rows."""
+"""Metrics of regression: functions of means over rows, deviances and the median.
+
+References
+----------
+Woodruff, R. S. (1952). Confidence intervals for medians and other position measures.
+Journal of the American Statistical Association 47, 635-646.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from scipy.special import xlogy
 
-from skci._arrays import EPS, ROUNDING, Array, binade
+from skci._arrays import EPS, ROUNDING, Array, binade, cached_property
 from skci._validation import (
     LARGEST,
     as_numbers,
     check_choice,
     check_nonnegative,
+    check_number,
     check_share,
 )
 from skci.data.moments import MomentSample, Monomial, Variable, at_means
 from skci.inference.parameter import TableParameter
-from skci.measures.classes import WeightedMean
-from skci.measures.functional import Functional, FunctionOfMeans
-from skci.measures.functions import divisor, identity
-from skci.measures.quantiles import Median
-from skci.measures.registry import LOSS, SKILL, SQUARE, Trait
-from skci.metrics._base import MetricCI, declare_options
-from skci.metrics._binding import Binding
+from skci.measures.functional import (
+    Evaluation,
+    Functional,
+    FunctionOfMeans,
+    divisor,
+    identity,
+    skill,
+)
+from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
+from skci.metrics.base import MetricCI, declare_options
+from skci.metrics.binding import Binding
+from skci.metrics.classes import WeightedMean
+
+_ROUNDING = 1e-12  # of a cumulative share
+_REACH = 0.98  # 1.96 standard deviations of an indicator of the median, for one row
+
+
+def quantile(values: Array, weights: Array, level: float) -> float:
+    """Weighted quantile: the midpoint of all that satisfy its definition."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    ends = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
+    lowest, highest = values[order[np.minimum(ends, len(values) - 1)]]
+    return float(lowest + highest) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Median(Functional):
+    """Weighted median of values that are not negative.
+
+    Its influence values are those of the distribution function F at the median, over
+    the density there: the slope of F between the ends of an interval as long as the
+    95% interval of Woodruff (1952).
+    """
+
+    values: Array
+    weights: Array
+    frequencies: Array
+    """Number of rows of each value."""
+
+    def estimate(self, p: Array) -> Array:
+        return np.asarray(quantile(self.values, p, 0.5))
+
+    def __call__(self, p: Array) -> Evaluation:
+        median = self.estimate(p)
+        side = np.sign(self.values - median) / 2
+        # As if half of the rows at the median, but for one, were on either side.
+        ties = side == 0
+        heaviest = (p / self.frequencies)[ties].max(initial=0)
+        side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
+        influence = self._spread * (side - p @ side)
+        size = np.maximum(self._spread, median)  # of which a tiny share is rounding
+        return Evaluation(median, influence, np.atleast_1d(size))
+
+    @property
+    def link(self) -> Link:
+        """The scale of F, on which Wald's interval of the median is Woodruff's."""
+        with np.errstate(over="ignore"):
+            density = np.divide(1.0, self._spread) if self._spread else 0.0
+        return Link(
+            partial(_share_at, knots=self._knots, neighbours=self._neighbours),
+            partial(np.full_like, fill_value=density, dtype=float),
+            partial(_quantile_at, knots=self._knots, neighbours=self._neighbours),
+        )
+
+    @cached_property
+    def _median(self) -> float:
+        return quantile(self.values, self.weights, 0.5)
+
+    @cached_property
+    def _knots(self) -> tuple[Array, Array]:
+        """Sorted values and F at them, interpolated between, 1/2 at the median.
+
+        F counts half of the row that it is at. It rises steeply where values repeat, of
+        which the lightest row is the first.
+        """
+        order = np.lexsort((self.weights / self.frequencies, self.values))
+        values, mass = self.values[order], self.weights[order] / self.weights.sum()
+        row_mass = mass / self.frequencies[order]
+        shares = np.cumsum(mass) - row_mass / 2
+        shares[np.abs(shares - 0.5) < _ROUNDING] = 0.5
+        repeated = np.flatnonzero(self.frequencies[order] > 1)
+        of_first_row = (shares - mass + row_mass)[repeated]
+        shares = np.insert(shares, repeated, of_first_row)
+        values = np.insert(values, repeated, values[repeated])
+        place = np.searchsorted(shares, 0.5)
+        values = np.insert(values, place, self._median)
+        shares = np.insert(shares, place, 0.5)
+        ends = values[[0]], values, values[[-1]]
+        return np.concatenate(ends), np.concatenate([[0.0], shares, [1.0]])
+
+    @cached_property
+    def _neighbours(self) -> tuple[float, float]:
+        """Values next to the median; itself where there is none."""
+        below = self.values[self.values < self._median]
+        above = self.values[self.values > self._median]
+        return (
+            float(below.max(initial=-np.inf)) if len(below) else self._median,
+            float(above.min(initial=np.inf)) if len(above) else self._median,
+        )
+
+    @cached_property
+    def _spread(self) -> float:
+        """Reciprocal of the density at the median; 0 if all values are equal."""
+        values, shares = self._knots
+        reach = _REACH / np.sqrt(self.frequencies.sum())
+        nearest = np.interp(self._neighbours, values, shares)
+        low, high = min(0.5 - reach, nearest[0]), max(0.5 + reach, nearest[1])
+        ends: Any = np.clip([low, high], shares[1], shares[-2])
+        low, high = np.interp(ends, shares, values)
+        return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
+
+
+def _share_at(
+    value: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """F at a value: where it repeats, the share that is nearest to 1/2.
+
+    It is 1/2 from one neighbour of the median to the other, as every interval holds
+    both.
+    """
+    values, shares = knots
+    lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
+    highest = np.interp(value, values, shares, left=0.0, right=1.0)
+    share = np.clip(0.5, lowest, highest)
+    below, above = neighbours
+    return np.where((below <= value) & (value <= above), 0.5, share)
+
+
+def _quantile_at(
+    share: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """Quantile at a share, at least as far from the median as the next value."""
+    values, shares = knots
+    found = np.interp(share, shares, values, left=0.0, right=np.inf)
+    found = np.where(share < 0.5, np.minimum(found, neighbours[0]), found)
+    return np.where(share > 0.5, np.maximum(found, neighbours[1]), found)
+
 
 _CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
 
@@ -526,3 +668,239 @@ def _centred(values: Array, weights: Array, size: Any) -> Array:
     """
     centred = values - np.average(values, axis=0, weights=weights)
     return np.where(np.ptp(values, axis=0) > ROUNDING * size, centred, 0.0)
+
+
+_ROUNDING = 1e-13  # of a deviance from its mean, relative to its terms
+
+
+def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
+    """Tweedie deviance of a variance proportional to a power of the mean."""
+    if power == 0:
+        return (y - values) ** 2
+    if power == 1:
+        return 2 * (xlogy(y, y / values) - y + values)
+    if power == 2:
+        return 2 * (np.log(values / y) + y / values - 1)
+    rest = 2 - power
+    # Of a negative power, truths below 0 have no deviance of their own.
+    saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
+    across = y * values ** (1 - power) / (1 - power)
+    deviance = 2 * (saturated - across + values**rest / rest)
+    return np.where(values == y, 0.0, deviance)
+
+
+class _D2CI(RegressionMetricCI, **SKILL):
+    """Share of the loss of the best constant prediction that predictions save."""
+
+    _function = staticmethod(skill)
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        self._check_range(y, values)
+        y, values = self._scaled(y, values)
+        constant = np.full(len(y), self._constant(y, weights))
+        if np.ptp(y) <= ROUNDING * np.abs(y).max():
+            constant = y  # truths are equal, up to rounding
+        return [self._losses(y, values), self._losses(y, constant)]
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        """Find the constant with the least loss."""
+        raise NotImplementedError
+
+
+class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
+    r"""Share of the absolute error of the median that predictions save.
+
+    .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
+
+    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
+    of the median, at which the error is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_absolute_error = 0.75 [0.62, 0.87], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(absolute_error)
+    _serves_moments = False  # a quantile is no function of them
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        return quantile(y, weights, 0.5)
+
+
+class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
+    r"""Share of the pinball loss of a constant quantile that predictions save.
+
+    .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
+        q \text{ the } \alpha \text{-quantile of } y
+
+    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
+    interpolation of the quantile in older releases. The uncertainty of the quantile, at
+    which the loss is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
+    """
+
+    _serves_moments = False
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        return quantile(y, weights, self.alpha)
+
+
+@declare_options
+class _DevianceCI(RegressionMetricCI):
+    """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
+
+    The power is an option, or fixed by a subclass.
+
+    Parameters
+    ----------
+    power : float, default=0
+        Power of the mean to which the variance is proportional: 0 for squared errors,
+        as of R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
+        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
+        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+    """
+
+    power = cast(float, 0)
+
+    _loss = staticmethod(tweedie_deviance)
+    _loss_options = ("power",)
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        wanted = "a finite number, not between 0 and 1, both excluded"
+        check_number(
+            self.power, "power", wanted, lambda x: isfinite(x) and not 0 < x < 1
+        )
+
+    def _check_range(self, y: Array, values: Array) -> None:
+        power = self.power
+        got = f"for {self.name!r} at power {power:g}, got"
+        if power != 0 and values.min() <= 0:
+            raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
+        positive = power >= 2
+        if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
+            least = "above 0" if positive else "from 0 on"
+            raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
+
+
+@declare_options
+class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
+    r"""Mean Tweedie deviance. Lower is better.
+
+    .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
+
+    p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
+
+    Examples
+    --------
+    >>> MeanTweedieDevianceCI(power=1.5)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_tweedie_deviance = 0.025 [0.013, 0.041], 95% interval (hall, n = 40)
+    """
+
+    power: float = 0
+
+
+class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
+    r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
+
+    Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
+    :func:`sklearn.metrics.mean_poisson_deviance`.
+
+    Examples
+    --------
+    >>> MeanPoissonDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_poisson_deviance = 0.054 [0.027, 0.089], 95% interval (hall, n = 40)
+    """
+
+    power = 1
+
+
+class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
+    r"""Mean gamma deviance: :math:`2 E(\log(\hat y / y) + y / \hat y - 1)`.
+
+    Lower is better. Truths and predictions must be above 0. The estimate equals
+    :func:`sklearn.metrics.mean_gamma_deviance`.
+
+    Examples
+    --------
+    >>> MeanGammaDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_gamma_deviance = 0.0116 [0.0058, 0.0192], 95% interval (hall, n = 40)
+    """
+
+    power = 2
+
+
+@declare_options
+class D2TweedieCI(_D2CI, _DevianceCI, measure="d2_tweedie"):
+    r"""Share of the Tweedie deviance of the mean that predictions save.
+
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
+    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
+    mean, at which the deviance is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
+    """
+
+    power: float = 0
+
+    @property
+    def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """For moments: what the deviance of the mean follows from."""
+        square = ("potential",) if self.power else ("truth", "truth")
+        return (("loss",), ("truth",), square)
+
+    def _variable(self, name: str, model: str, target: int) -> Variable:
+        if name == "potential":
+            return Variable(f"potential({float(self.power)!r})", target=target)
+        return super()._variable(name, model, target)
+
+    def _column(self, name: str, y: Array, values: Array) -> Array:
+        if name == "potential":
+            return _potential(y, self.power)[0]
+        return super()._column(name, y, values)
+
+    def _function_at(self, mean: float) -> Callable[..., Any]:
+        if not self.power:
+            return _skill_of_squares
+        return partial(_skill_of_deviance, _potential(np.array(mean), self.power))
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        # Clipped, for the mean of equal truths must be one of them to the last bit.
+        return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
+
+
+def _potential(y: Array, power: float) -> tuple[Array, Array]:
+    r"""Convex function of which Tweedie deviances are Bregman divergences, and slope.
+
+    The deviance is
+    :math:`\phi(y) - \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
+    """
+    with np.errstate(all="ignore"):
+        if power == 1:
+            return 2 * (xlogy(y, y) - y), 2 * np.log(y)
+        if power == 2:
+            return -2 * np.log(y), -2 / y
+        values = 2 * np.maximum(y, 0) ** (2 - power) / ((1 - power) * (2 - power))
+        return values, 2 * y ** (1 - power) / (1 - power)
+
+
+def _skill_of_squares(loss: Any, mean: Any, square: Any) -> Any:
+    """Share of the squared error of the mean, about which squares are taken."""
+    return skill(loss, square)
+
+
+def _skill_of_deviance(
+    at_mean: tuple[Array, Array], loss: Any, mean: Any, potential: Any
+) -> Any:
+    """Share of the deviance of the mean, which is subtracted from the truth."""
+    value, slope = at_mean
+    constant_loss = potential - value - slope * mean
+    return skill(loss, constant_loss, _ROUNDING * float(np.abs(value)))

@@ -25,9 +25,9 @@ from skci.measures.functional import (
     Evaluation,
     Functional,
     Support,
+    divisor,
 )
-from skci.measures.functions import EDGE, divisor
-from skci.measures.registry import Measure
+from skci.measures.traits import EDGE, Trait
 
 AVERAGES = ("micro", "macro", "weighted")
 
@@ -109,7 +109,7 @@ class Averaged(Functional):
     that is NaN; `undefined` are classes that are so whatever the weights are.
     """
 
-    measure: Measure
+    measure: Trait
     average: str
     bits: Bits
     undefined_as: float = np.nan
