@@ -237,7 +237,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
 
 
 @declare_options
-class ThresholdMetricCI(_ClinicalMetricCI):
+class _ThresholdMetricCI(_ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
     Parameters
@@ -278,7 +278,7 @@ _OF_BOUNDED_MEANS: dict[str, Any] = {
 }
 
 
-class NetBenefitCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     r"""Net benefit of treating the rows whose probability is at least a threshold.
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
@@ -320,7 +320,7 @@ class NetBenefitCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         return binding.of_mean(self._measure, worth)
 
 
-class StandardizedNetBenefitCI(ThresholdMetricCI):
+class StandardizedNetBenefitCI(_ThresholdMetricCI):
     r"""Net benefit relative to that of perfect predictions, which is the prevalence.
 
     .. math:: P(s \ge t \mid y = 1) - \frac{t}{1 - t} \frac{1 - \pi}{\pi}
@@ -354,7 +354,7 @@ class StandardizedNetBenefitCI(ThresholdMetricCI):
         return _ratio(worth, positive)
 
 
-class InterventionsAvoidedCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     r"""Net share of rows that are spared a needless intervention.
 
     .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)
@@ -391,7 +391,7 @@ class InterventionsAvoidedCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         return binding.of_mean(self._measure, worth)
 
 
-AT_THRESHOLDS: dict[str, type[ThresholdMetricCI]] = {
+AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
     cls._title: cls
     for cls in (NetBenefitCI, StandardizedNetBenefitCI, InterventionsAvoidedCI)
 }

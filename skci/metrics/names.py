@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from skci.measures.traits import NEGATED
 from skci.metrics import (
     clinical,
+    custom,
     labels,
     probabilities,
     rankings,
@@ -181,18 +183,23 @@ def refusal(name: str) -> str | None:
     return None
 
 
-_MODULES = labels, regression, scores, probabilities, clinical, rankings, survival
-_CLASSES = [
+METRIC_CLASSES = [
     cls
-    for module in _MODULES
-    for cls in vars(module).values()
-    if getattr(cls, "_measure", None) is not None  # not a base
+    for module in (
+        *(labels, regression, scores, probabilities),
+        *(clinical, rankings, survival, custom),
+    )
+    for name, cls in vars(module).items()
+    if getattr(cls, "_measure", None) is not None and not name.startswith("_")
 ]
-_NEED_OPTIONS = (
-    *(labels.FBetaCI, clinical.ThresholdMetricCI),
-    *(survival.MetricAtTime, survival.IntegratedBrierCI),
-)
-_METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
+"""Classes of all metrics, in which a measure is declared."""
+_METRICS = [
+    cls()
+    for cls in METRIC_CLASSES
+    if not any(
+        option.default is option.empty for option in signature(cls).parameters.values()
+    )
+]
 _BY_NAME = {
     metric.name: metric
     for metric in (

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci._docstrings import parameters_from
+from skci._docstrings import parameters_from, with_keywords_of
 from skci._validation import check_choice, check_integer, check_number
 from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
@@ -266,17 +266,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     _may_miss = True
     _symmetric = True
 
-    @parameters_from(MetricCI.__call__)
+    @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
-        self,
-        y_true: Any,
-        y_score: Any,
-        *more: Any,
-        query: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        design: Any = None,
-        **options: Any,
+        self, y_true: Any, y_score: Any, *more: Any, query: Any = None, **options: Any
     ) -> Any:
         """Estimate the metric and its confidence interval.
 
@@ -311,13 +303,13 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
             When the interval is first accessed, if the variance is zero or estimated
             from few queries or groups.
         """
-        rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if query is None or more:
-            return super().__call__(y_true, y_score, *more, **rows, **options)
+            return super().__call__(y_true, y_score, *more, **options)
+        names = "sample_weight", "groups", "design"
+        given = {name: options.pop(name, None) for name in names}
         metric = self._replace(options) if options else self
-        return metric._result(
-            metric._read(y_true, y_score, RowOptions(query=query, **rows), True)
-        )
+        rows = RowOptions(query=query, **given)
+        return metric._result(metric._read(y_true, y_score, rows, by_rows=True))
 
     @parameters_from(MetricCI.influence)
     def influence(

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot, running_count
-from skci._docstrings import parameters_from
+from skci._docstrings import with_keywords_of
 from skci._validation import check_choice, check_integer, join_names
 from skci.data.labels import (
     check_all_labels,
@@ -338,15 +338,9 @@ class ScoreMetricCI(MetricCI):
     reads = "scores"
     _symmetric = False
 
-    @parameters_from(MetricCI.__call__)
+    @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
-        self,
-        y_true: Any,
-        y_score: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        **options: Any,
+        self, y_true: Any, y_score: Any, *more: Any, **options: Any
     ) -> Any:
         """Estimate the measure and its interval.
 
@@ -379,8 +373,7 @@ class ScoreMetricCI(MetricCI):
             When the interval is first accessed, if an area under a ROC curve is so far
             below 0.5 that the scores seem to be those of the other label.
         """
-        rows = {"sample_weight": sample_weight, "groups": groups}
-        return super().__call__(y_true, y_score, *more, **rows, **options)
+        return super().__call__(y_true, y_score, *more, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return MetricScorer(self, bound)

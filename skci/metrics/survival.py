@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci._docstrings import parameters_from
+from skci._docstrings import with_keywords_of
 from skci._validation import as_numbers, check_choice
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import clip_to_unit
@@ -405,16 +405,9 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     reads = "scores"
     _score_methods = (RISK_METHOD,)
 
-    @parameters_from(MetricCI.__call__)
+    @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
-        self,
-        y_true: Any,
-        y_score: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        design: Any = None,
-        **options: Any,
+        self, y_true: Any, y_score: Any, *more: Any, **options: Any
     ) -> Any:
         """Estimate the metric and its confidence interval.
 
@@ -438,8 +431,7 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
         ValueError, TypeError
             If an option or the data are not what they must be.
         """
-        rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
-        return super().__call__(y_true, y_score, *more, **rows, **options)
+        return super().__call__(y_true, y_score, *more, **options)
 
     def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
         risks = binding.sample.scores[binding.model].values[binding.within]
@@ -515,7 +507,7 @@ class ConcordanceCI(
 
 
 @declare_options
-class MetricAtTime(_SurvivalMetricCI):
+class _MetricAtTime(_SurvivalMetricCI):
     """A metric of survival up to a time.
 
     Parameters
@@ -541,7 +533,7 @@ class MetricAtTime(_SurvivalMetricCI):
 @declare_options
 class CumulativeDynamicAucCI(
     _RiskMetricCI,
-    MetricAtTime,
+    _MetricAtTime,
     chance=0.5,
     undefined_by="no event by the time, or no row that is followed beyond it",
 ):
@@ -593,17 +585,8 @@ class _ProbabilityMetricCI(
 
     reads = "numbers"
 
-    @parameters_from(MetricCI.__call__)
-    def __call__(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        design: Any = None,
-        **options: Any,
-    ) -> Any:
+    @with_keywords_of(MetricCI.__call__)
+    def __call__(self, y_true: Any, y_pred: Any, *more: Any, **options: Any) -> Any:
         """Estimate the metric and its confidence interval.
 
         Parameters
@@ -625,8 +608,7 @@ class _ProbabilityMetricCI(
         ValueError, TypeError
             If an option or the data are not what they must be.
         """
-        rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
-        return super().__call__(y_true, y_pred, *more, **rows, **options)
+        return super().__call__(y_true, y_pred, *more, **options)
 
     def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
         survival = binding.sample.numbers[binding.model][binding.within]
@@ -647,7 +629,7 @@ class _ProbabilityMetricCI(
 
 
 @declare_options
-class SurvivalBrierCI(_ProbabilityMetricCI, MetricAtTime):
+class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     r"""Brier score of the predicted probability to survive a time. Lower is better.
 
     .. math:: E[(1(T > t) - S(t))^2]
