@@ -75,7 +75,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
         function = self._function_at(sample)
-        functional = sample.function_of_means(function, self.monomials(binding))
+        functional = sample.means.function(function, self.monomials(binding))
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:

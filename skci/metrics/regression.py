@@ -8,7 +8,7 @@ Journal of the American Statistical Association 47, 635-646.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
@@ -26,12 +26,11 @@ from skci._validation import (
     check_number,
     check_share,
 )
-from skci.data.moments import MomentSample, Monomial, Variable, at_means
+from skci.data.moments import Means, MomentSample, Monomial, Variable
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
     Evaluation,
     Functional,
-    FunctionOfMeans,
     divisor,
     identity,
     skill,
@@ -240,26 +239,15 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             check_nonnegative(weights, "multioutput")
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        sample, within = binding.sample, binding.within
-        if isinstance(sample, MomentSample):
-            of_target = partial(self._functional_of_moments, sample, binding.model)
-            functionals = [of_target(k) for k in range(len(sample.vocabulary.targets))]
-            squares = partial(_squares_of_moments, sample)
-        else:
-            truth, values = sample.truth[within], sample.numbers[binding.model][within]
-            weights = sample.rows.counts[within]
-            functionals = [
-                self._functional(*pair, weights, binding.frequencies)
-                for pair in zip(truth.T, values.T, strict=True)
-            ]
-            squares = partial(_squares, truth, weights)
+        targets = range(len(binding.sample.vocabulary.targets))
+        functionals = [self._functional(binding, k) for k in targets]
         traits = list(map(self._trait_of, functionals))
         if self._each:
-            names = map(binding.name_of, sample.vocabulary.targets)
+            names = map(binding.name_of, binding.sample.vocabulary.targets)
             columns = zip(traits, functionals, names, strict=True)
             return [binding.of_units(*column) for column in columns]
         if self._is("variance_weighted"):
-            sizes = squares()
+            sizes = self._squares(binding)
         else:
             shape = len(binding.frequencies), len(functionals)
             sizes = np.broadcast_to(self._shares(len(functionals)), shape)
@@ -281,56 +269,65 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Properties of the metric of a target."""
         return self._measure
 
-    def _functional(
-        self, y: Array, values: Array, weights: Array, frequencies: Array
-    ) -> Functional:
-        """Functional of the rows of a target; squares of its values are finite."""
+    def _functional(self, binding: Binding, target: int) -> Functional:
+        """Functional of the means of a target; squares of its values are finite."""
+        if isinstance(binding.sample, MomentSample):
+            return self._of_means(binding.sample.means, binding, target)
+        y, values, weights = self._rows(binding, target)
         with np.errstate(all="ignore"):
-            features = np.stack(self._features(y, values, weights), axis=1)
-            functional = self._of_features(features, weights, frequencies)
+            scaled = self._scaled(y, values) if len(self._terms) > 1 else (y, values)
+            columns = self._columns(*scaled, weights)
+            functional = self._of_columns(columns, binding, target)
             estimate = functional.estimate(weights / weights.sum())
-        largest = np.abs(
-            features if np.isinf(estimate) else np.append(features, estimate)
-        )
-        if (largest >= LARGEST).any():  # NaN is undefined
-            sizes = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
+        sizes = [*columns.values(), *([] if np.isinf(estimate) else [estimate])]
+        if any((np.abs(each) >= LARGEST).any() for each in sizes):  # NaN is undefined
+            got = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
             raise ValueError(
                 f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
-                f"range of floats, got sizes up to {sizes}"
+                f"range of floats, got sizes up to {got}"
             )
         return functional
 
-    def _of_features(
-        self, features: Array, weights: Array, frequencies: Array
+    def _of_columns(
+        self, columns: Mapping[str, Array], binding: Binding, target: int
     ) -> Functional:
-        """Functional of features of rows; its moments are in units of their sizes."""
-        units = np.array([binade(column) for column in features.T])
-        function = partial(at_means, self._function, np.zeros(len(units)), units)
-        return FunctionOfMeans(function, features / units)
+        """Functional of columns of the rows of a target."""
+        variable = partial(self._variable, binding=binding, target=target)
+        variables = {variable(name): column for name, column in columns.items()}
+        monomials = self._monomials(binding, target)
+        if len(monomials) == 1:
+            return self._of_means(Means.of_rows(monomials, variables), binding, target)
+        rounded = [columns[name] for name in ("truth", "error") if name in columns]
+        sizes = {variable("error"): sum(np.abs(each).max() for each in rounded)}
+        weights = binding.sample.rows.counts[binding.within]
+        means = Means.of_rows(monomials, variables, weights, sizes)
+        return self._of_means(means, binding, target)
+
+    def _of_means(self, means: Means, binding: Binding, target: int) -> Functional:
+        function = self._function_at(means, target)
+        return means.function(function, self._monomials(binding, target), _CENTRED)
+
+    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
+        """Truth, prediction and weight of the rows of a target."""
+        sample, within = binding.sample, binding.within
+        columns = sample.truth, sample.numbers[binding.model]
+        y, values = (column[within][:, target] for column in columns)
+        return y, values, sample.rows.counts[within]
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function of the means of the features."""
+    """Function of the means of the columns."""
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        """Return the columns that the metric takes the means of."""
-        if len(self._terms) > 1:  # it does not depend on the unit
-            y, values = self._scaled(y, values)
-        columns = self._columns(y, values)
-        for name in _CENTRED & {*columns}:
-            rounded = (y, values) if name == "error" else columns[name]
-            size = np.abs(rounded).max(initial=0)
-            columns[name] = _centred(columns[name], weights, size)
-        return [
-            np.prod([columns[name] for name in term], axis=0) for term in self._terms
-        ]
+    def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
+        """Return the function of means, where those of some columns are known."""
+        return self._function
 
-    def _columns(self, y: Array, values: Array) -> dict[str, Array]:
+    def _columns(self, y: Array, values: Array, weights: Array) -> dict[str, Array]:
         """Compute the columns of a target whose products it takes the means of."""
         self._check_range(y, values)
         names = dict.fromkeys(name for term in self._terms for name in term)
-        return {name: self._column(name, y, values) for name in names}
+        return {name: self._column(name, y, values, weights) for name in names}
 
-    def _column(self, name: str, y: Array, values: Array) -> Array:
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
         if name == "loss":
             return self._losses(y, values)
         return {"truth": y, "prediction": values, "error": y - values}[name]
@@ -340,50 +337,56 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._loss(y, values, **options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
-        """Divide by a power of two."""
+        """Divide by a power of two, which changes no function of several means."""
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined."""
 
+    def _squares(self, binding: Binding) -> Array:
+        """Return what the variances of targets are means of, (m, targets)."""
+        sample, targets = binding.sample, range(len(binding.sample.vocabulary.targets))
+        squares = [(Variable("truth", target=k),) * 2 for k in targets]
+        if isinstance(sample, MomentSample):
+            means = sample.means
+        else:
+            truth = sample.truth[binding.within]
+            variables = {
+                Variable("truth", target=k): truth[:, k] / binade(truth)
+                for k in targets
+            }
+            weights = sample.rows.counts[binding.within]
+            means = Means.of_rows(squares, variables, weights)
+        units = np.array([means.columns.unit(square) for square in squares])
+        columns = [means.column(square) for square in squares]
+        return np.stack(columns, axis=1) * (units / units.max())
+
     def monomials(self, binding: Binding) -> list[Monomial]:
         targets = range(len(binding.sample.vocabulary.targets))
-        return [each for k in targets for each in self._monomials(binding.model, k)]
+        return [each for k in targets for each in self._monomials(binding, k)]
 
-    def _monomials(self, model: str, target: int) -> list[Monomial]:
+    def _monomials(self, binding: Binding, target: int) -> list[Monomial]:
         return [
-            tuple(self._variable(name, model, target) for name in term)
+            tuple(self._variable(name, binding, target) for name in term)
             for term in self._terms
         ]
 
-    def _variable(self, name: str, model: str, target: int) -> Variable:
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
         """Variable of moments: of the loss of a model, or of the truth."""
         if name == "loss":  # the same for all metrics of a loss
             options = [float(getattr(self, option)) for option in self._loss_options]
             name = self._loss.__name__ + "".join(f"({option})" for option in options)
-        return Variable(name, "" if name == "truth" else model, target)
+        return Variable(name, "" if name == "truth" else binding.model, target)
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         sample, found = binding.sample, {}
         columns = zip(sample.truth.T, sample.numbers[binding.model].T, strict=True)
         for target, pair in enumerate(columns):
             with np.errstate(all="ignore"):
-                for name, column in self._columns(*pair).items():
-                    found[self._variable(name, binding.model, target)] = column
+                for name, column in self._columns(*pair, sample.rows.counts).items():
+                    found[self._variable(name, binding, target)] = column
         return found
-
-    def _functional_of_moments(
-        self, sample: MomentSample, model: str, target: int
-    ) -> Functional:
-        """Functional of the means of a target."""
-        mean = sample.summands.origins.get(Variable("truth", target=target), 0.0)
-        monomials = self._monomials(model, target)
-        return sample.function_of_means(self._function_at(mean), monomials, _CENTRED)
-
-    def _function_at(self, mean: float) -> Callable[..., Any]:
-        """Return the function of means, where the mean of the truth is known."""
-        return self._function
 
 
 class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
@@ -459,10 +462,11 @@ class MedianAbsoluteErrorCI(
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
 
-    def _of_features(
-        self, features: Array, weights: Array, frequencies: Array
+    def _of_columns(
+        self, columns: Mapping[str, Array], binding: Binding, target: int
     ) -> Functional:
-        return Median(features[:, 0], weights, frequencies)
+        weights = binding.sample.rows.counts[binding.within]
+        return Median(columns["loss"], weights, binding.frequencies)
 
 
 class MeanAbsolutePercentageErrorCI(
@@ -644,33 +648,7 @@ class PearsonCorrelationCI(
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-def _squares(truth: Array, weights: Array) -> Array:
-    """Return what the variances of targets are means of, (n, targets)."""
-    scaled = truth / binade(truth)
-    return _centred(scaled, weights, np.abs(scaled).max(axis=0, initial=0)) ** 2
-
-
-def _squares_of_moments(sample: MomentSample) -> Array:
-    """Return the same as `_squares` for the cells of moments."""
-    n_targets = len(sample.vocabulary.targets)
-    sizes = np.zeros((len(sample.rows.weights), n_targets))
-    squares = [(Variable("truth", target=k),) * 2 for k in range(n_targets)]
-    units = np.array([sample.summands.unit(square) for square in squares])
-    positions = [1 + sample.summands.position(square) for square in squares]
-    sizes[positions, range(n_targets)] = units / units.max()
-    return sizes
-
-
-def _centred(values: Array, weights: Array, size: Any) -> Array:
-    """Subtract the mean, for precision; zeros where values differ by rounding only.
-
-    That is of numbers of a size: those values, or what they are differences of.
-    """
-    centred = values - np.average(values, axis=0, weights=weights)
-    return np.where(np.ptp(values, axis=0) > ROUNDING * size, centred, 0.0)
-
-
-_ROUNDING = 1e-13  # of a deviance from its mean, relative to its terms
+_ROUNDING_OF_DEVIANCE = 1e-13  # of a deviance from its mean, relative to its terms
 
 
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
@@ -693,14 +671,15 @@ class _D2CI(RegressionMetricCI, **SKILL):
     """Share of the loss of the best constant prediction that predictions save."""
 
     _function = staticmethod(skill)
+    _terms = (("loss",), ("constant",))
+    _serves_moments = False  # a quantile is no function of them
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        self._check_range(y, values)
-        y, values = self._scaled(y, values)
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
+        if name != "constant":
+            return super()._column(name, y, values, weights)
+        equal = np.ptp(y) <= ROUNDING * np.abs(y).max()  # up to rounding
         constant = np.full(len(y), self._constant(y, weights))
-        if np.ptp(y) <= ROUNDING * np.abs(y).max():
-            constant = y  # truths are equal, up to rounding
-        return [self._losses(y, values), self._losses(y, constant)]
+        return self._losses(y, y if equal else constant)
 
     def _constant(self, y: Array, weights: Array) -> float:
         """Find the constant with the least loss."""
@@ -722,7 +701,6 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     """
 
     _loss = staticmethod(absolute_error)
-    _serves_moments = False  # a quantile is no function of them
 
     def _constant(self, y: Array, weights: Array) -> float:
         return quantile(y, weights, 0.5)
@@ -743,8 +721,6 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
     >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
     """
-
-    _serves_moments = False
 
     def _constant(self, y: Array, weights: Array) -> float:
         return quantile(y, weights, self.alpha)
@@ -836,7 +812,7 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
 
 
 @declare_options
-class D2TweedieCI(_D2CI, _DevianceCI, measure="d2_tweedie"):
+class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
@@ -853,28 +829,25 @@ class D2TweedieCI(_D2CI, _DevianceCI, measure="d2_tweedie"):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """For moments: what the deviance of the mean follows from."""
+        """What the deviance of the mean follows from, besides the loss."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
-    def _variable(self, name: str, model: str, target: int) -> Variable:
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
         if name == "potential":
             return Variable(f"potential({float(self.power)!r})", target=target)
-        return super()._variable(name, model, target)
+        return super()._variable(name, binding, target)
 
-    def _column(self, name: str, y: Array, values: Array) -> Array:
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
         if name == "potential":
             return _potential(y, self.power)[0]
-        return super()._column(name, y, values)
+        return super()._column(name, y, values, weights)
 
-    def _function_at(self, mean: float) -> Callable[..., Any]:
+    def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         if not self.power:
             return _skill_of_squares
+        mean = means.columns.origins[Variable("truth", target=target)]
         return partial(_skill_of_deviance, _potential(np.array(mean), self.power))
-
-    def _constant(self, y: Array, weights: Array) -> float:
-        # Clipped, for the mean of equal truths must be one of them to the last bit.
-        return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
 
 
 def _potential(y: Array, power: float) -> tuple[Array, Array]:
@@ -903,4 +876,4 @@ def _skill_of_deviance(
     """Share of the deviance of the mean, which is subtracted from the truth."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
-    return skill(loss, constant_loss, _ROUNDING * float(np.abs(value)))
+    return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))
