@@ -1,4 +1,4 @@
-"""Scores of the rows of a sample, as they are or in bins that are fixed beforehand."""
+"""Scores of the rows of a sample, which may be in bins that are fixed beforehand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,24 @@ class Scores:
     """Scores of a model, sorted once for all that is computed from their order.
 
     They increase with the evidence for the positive class, or for each label: an array
-    of shape (n,) or (n, labels).
+    of shape (n,) or (n, labels). Those of bins are rounded to the middle of the range
+    of the scores of each unit, so that units are counted and not rows.
     """
 
     values: Array
     eps: float = field(default=EPS, kw_only=True)
     """Rounding error of the type that the scores were given in."""
+    edges: Array | None = None
+    """Edges of bins, ascending, each the least score of a bin; there is one more bin
+    below the first, and one from the last on."""
+    ranges: Array | None = None
+    """Least and greatest score of the rows of each unit, (2, n), where it is a bin."""
+
+    @classmethod
+    def of_ranges(cls, edges: Array | None, ranges: Array, eps: float) -> Scores:
+        """Scores of units in bins from the range of the scores of their rows."""
+        lowest, highest = ranges
+        return cls(lowest + (highest - lowest) / 2, edges, ranges, eps=eps)
 
     @cached_property
     def columns(self) -> list[Scores]:
@@ -35,30 +47,36 @@ class Scores:
     @property
     def extremes(self) -> list[Array]:
         """Scores between which those of the rows of each unit are."""
-        return [self.values]
-
-    @property
-    def keys(self) -> list[Array]:
-        """Numbers that rows of one unit have in common; none where units are rows."""
-        return []
+        return [self.values] if self.ranges is None else [*self.ranges]
 
     def among(self, rows: Any) -> Scores:
         """Scores of some of the rows."""
-        return self if rows is ... else replace(self, values=self.values[rows])
+        if rows is ...:
+            return self
+        ranges = None if self.ranges is None else self.ranges[:, rows]
+        return replace(self, values=self.values[rows], ranges=ranges)
 
     def joined(self, other: Scores) -> Scores:
-        """Scores of these rows, and then of others."""
-        values = np.concatenate([self.values, other.values])
-        return Scores(values, eps=max(self.eps, other.eps))
+        """Scores of these rows, and then of others in the same bins."""
+        pairs = zip(self.extremes, other.extremes, strict=True)
+        both, eps = [*map(np.concatenate, pairs)], max(self.eps, other.eps)
+        if self.edges is None:
+            return Scores(both[0], eps=eps)
+        return self.of_ranges(self.edges, np.array(both), eps)
 
     def united(self, unit: Array, n_units: int) -> Scores:
         """Scores of united units; `unit` is the new number of each."""
-        return self
+        if self.edges is None:
+            return self
+        return self.of_ranges(self.edges, self._united(unit, n_units), self.eps)
 
-    @property
+    @cached_property
     def levels(self) -> Array:
-        """What rows of the same level have in common: their score."""
-        return self.values
+        """What rows of the same level have in common: their score, or its bin."""
+        if self.edges is None or self.ranges is None:
+            return self.values
+        bins = np.searchsorted(self.edges, self.ranges[0], side="right")
+        return bins.astype(np.min_scalar_type(len(self.edges)))
 
     @cached_property
     def ranked(self) -> tuple[Array, Array]:
@@ -71,73 +89,19 @@ class Scores:
         rises = np.append(False, levels[1:] != levels[:-1])
         return order, running_count(rises)
 
-
-@dataclass(frozen=True, eq=False)
-class BinnedScores(Scores):
-    """Ranges of the scores of units whose rows are in one bin.
-
-    Values are the middles of the ranges. There is one more bin below the first edge,
-    and one from the last edge on.
-    """
-
-    edges: Array
-    """Edges of the bins, ascending, each the least score of a bin."""
-    lowest: Array
-    """Least score of the rows of each unit."""
-    highest: Array
-    """Greatest score of the rows of each unit."""
-
-    @classmethod
-    def of(
-        cls, edges: Array, lowest: Array, highest: Array, eps: float
-    ) -> BinnedScores:
-        """Scores of units from the range of the scores of their rows."""
-        return cls(lowest + (highest - lowest) / 2, edges, lowest, highest, eps=eps)
-
-    @cached_property
-    def bins(self) -> Array:
-        """Number of the bin of each unit."""
-        numbers = np.searchsorted(self.edges, self.lowest, side="right")
-        return numbers.astype(np.min_scalar_type(len(self.edges)))
-
-    @property
-    def extremes(self) -> list[Array]:
-        return [self.lowest, self.highest]
-
-    @property
-    def keys(self) -> list[Array]:
-        return [self.bins]
-
-    def among(self, rows: Any) -> BinnedScores:
-        if rows is ...:
-            return self
-        ends = self.lowest[rows], self.highest[rows]
-        return self.of(self.edges, *ends, self.eps)
-
-    def joined(self, other: Scores) -> BinnedScores:
-        pairs = zip(self.extremes, other.extremes, strict=True)
-        lowest, highest = map(np.concatenate, pairs)
-        return self.of(self.edges, lowest, highest, max(self.eps, other.eps))
-
-    def united(self, unit: Array, n_units: int) -> BinnedScores:
-        return self.of(self.edges, *self._ranges(unit, n_units), self.eps)
-
-    @property
-    def levels(self) -> Array:
-        """What units of the same level have in common: their bin."""
-        return self.bins
-
     @cached_property
     def mixed(self) -> Array:
-        """Whether rows in each of the occupied bins have different scores."""
+        """Whether rows of each level, in the order of levels, have different scores."""
         order, ranks = self.ranked
-        lowest, highest = self.among(order)._ranges(ranks, ranks[-1] + 1)
+        n_levels = ranks[-1] + 1
+        if self.edges is None:
+            return np.zeros(n_levels, dtype=bool)
+        lowest, highest = self.among(order)._united(ranks, n_levels)
         return lowest < highest
 
-    def _ranges(self, unit: Array, n_units: int) -> tuple[Array, Array]:
+    def _united(self, unit: Array, n_units: int) -> Array:
         """Least and greatest scores of units that are united."""
-        lowest = np.full(n_units, np.inf)
-        highest = np.full(n_units, -np.inf)
-        np.minimum.at(lowest, unit, self.lowest)
-        np.maximum.at(highest, unit, self.highest)
-        return lowest, highest
+        ranges = np.full((2, n_units), [[np.inf], [-np.inf]])
+        np.minimum.at(ranges[0], unit, self.extremes[0])
+        np.maximum.at(ranges[1], unit, self.extremes[-1])
+        return ranges

@@ -12,7 +12,7 @@ from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
-from skci.data.scores import BinnedScores, Scores
+from skci.data.scores import Scores
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
 from skci.measures.traits import EDGE, LOSS, SKILL, Trait
@@ -85,7 +85,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         truth = binding.truth == code
         parameter = self._bind_truth(self._measure, binding, truth, scores)
-        if not isinstance(scores, BinnedScores) or not scores.mixed.any():
+        if scores.edges is None or not scores.mixed.any():
             return parameter
         # The loss is monotone in the probability of either label.
         weights = binding.sample.rows.counts[binding.within]

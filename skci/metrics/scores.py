@@ -31,7 +31,7 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
-from skci.data.scores import BinnedScores, Scores
+from skci.data.scores import Scores
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
@@ -397,7 +397,7 @@ class ScoreMetricCI(MetricCI):
                 clipped = check_probabilities(
                     values, binding.model, repr(binding.metric), eps=scores.eps
                 )
-            if not isinstance(scores, BinnedScores) and clipped is not scores.values:
+            if scores.edges is None and clipped is not scores.values:
                 scores = replace(scores, values=clipped)
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
@@ -475,11 +475,11 @@ class _AreaCI(
         positive = binding.truth == code
         area = self._area_of(positive, ~positive, scores, binding.frequencies)
         parameter = self._of_cells(binding, area)
-        if isinstance(scores, BinnedScores) and scores.mixed.any():
-            kind = cast(RocAuc | AveragePrecision, area.functional)
-            ends = kind.range_of_orders(parameter.counts, scores.mixed)
-            return with_binning_error(parameter, ends)
-        return parameter
+        if scores.edges is None or not scores.mixed.any():
+            return parameter
+        kind = cast(RocAuc | AveragePrecision, area.functional)
+        ends = kind.range_of_orders(parameter.counts, scores.mixed)
+        return with_binning_error(parameter, ends)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
@@ -574,10 +574,8 @@ class _AreaCI(
 
     def _missing(self, positive: Array, scores: Scores) -> Array | None:
         """Which scores are missing, if any are, of positives that were never found."""
-        missing = None
-        if self._may_miss and not isinstance(scores, BinnedScores):
-            missing = np.isnan(scores.values)
-        if missing is None or not missing.any():
+        missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, dtype=bool)
+        if not missing.any():
             return None
         if (missing & ~positive.reshape(missing.shape)).any():
             raise ValueError(
