@@ -156,12 +156,15 @@ class MetricCI(BaseEstimator):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure by its name and what changes in the properties of bases."""
+        """Declare a measure by what it changes in the properties of the bases.
+
+        Its name is by default that of its function.
+        """
         # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
         if cls.__doc__:
             cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
         cls._properties = cls._properties | properties
-        if measure:
+        if measure := measure or getattr(properties.get("function"), "__name__", ""):
             cls._measure = Trait(measure, **cls._properties)
 
     @property

@@ -191,9 +191,7 @@ class _ZeroDivisionCI(_AveragedCI):
     zero_division: float = np.nan
 
 
-class PrecisionCI(
-    _ZeroDivisionCI, measure="precision", function=precision, proportion=("tp", "tp fp")
-):
+class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp")):
     r"""Precision: :math:`TP / (TP + FP)`.
 
     The share of positives among the rows predicted positive; the estimate equals
@@ -206,9 +204,7 @@ class PrecisionCI(
     """
 
 
-class RecallCI(
-    _ZeroDivisionCI, measure="recall", function=recall, proportion=("tp", "tp fn")
-):
+class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
     The share of positives that are predicted positive; the estimate equals
@@ -221,9 +217,7 @@ class RecallCI(
     """
 
 
-class SpecificityCI(
-    _AveragedCI, measure="specificity", function=specificity, proportion=("tn", "fp tn")
-):
+class SpecificityCI(_AveragedCI, function=specificity, proportion=("tn", "fp tn")):
     r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
     It is the share of negatives that are predicted negative.
@@ -236,10 +230,7 @@ class SpecificityCI(
 
 
 class NegativePredictiveValueCI(
-    _AveragedCI,
-    measure="negative_predictive_value",
-    function=negative_predictive_value,
-    proportion=("tn", "fn tn"),
+    _AveragedCI, function=negative_predictive_value, proportion=("tn", "fn tn")
 ):
     r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
@@ -254,7 +245,6 @@ class NegativePredictiveValueCI(
 
 class FalsePositiveRateCI(
     _AveragedCI,
-    measure="false_positive_rate",
     function=false_positive_rate,
     proportion=("fp", "fp tn"),
     greater_is_better=False,
@@ -272,7 +262,6 @@ class FalsePositiveRateCI(
 
 class FalseNegativeRateCI(
     _AveragedCI,
-    measure="false_negative_rate",
     function=false_negative_rate,
     proportion=("fn", "tp fn"),
     greater_is_better=False,
@@ -289,11 +278,7 @@ class FalseNegativeRateCI(
 
 
 class SelectionRateCI(
-    _AveragedCI,
-    measure="selection_rate",
-    function=selection_rate,
-    proportion=("tp fp", ALL),
-    has_better=False,
+    _AveragedCI, function=selection_rate, proportion=("tp fp", ALL), has_better=False
 ):
     r"""Selection rate: :math:`TP + FP`.
 
@@ -377,11 +362,7 @@ class F2CI(_ZeroDivisionCI, measure="f2", function=partial(f_beta, beta=2.0)):
 
 
 class JaccardCI(
-    _ZeroDivisionCI,
-    measure="jaccard",
-    function=jaccard,
-    proportion=("tp", "tp fp fn"),
-    plus_four=DICE,
+    _ZeroDivisionCI, function=jaccard, proportion=("tp", "tp fp fn"), plus_four=DICE
 ):
     r"""Jaccard's index: :math:`TP / (TP + FP + FN)`.
 
@@ -424,7 +405,7 @@ class TverskyCI(_AveragedCI):
         return Trait("tversky", **self._properties, function=formula)
 
 
-class CosineCI(_AveragedCI, measure="cosine", function=cosine):
+class CosineCI(_AveragedCI, function=cosine):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
     The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
@@ -437,9 +418,7 @@ class CosineCI(_AveragedCI, measure="cosine", function=cosine):
     """
 
 
-class LiftCI(
-    _AveragedCI, measure="lift", function=lift, bounds=(0.0, np.inf), plus_four=None
-):
+class LiftCI(_AveragedCI, function=lift, bounds=(0.0, np.inf), plus_four=None):
     r"""Lift, precision over prevalence: :math:`TP / ((TP + FP)(TP + FN))`.
 
     A prediction that is independent of the truth has a lift of 1.
@@ -451,7 +430,7 @@ class LiftCI(
     """
 
 
-class OverlapCI(_AveragedCI, measure="overlap", function=overlap, smooth=False):
+class OverlapCI(_AveragedCI, function=overlap, smooth=False):
     r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
     Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
@@ -464,7 +443,7 @@ class OverlapCI(_AveragedCI, measure="overlap", function=overlap, smooth=False):
     """
 
 
-class GMeanCI(LabelMetricCI, measure="g_mean", function=g_mean, symmetric=True):
+class GMeanCI(LabelMetricCI, function=g_mean, symmetric=True):
     r"""Geometric mean of recall and specificity.
 
     .. math:: \sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}
@@ -476,9 +455,7 @@ class GMeanCI(LabelMetricCI, measure="g_mean", function=g_mean, symmetric=True):
     """
 
 
-class InformednessCI(
-    LabelMetricCI, measure="informedness", function=informedness, **SIGNED
-):
+class InformednessCI(LabelMetricCI, function=informedness, **SIGNED):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
     That is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
@@ -491,7 +468,7 @@ class InformednessCI(
     """
 
 
-class MarkednessCI(LabelMetricCI, measure="markedness", function=markedness, **SIGNED):
+class MarkednessCI(LabelMetricCI, function=markedness, **SIGNED):
     r"""Markedness: precision + negative predictive value - 1.
 
     That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`.
@@ -504,10 +481,7 @@ class MarkednessCI(LabelMetricCI, measure="markedness", function=markedness, **S
 
 
 class PositiveLikelihoodRatioCI(
-    _AveragedCI,
-    measure="positive_likelihood_ratio",
-    function=positive_likelihood_ratio,
-    **RATIO,
+    _AveragedCI, function=positive_likelihood_ratio, **RATIO
 ):
     r"""Positive likelihood ratio: recall / false positive rate.
 
@@ -524,11 +498,7 @@ class PositiveLikelihoodRatioCI(
 
 
 class NegativeLikelihoodRatioCI(
-    _AveragedCI,
-    measure="negative_likelihood_ratio",
-    function=negative_likelihood_ratio,
-    greater_is_better=False,
-    **RATIO,
+    _AveragedCI, function=negative_likelihood_ratio, greater_is_better=False, **RATIO
 ):
     r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
 
@@ -544,11 +514,7 @@ class NegativeLikelihoodRatioCI(
 
 
 class DiagnosticOddsRatioCI(
-    LabelMetricCI,
-    measure="diagnostic_odds_ratio",
-    function=diagnostic_odds_ratio,
-    symmetric=True,
-    **RATIO,
+    LabelMetricCI, function=diagnostic_odds_ratio, symmetric=True, **RATIO
 ):
     r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
@@ -576,11 +542,7 @@ class _AgreementCI(LabelMetricCI):
 
 
 class AccuracyCI(
-    _AgreementCI,
-    measure="accuracy",
-    function=accuracy,
-    proportion=("tp tn", ALL),
-    symmetric=True,
+    _AgreementCI, function=accuracy, proportion=("tp tn", ALL), symmetric=True
 ):
     r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
@@ -596,7 +558,6 @@ class AccuracyCI(
 
 class ErrorRateCI(
     _AgreementCI,
-    measure="error_rate",
     function=error_rate,
     proportion=("fp fn", ALL),
     symmetric=True,
@@ -642,12 +603,7 @@ class HammingLossCI(
 
 
 @declare_options
-class BalancedAccuracyCI(
-    _AgreementCI,
-    measure="balanced_accuracy",
-    function=balanced_accuracy,
-    symmetric=True,
-):
+class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=True):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
     Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
@@ -679,9 +635,7 @@ class BalancedAccuracyCI(
         return binding.averaged(trait, recall, "macro", self.labels)
 
 
-class MatthewsCorrCoefCI(
-    _AgreementCI, measure="matthews_corrcoef", function=matthews_corrcoef, **SIGNED
-):
+class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
     r"""Matthews' correlation coefficient of prediction and truth.
 
     .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
@@ -702,7 +656,7 @@ class MatthewsCorrCoefCI(
 
 
 @declare_options
-class CohenKappaCI(_AgreementCI, measure="cohen_kappa", function=cohen_kappa, **SIGNED):
+class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
     W is the disagreement of two labels, and Y' is distributed as Y and independent of
