@@ -1,8 +1,8 @@
 """The base of all metrics, and that of metrics of labels."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from html import escape
 from inspect import signature
@@ -18,7 +18,7 @@ from skci import reports
 from skci._arrays import Array
 from skci._docstrings import complete_parameters
 from skci._hints import unknown_options
-from skci._validation import check_confidence_level, join_names
+from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -49,10 +49,41 @@ from skci.reports.estimate import MetricEstimate, warn_of_undefined
 _Metric = TypeVar("_Metric")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+Check = Callable[[Any, str], Any]
+"""Check of the value of an option, whose name is given for messages."""
+
+
+def option(
+    *,
+    default: Any = MISSING,
+    check: Check,
+    may_be_none: bool = False,
+    kw_only: bool = True,
+) -> Any:
+    """Declare an option of a metric with its check.
+
+    It may be None as well if that is its default.
+    """
+
+    def unless_none(value: Any, name: str) -> None:
+        if value is not None:
+            check(value, name)
+
+    checks = unless_none if may_be_none or default is None else check
+    return field(default=default, kw_only=kw_only, metadata={"check": checks})
+
+
+def one_of(*choices: str) -> Check:
+    """Check that an option is one of some names."""
+    return lambda value, name: check_choice(value, choices, name)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 def declare_options(cls: type[_Metric]) -> type[_Metric]:
     """Add a constructor that stores the declared options, as scikit-learn demands."""
     store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
+    checks = {each.name: each.metadata.get("check") for each in fields(cls)}  # type: ignore[arg-type]
+    cls._checks = {name: check for name, check in checks.items() if check}  # type: ignore[attr-defined]
 
     @wraps(store)
     def __init__(self: Any, *arguments: Any, **options: Any) -> None:
@@ -143,6 +174,8 @@ class MetricCI(BaseEstimator):
     _serves_bins: ClassVar[bool] = False
     """Whether scores may be in bins."""
 
+    _checks: ClassVar[dict[str, Check]]
+    """Checks of options, by name."""
     _measure = cast(Trait, None)
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
@@ -502,6 +535,8 @@ class MetricCI(BaseEstimator):
             check_labels(self.labels)
         if not isinstance(self.negate, bool):
             raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        for name, check in self._checks.items():
+            check(getattr(self, name), name)
 
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else "auto"."""

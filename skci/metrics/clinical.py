@@ -9,7 +9,8 @@ Kumar, A., Liang, P. S. and Ma, T. (2019). Verified uncertainty calibration. Adv
 Neural Information Processing Systems 32.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from operator import truediv
 from typing import Any, ClassVar
 
@@ -17,12 +18,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skci._arrays import EPS, Array, cached_property, dot
-from skci._validation import check_choice, check_integer, check_probability
+from skci._validation import check_integer, check_probability
 from skci.data.scores import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
 from skci.measures.traits import LOG, Trait
-from skci.metrics.base import declare_options
+from skci.metrics.base import declare_options, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI
 
@@ -248,7 +249,7 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
         positive one.
     """
 
-    threshold: float = field(kw_only=False)
+    threshold: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
 
@@ -264,10 +265,6 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
     def _bounds(odds: float) -> tuple[float, float]:
         """Range of the measure."""
         raise NotImplementedError
-
-    def _check(self, method: str | None = None) -> None:
-        check_probability(self.threshold, "threshold")
-        super()._check(method)
 
 
 # Rows count between minus the odds and 1, as those of Brier scores from 0 to 1.
@@ -547,13 +544,8 @@ class SquaredCalibrationErrorCI(
     squared_calibration_error = 0.007 [-0.007, 0.021], 95% interval (delta, n = 100)
     """
 
-    n_bins: int = 10
-    strategy: str = "quantile"
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_integer(self.n_bins, "n_bins", most=MOST_BINS)
-        check_choice(self.strategy, STRATEGIES, "strategy")
+    n_bins: int = option(default=10, check=partial(check_integer, most=MOST_BINS))
+    strategy: str = option(default="quantile", check=one_of(*STRATEGIES))
 
     def _bind_rows(
         self, binding: Binding, positive: Array, probabilities: Array

@@ -11,18 +11,18 @@ To add a measure, write its formula and a class that names it.
 
 # ruff: noqa: D103  (the formula of a measure is its documentation)
 
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_positive_number
+from skci._validation import check_positive_number
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.traits import DICE, EDGE, LOG, Trait
-from skci.metrics.base import LabelMetricCI, declare_options
+from skci.metrics.base import LabelMetricCI, declare_options, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
 
@@ -157,14 +157,16 @@ class _AveragedCI(LabelMetricCI):
     """
 
     pos_label: Any = None
-    average: str | None = "binary"
+    average: str | None = option(
+        default="binary",
+        check=one_of("binary", *AVERAGES, "samples"),
+        may_be_none=True,
+    )
     labels: Any = None
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         average = self.average
-        if average is not None:
-            check_choice(average, ("binary", *AVERAGES, "samples"), "average")
         if average != "binary" and self.pos_label is not None:
             raise ValueError(
                 f"pos_label must not be set with average={average!r}, which treats all "
@@ -312,7 +314,7 @@ class FBetaCI(_ZeroDivisionCI):
     f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
     """
 
-    beta: float = field(kw_only=False)
+    beta: float = option(kw_only=False, check=check_positive_number)
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
@@ -394,8 +396,8 @@ class TverskyCI(_AveragedCI):
     tversky = 0.65 [0.51, 0.76], 95% interval (score, n = 100)
     """
 
-    alpha: float = field(default=0.5, kw_only=False)
-    beta: float = field(default=0.5, kw_only=False)
+    alpha: float = option(default=0.5, kw_only=False, check=check_positive_number)
+    beta: float = option(default=0.5, kw_only=False, check=check_positive_number)
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
@@ -677,12 +679,7 @@ class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     cohen_kappa = 0.800 [0.694, 0.862], 95% interval (score, n = 150)
     """
 
-    weights: str | None = None
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.weights is not None:
-            check_choice(self.weights, ("linear", "quadratic"), "weights")
+    weights: str | None = option(default=None, check=one_of("linear", "quadratic"))
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)

@@ -19,11 +19,12 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci._docstrings import parameters_from, with_keywords_of
-from skci._validation import check_choice, check_integer, check_number
+from skci._validation import check_integer, check_number
 from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
+from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
-from skci.metrics.base import MetricCI, declare_options
+from skci.metrics.base import MetricCI, declare_options, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import MetricScorer
 
@@ -227,9 +228,6 @@ def _longest(size: Array, before: Array) -> int:
     return int((before + size).max(initial=0))
 
 
-_TIES = ("average", "order")
-
-
 class RankingScorer(MetricScorer):
     """Scorer of estimators by a metric of rankings, with ``query=`` of a row each."""
 
@@ -396,14 +394,8 @@ class RankingToK(RankingMetricCI):
         set "order", for its values.
     """
 
-    k: int | None = None
-    ties: str = "average"
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.k is not None:
-            check_integer(self.k, "k")
-        check_choice(self.ties, _TIES, "ties")
+    k: int | None = option(default=None, check=check_integer)
+    ties: str = option(default="average", check=one_of("average", "order"))
 
     def _rankings(self, query: Array, scores: Array) -> Rankings:
         return Rankings.of(query, scores, self.ties == "average")
@@ -419,11 +411,7 @@ class _GainCI(RankingToK):
         Gain of a relevance r: r itself, or :math:`2^r - 1`.
     """
 
-    gain: str = "linear"
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_choice(self.gain, ("linear", "exponential"), "gain")
+    gain: str = option(default="linear", check=one_of("linear", "exponential"))
 
     def _gains(self, relevance: Array) -> Array:
         gains = relevance if self.gain == "linear" else np.exp2(relevance) - 1
@@ -438,6 +426,10 @@ class _GainCI(RankingToK):
         longest = int(np.bincount(query).max())
         n = longest if self.k is None else min(int(self.k), longest)
         return 1 / np.log2(np.arange(n) + 2)
+
+
+def _check_base(value: Any, name: str) -> float:
+    return check_number(value, name, "a number above 1", lambda x: 1 < x < math.inf)
 
 
 @declare_options
@@ -494,13 +486,7 @@ class DCGCI(
     dcg@3 = 2.00 [1.68, 2.32], 95% interval (hall, n = 60)
     """
 
-    log_base: float = 2.0
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_number(
-            self.log_base, "log_base", "a number above 1", lambda x: 1 < x < math.inf
-        )
+    log_base: float = option(default=2.0, check=_check_base)
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         discounts = self._discounts(query) * math.log2(self.log_base)
@@ -519,13 +505,7 @@ class _HitsCI(RankingToK):
         Least relevance of a document that is relevant.
     """
 
-    relevance_level: float = 1
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        wanted = "a number above 0"
-        known = self.relevance_level
-        check_number(known, "relevance_level", wanted, lambda x: 0 < x < math.inf)
+    relevance_level: float = option(default=1, check=check_time)
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         relevant = relevance >= self.relevance_level
@@ -595,11 +575,7 @@ class _AtKCI(_HitsCI):
         Number of documents from the first on that count.
     """
 
-    k: int = 10
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_integer(self.k, "k")
+    k: int = option(default=10, check=check_integer)
 
 
 class RecallAtKCI(_AtKCI, measure="recall@k"):

@@ -36,7 +36,7 @@ from skci.measures.functional import (
     skill,
 )
 from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
-from skci.metrics.base import MetricCI, declare_options
+from skci.metrics.base import MetricCI, declare_options, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import WeightedMean
 
@@ -537,14 +537,10 @@ class _PinballCI(RegressionMetricCI):
         Level of the quantile, between 0 and 1.
     """
 
-    alpha: float = 0.5
+    alpha: float = option(default=0.5, check=check_share)
 
     _loss = staticmethod(pinball_loss)
     _loss_options = ("alpha",)
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_share(self.alpha, "alpha")
 
 
 class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
@@ -746,13 +742,6 @@ class _DevianceCI(RegressionMetricCI):
     _loss = staticmethod(tweedie_deviance)
     _loss_options = ("power",)
 
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        wanted = "a finite number, not between 0 and 1, both excluded"
-        check_number(
-            self.power, "power", wanted, lambda x: isfinite(x) and not 0 < x < 1
-        )
-
     def _check_range(self, y: Array, values: Array) -> None:
         power = self.power
         got = f"for {self.name!r} at power {power:g}, got"
@@ -762,6 +751,11 @@ class _DevianceCI(RegressionMetricCI):
         if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
             least = "above 0" if positive else "from 0 on"
             raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
+
+
+def _check_power(value: Any, name: str) -> float:
+    wanted = "a finite number, not between 0 and 1, both excluded"
+    return check_number(value, name, wanted, lambda x: isfinite(x) and not 0 < x < 1)
 
 
 @declare_options
@@ -778,7 +772,7 @@ class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
     mean_tweedie_deviance = 0.025 [0.013, 0.041], 95% interval (hall, n = 40)
     """
 
-    power: float = 0
+    power: float = option(default=0, check=_check_power)
 
 
 class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
@@ -825,7 +819,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
     d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
     """
 
-    power: float = 0
+    power: float = option(default=0, check=_check_power)
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]

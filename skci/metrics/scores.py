@@ -20,7 +20,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot, running_count
 from skci._docstrings import with_keywords_of
-from skci._validation import check_choice, check_integer, join_names
+from skci._validation import check_integer, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -43,7 +43,7 @@ from skci.measures.functional import (
     Support,
 )
 from skci.measures.traits import EDGE, Trait
-from skci.metrics.base import MetricCI, declare_options
+from skci.metrics.base import MetricCI, declare_options, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.metrics.labels import AccuracyCI
@@ -450,7 +450,9 @@ class _AreaCI(
         for a report on each.
     """
 
-    average: str | None = "macro"
+    average: str | None = option(
+        default="macro", check=one_of(*AVERAGES, "samples"), may_be_none=True
+    )
 
     _serves_bins = True
     _area: ClassVar[type[RocAuc | AveragePrecision]]
@@ -459,11 +461,6 @@ class _AreaCI(
     def _name(self) -> str:
         suffix = "" if self.average in ("macro", None) else f"_{self.average}"
         return f"{self._measure.name}{suffix}"
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.average is not None:
-            check_choice(self.average, (*AVERAGES, "samples"), "average")
 
     def without_table(
         self, method: str | None, known: Known, preferred: Sequence[str] = ()
@@ -652,7 +649,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     roc_auc = 0.875 [0.814, 0.918], 95% interval (logit, n = 160)
     """
 
-    multi_class: str = "ovr"
+    multi_class: str = option(default="ovr", check=one_of("ovr", "ovo"))
 
     _area = RocAuc
 
@@ -667,7 +664,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        check_choice(self.multi_class, ("ovr", "ovo"), "multi_class")
         if self._pairs and self.average not in ("macro", "weighted"):
             raise ValueError(
                 "average must be one of ['macro', 'weighted'] with multi_class='ovo', "
@@ -735,7 +731,7 @@ class AveragePrecisionCI(_AreaCI):
     average_precision = 0.665 [0.620, 0.707], 95% interval (logit, n = 160 in 40 groups)
     """
 
-    interpolation: str | None = None
+    interpolation: str | None = option(default=None, check=one_of("101"))
 
     _may_miss = True
 
@@ -752,11 +748,6 @@ class AveragePrecisionCI(_AreaCI):
     @property
     def _serves_bins(self) -> bool:  # type: ignore[override]
         return not self.interpolation
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.interpolation is not None:
-            check_choice(self.interpolation, ["101"], "interpolation")
 
 
 @declare_options
@@ -783,14 +774,10 @@ class TopKAccuracyCI(ScoreMetricCI):
     top_k_accuracy = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
     """
 
-    k: int = 2
+    k: int = option(default=2, check=check_integer)
 
     _symmetric = True
     _measure = replace(AccuracyCI._measure, name="top_k_accuracy")
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_integer(self.k, "k")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         # What scores are does not depend on the subgroup.

@@ -25,21 +25,21 @@ survival data. Statistics in Medicine 30, 1105-1117.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
 from skci._docstrings import with_keywords_of
-from skci._validation import as_numbers, check_choice
+from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import clip_to_unit
 from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
-from skci.metrics.base import MetricCI, declare_options
+from skci.metrics.base import MetricCI, declare_options, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ShareOfPairs
 
@@ -486,20 +486,13 @@ class ConcordanceCI(
     concordance = 0.718 [0.622, 0.797], 95% interval (logit, n = 60)
     """
 
-    weighting: str | None = None
-    tau: float | None = None
+    weighting: str | None = option(default=None, check=one_of("ipcw"))
+    tau: float | None = option(default=None, check=check_time)
 
     @property
     def _name(self) -> str:
         suffix = "" if self.weighting is None else f"_{self.weighting}"
         return self._measure.name + suffix
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.weighting is not None:
-            check_choice(self.weighting, ("ipcw",), "weighting")
-        if self.tau is not None:
-            check_time(self.tau, "tau")
 
     def _of_risks(self, follow_up: FollowUp, risks: Array) -> Functional:
         tau = np.inf if self.tau is None else float(self.tau)
@@ -516,7 +509,7 @@ class _MetricAtTime(_SurvivalMetricCI):
         Time, above 0.
     """
 
-    time: float = field(kw_only=False)
+    time: float = option(kw_only=False, check=check_time)
 
     _title: ClassVar[str]
 
@@ -524,10 +517,6 @@ class _MetricAtTime(_SurvivalMetricCI):
     def _measure(self) -> Trait:  # type: ignore[override]
         time = check_time(self.time)
         return Trait(f"{self._title}@{time:.10g}", **self._properties)
-
-    def _check(self, method: str | None = None) -> None:
-        check_time(self.time)
-        super()._check(method)
 
 
 @declare_options
@@ -700,11 +689,7 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     integrated_brier = 0.042 [0.031, 0.056], 95% interval (hall, n = 60)
     """
 
-    times: Any = field(kw_only=False)
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_times(self.times, least=2)
+    times: Any = option(kw_only=False, check=lambda times, _: check_times(times, 2))
 
     def _of_survival(self, follow_up: FollowUp, survival: Array) -> Functional:
         times = check_times(self.times)
