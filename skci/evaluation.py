@@ -32,8 +32,9 @@ from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.runs import RunEstimates
-from skci.metrics.metric_set import MetricSet, Summary, metrics_of_truths, named_metrics
+from skci.metrics.metric_set import MetricSet, metrics_of_truths, named_metrics
 from skci.metrics.partial_truth import estimate_partly_labelled
+from skci.metrics.summaries import Summary
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 from skci.resampling.pooling import FOLD, mean_over_folds, mean_over_parts

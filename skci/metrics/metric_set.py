@@ -16,7 +16,6 @@ from skci._hints import data_hint
 from skci._validation import (
     Assumed,
     by_metric,
-    check_alone,
     check_confidence_level,
     fixed_seed,
     is_iterable,
@@ -28,19 +27,18 @@ from skci.data.design_options import Prevalence
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
-from skci.data.moments import MomentSample, Variable
-from skci.data.partial_truth import PartlyLabelledSample
+from skci.data.moments import MomentSample
 from skci.data.reading import Reader, Wanted, check_both_labels
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
 from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
-from skci.inference.intervals.methods import AUTO, Known, check_method
+from skci.inference.intervals.methods import Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import Binding, bind_references
+from skci.metrics.binding import bind_references
 from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
@@ -144,54 +142,6 @@ class MetricSet:
         """Check that all metrics are of labels."""
         if self.reads != {"labels"}:
             raise ValueError(f"metrics must be of labels, got {self.kinds}")
-
-    def must_serve_bins(self) -> None:
-        """Check that all metrics are of labels or of scores that may be in bins."""
-        others = [name for name, m in self.metrics.items() if not m._serves_bins]
-        if others:
-            raise ValueError(
-                "score_bins needs metrics of labels, areas under curves or losses of "
-                f"probabilities, got {join_names(others)}"
-            )
-
-    def must_serve_moments(self) -> None:
-        """Check that moments suffice for all metrics."""
-        others = [name for name, m in self.metrics.items() if not m._serves_moments]
-        if others:
-            raise ValueError(
-                "moments=True needs metrics that are functions of means of losses or "
-                "numbers, such as log_loss, brier_score, mean_squared_error or r2, got "
-                f"{join_names(others)}"
-            )
-        self.without_tables()
-
-    def moments(self, sample: Sample) -> MomentSample:
-        """Moments that suffice for the metrics, of the rows of a sample.
-
-        Of a sample that holds moments, those that they need.
-        """
-        bindings = [
-            (
-                metric,
-                Binding(sample, model, name, AUTO, metric._positive(self.pos_label)),
-            )
-            for model in sample.models
-            for name, metric in self.metrics.items()
-        ]
-        monomials = [m for metric, each in bindings for m in metric.monomials(each)]
-        if isinstance(sample, MomentSample):
-            return sample.restricted(monomials)
-        if sample.subgroups is not None:
-            raise ValueError(
-                "by must not be given with moments=True, which keeps the moments of "
-                "all rows; give the rows of each subgroup to an accumulator of its own"
-            )
-        if "scores" in sample.kinds:
-            self.scored_labels(sample.vocabulary)
-        variables: dict[Variable, Array] = {}
-        for metric, binding in bindings:
-            variables |= metric.variables(binding)
-        return MomentSample.of(sample, monomials, variables)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
@@ -607,54 +557,6 @@ def metrics_of_truths(given: Mapping[str, Any], settings: Sequence[Any]) -> Any:
     if not isinstance(given["y_true"], Mapping):
         return MetricSet(*settings)
     return MetricsByTruth.of(given, *settings)
-
-
-_MOST_BINS = 10_000_000
-
-
-class Summary:
-    """What is kept of batches for some metrics, checked; see `JointAccumulator`."""
-
-    def __init__(
-        self, metric_set: MetricSet, score_bins: Any = None, moments: Any = False
-    ) -> None:
-        self._metric_set = metric_set
-        self._edges = None if score_bins is None else _check_bins(score_bins)
-        if not isinstance(moments, bool | np.bool_):
-            raise ValueError(f"moments must be True or False, got {moments!r}")
-        self._moments = bool(moments)
-        if self._moments:
-            check_alone("moments=True", {"score_bins": score_bins})
-            metric_set.must_serve_moments()
-        if self._edges is not None:
-            metric_set.must_serve_bins()
-
-    def __call__(self, sample: Sample) -> Sample:
-        """Reduce a sample to what is kept."""
-        if self._moments:
-            if isinstance(sample, PartlyLabelledSample):
-                raise ValueError(
-                    "proxy must not be given with moments=True; without it rows are "
-                    "kept, or of metrics of labels distinct outcomes"
-                )
-            return self._metric_set.moments(sample)
-        return sample if self._edges is None else sample.binned(self._edges)
-
-
-def _check_bins(score_bins: Any) -> Array:
-    """Edges of bins of scores."""
-    whole = isinstance(score_bins, int | np.integer) and score_bins is not True
-    if whole and 1 <= score_bins <= _MOST_BINS:
-        return np.linspace(0, 1, int(score_bins) + 1)
-    edges = np.asarray(score_bins, dtype=float) if np.ndim(score_bins) == 1 else None
-    if edges is None or not (
-        len(edges) and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-    ):
-        raise ValueError(
-            f"score_bins must be a number of bins from 1 to {_MOST_BINS:,}, or "
-            f"ascending edges, got {score_bins!r}"
-        )
-    return edges
 
 
 class Points(NamedTuple):
