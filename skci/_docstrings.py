@@ -41,6 +41,38 @@ def parameters_from(
     return decorate
 
 
+def with_keywords_of(
+    source: Callable[..., Any],
+) -> Callable[[_Described], _Described]:
+    """Decorate a function that hands its ``**options`` on to another.
+
+    Parameters
+    ----------
+    source : callable
+        Function whose parameters by keyword are those of the decorated one as well, in
+        its signature and its docstring.
+
+    Returns
+    -------
+    callable
+        Decorator.
+    """
+
+    def decorate(described: _Described) -> _Described:
+        by_keyword = [
+            parameter
+            for parameter in signature(source).parameters.values()
+            if parameter.kind == parameter.KEYWORD_ONLY
+        ]
+        own = signature(described)
+        *before, options = own.parameters.values()
+        parameters = [*before, *by_keyword, options]
+        described.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return parameters_from(source)(described)
+
+    return decorate
+
+
 def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     """First docstring, with parameters that the first of the others describes.
 

@@ -24,9 +24,9 @@ from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
 from skci.evaluation import joint_report
 from skci.inference.critical.horizon import Horizon
-from skci.metrics._metric_set import MetricSet, named_metrics
-from skci.metrics._partial_truth import estimate, read_partly_labelled
-from skci.metrics._summaries import Summary
+from skci.metrics.metric_set import MetricSet, named_metrics
+from skci.metrics.partial_truth import estimate, read_partly_labelled
+from skci.metrics.summaries import Summary
 from skci.reports.joint import JointReport
 
 

@@ -22,9 +22,9 @@ from skci.data.rows import Alignment
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
-from skci.measures.registry import Trait
-from skci.metrics._binding import Binding
-from skci.metrics._metric_set import methods_by_metric
+from skci.measures.traits import Trait
+from skci.metrics.binding import Binding
+from skci.metrics.metric_set import methods_by_metric
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 

@@ -15,9 +15,8 @@ from skci.data.drawing import RowOptions
 from skci.data.reading import read_scores
 from skci.data.rows import check_probabilities
 from skci.data.sample import Sample
-from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
-from skci.metrics._metric_set import MetricSet
-from skci.metrics._points import Points, estimate_at_points
+from skci.metrics.clinical import MOST_BINS, STRATEGIES, bin_numbers
+from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
 from skci.reports.calibration import BIN, CalibrationReport
 
 _SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]

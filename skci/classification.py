@@ -14,11 +14,10 @@ from skci.data.labels import check_labels
 from skci.data.reading import Reader, Wanted
 from skci.evaluation import joint_report
 from skci.inference.parameter import DEFAULT_MODEL, Key
-from skci.metrics._agreement import AccuracyCI
-from skci.metrics._base import MetricCI, check_zero_division
-from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
-from skci.metrics._binding import Binding
-from skci.metrics._metric_set import MetricSet, methods_by_metric
+from skci.metrics.base import MetricCI, check_zero_division
+from skci.metrics.binding import Binding
+from skci.metrics.labels import F1CI, AccuracyCI, PrecisionCI, RecallCI
+from skci.metrics.metric_set import MetricSet, methods_by_metric
 from skci.reports.classification import COLUMNS, ClassificationReport
 
 _METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))

@@ -9,7 +9,7 @@ from skci._docstrings import parameters_from
 from skci._hints import with_hints
 from skci._validation import check_alone, check_choice
 from skci.evaluation import joint_report
-from skci.metrics._metric_set import MetricSet
+from skci.metrics.metric_set import MetricSet
 from skci.reports.resampling import CrossValidationReport
 from skci.resampling.estimation import Resampling
 from skci.resampling.schemes import scheme_of

@@ -16,13 +16,12 @@ from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_thresholds, parameter_name
 from skci.data.sample import Sample
+from skci.data.scores import Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
-from skci.measures.areas import Scores
-from skci.metrics._clinical import AT_THRESHOLDS
-from skci.metrics._metric_set import MetricSet
-from skci.metrics._points import Points, estimate_at_points
+from skci.metrics.clinical import AT_THRESHOLDS
+from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
 from skci.reports.curves import (
     DET,
     ROC,

@@ -32,10 +32,9 @@ from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.runs import RunEstimates
-from skci.metrics._metric_set import MetricSet, named_metrics
-from skci.metrics._partial_truth import estimate_partly_labelled
-from skci.metrics._summaries import Summary
-from skci.metrics._truths import metrics_of_truths
+from skci.metrics.metric_set import MetricSet, metrics_of_truths, named_metrics
+from skci.metrics.partial_truth import estimate_partly_labelled
+from skci.metrics.summaries import Summary
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 from skci.resampling.pooling import (

@@ -47,11 +47,11 @@ from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.runs import RunEstimates
-from skci.measures.functions import exp_ratio
-from skci.measures.registry import IDENTITY, LOG, Trait
-from skci.metrics._binding import Binding, bind_references
-from skci.metrics._judged_grades import estimate_judged_grades
-from skci.metrics._metric_set import methods_by_metric
+from skci.measures.functional import exp_ratio
+from skci.measures.traits import IDENTITY, LOG, Trait
+from skci.metrics.binding import Binding, bind_references
+from skci.metrics.metric_set import methods_by_metric
+from skci.metrics.proxies import estimate_judged_grades
 from skci.reports.grades import GradesReport
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report

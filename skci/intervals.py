@@ -21,7 +21,7 @@ from skci._validation import (
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
-from skci.measures.registry import Trait
+from skci.measures.traits import Trait
 from skci.reports.joint import JointReport
 
 _ROUNDING = 1e-8  # largest rounding error of a correlation

@@ -22,9 +22,9 @@ from skci._validation import (
 from skci.data.drawing import RowOptions
 from skci.data.partial_truth import Columns, check_enough, read_columns
 from skci.data.rows import Alignment
-from skci.metrics._base import MetricCI
-from skci.metrics._metric_set import MetricSet
-from skci.metrics._names import resolve_metric
+from skci.metrics.base import MetricCI
+from skci.metrics.metric_set import MetricSet
+from skci.metrics.names import resolve_metric
 
 __all__ = ["LabelPlan", "label_next"]
 

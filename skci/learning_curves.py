@@ -18,7 +18,7 @@ from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import Sampling
-from skci.metrics._metric_set import MetricSet
+from skci.metrics.metric_set import MetricSet
 from skci.reports.resampling import LearningCurveReport
 from skci.resampling.estimation import Fitted, Resampling
 from skci.resampling.schemes import scheme_of

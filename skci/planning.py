@@ -23,10 +23,10 @@ from skci.data.expected import (
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.labelling import LabelPlan, label_next
-from skci.measures.registry import Measure
-from skci.metrics._base import MetricCI
-from skci.metrics._metric_set import MetricSet
-from skci.metrics._names import resolve_metric
+from skci.measures.traits import Trait
+from skci.metrics.base import MetricCI
+from skci.metrics.metric_set import MetricSet
+from skci.metrics.names import resolve_metric
 from skci.reports.joint import JointReport
 
 __all__ = ["LabelPlan", "label_next", "minimum_detectable", "sample_size"]
@@ -310,7 +310,7 @@ def _least_improvement(claim: str | None, margin: float | None) -> float:
 def _check_metric(metric: Any) -> MetricCI:
     """Check that a metric can be planned from expected tables."""
     metric = resolve_metric(metric)
-    if metric.reads != "labels" or not isinstance(metric._measure, Measure):
+    if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
             "metric must be of labels, to be planned from an expected table, got "
             f"{metric.name!r}, which is of {metric.reads}; plan it from a pilot, as in "
@@ -320,7 +320,7 @@ def _check_metric(metric: Any) -> MetricCI:
     return metric
 
 
-def _measure(metric: Any) -> tuple[Measure, list[str]]:
+def _measure(metric: Any) -> tuple[Trait, list[str]]:
     """Return the measure of a metric, and the rates that the metric depends on."""
     if metric.average == "binary":
         return metric._measure, rates_of(metric._measure)

@@ -9,7 +9,7 @@ from skci._hints import with_hints
 from skci._validation import check_confidence_level
 from skci.evaluation import JointEvaluator
 from skci.metrics import MetricCI
-from skci.metrics._metric_set import named_metrics
+from skci.metrics.metric_set import named_metrics
 
 
 @with_hints

@@ -22,7 +22,7 @@ from skci.inference.critical.law import Alternative
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import five_by_two_f
 from skci.intervals import joint_intervals
-from skci.metrics._metric_set import MetricSet
+from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import Evaluations, Resampling

@@ -26,8 +26,8 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.sampling import RowSampling
 from skci.measures.functional import AtObservedWeights
-from skci.measures.registry import Trait
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
+from skci.measures.traits import Trait
 from skci.reports.votes import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"

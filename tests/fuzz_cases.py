@@ -18,7 +18,7 @@ from scipy import sparse
 
 import skci
 from skci.designs import Prevalence, Strata
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 METHODS = [
     *("auto", "score", "delta", "blurred", "plus-four", "hall", "logit"),

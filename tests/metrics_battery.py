@@ -13,7 +13,7 @@ from scipy.stats.contingency import odds_ratio
 from sklearn import metrics as sk
 
 from skci import FBetaCI, TverskyCI, available_metrics
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 NEEDS_MORE = {"rejection_rate"}
 """Metrics of labels that need more than two columns of labels."""

@@ -23,7 +23,7 @@ from joblib import parallel_backend
 
 import skci
 from skci.designs import Component, Prevalence, Strata
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 KINDS = ["labels", "labels", "classes", "scores", "numbers", "grades"]
 CLASSES = ["accuracy", "cohen_kappa", "matthews_corrcoef", "balanced_accuracy"]

@@ -41,15 +41,13 @@ from slow import each_once, slow_except
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, refusal
 from skci.metrics import (
-    _agreement,
-    _binary,
-    _clinical,
-    _deviance,
-    _probabilities,
-    _rankings,
-    _regression,
-    _scores,
-    _survival,
+    clinical,
+    labels,
+    probabilities,
+    rankings,
+    regression,
+    scores,
+    survival,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -74,7 +72,7 @@ def test_every_metric_of_labels_has_a_formula():
     assert set(metrics_battery.METRICS) == set(metrics_battery.FORMULAS)
 
 
-NUMBERS, SCORES = (_regression, _deviance), (_scores, _probabilities, _clinical)
+NUMBERS, SCORES = (regression,), (scores, probabilities, clinical)
 
 
 def classes_of(*modules):
@@ -97,17 +95,17 @@ def test_every_available_metric_is_in_a_battery():
     assert {
         cls().name
         for cls in classes_of(*NUMBERS, *SCORES)
-        if not issubclass(cls, _clinical.ThresholdMetricCI)
+        if cls not in clinical.AT_THRESHOLDS.values()
     } < {*available_metrics()}
 
 
 def test_every_metric_class_is_in_its_battery():
-    of_labels = classes_of(_agreement, _binary) - {RejectionRateCI}
+    of_labels = classes_of(labels) - {RejectionRateCI}
     assert metrics_in("labels") == of_labels
     assert metrics_in("scores") == classes_of(*SCORES)
     assert metrics_in("numbers") == classes_of(*NUMBERS)
-    assert metrics_in("rankings") == classes_of(_rankings)
-    assert metrics_in("risks") | metrics_in("survival") == classes_of(_survival)
+    assert metrics_in("rankings") == classes_of(rankings)
+    assert metrics_in("risks") | metrics_in("survival") == classes_of(survival)
     several = {cls for cls in of_labels | classes_of(*SCORES) if is_of_several(cls)}
     families = ("classes", "targets", "class scores")
     assert set.union(*map(metrics_in, families)) == several
@@ -221,8 +219,8 @@ def test_each_model_has_its_precision(name):
     models = {"single": p, "double": p.astype(float), "half": p.astype(np.float16)}
     models["list"] = p.tolist()
     report = quiet(joint_report, y, y_score=models, metrics=name)
-    for model, probabilities in models.items():
-        expected = quiet(scikit, y, probabilities)
+    for model, each_p in models.items():
+        expected = quiet(scikit, y, each_p)
         assert report[model, name] == pytest.approx(expected, rel=0.02)
     assert report["list", name] == report["double", name]
     assert len(set(report.estimates)) == 3

@@ -16,8 +16,7 @@ from skci import (
 )
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
-from skci.measures.functional import FunctionOfMeans, Mean
-from skci.measures.functions import identity
+from skci.measures.functional import FunctionOfMeans, Mean, identity
 
 Z = norm.isf(0.025)
 LEVELS = np.array([0.0, 0.2, 0.35, 0.6, 1.0])

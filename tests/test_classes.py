@@ -67,23 +67,11 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.methods import refusal
-from skci.measures.areas import RocAuc
-from skci.measures.classes import (
-    Averaged,
-    Bits,
-    Correlation,
-    Hits,
-    Kappa,
-    disagreement,
-)
-from skci.measures.functional import (
-    Among,
-    CellFunctional,
-    Component,
-    FunctionOfMeans,
-)
-from skci.measures.registry import MEASURES
-from skci.metrics._names import resolve_metric
+from skci.measures.functional import Among, CellFunctional, Component, FunctionOfMeans
+from skci.metrics.classes import Averaged, Bits, Correlation, Hits, Kappa, disagreement
+from skci.metrics.labels import MEASURES
+from skci.metrics.names import resolve_metric
+from skci.metrics.scores import RocAuc
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 

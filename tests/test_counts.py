@@ -11,7 +11,7 @@ from slow import each_once
 
 from skci import JointAccumulator, available_metrics, joint_report
 from skci.inference.designs.totals import weight_of_tail
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 RNG = np.random.default_rng(0)
 N = 120

@@ -55,8 +55,8 @@ from skci.inference.resampling_variance import (
     group_jackknife,
     nested,
 )
-from skci.measures.registry import Trait
-from skci.metrics._names import resolve_metric
+from skci.measures.traits import Trait
+from skci.metrics.names import resolve_metric
 from skci.reports import JointReport
 from skci.resampling import (
     Bootstrap632,

@@ -42,7 +42,7 @@ from skci.exceptions import (
     SmallSampleWarning,
 )
 from skci.inference import critical_value
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
 METHODS = (None, "delta", "blurred", "score")

@@ -19,7 +19,8 @@ from skci import (
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.measures.registry import ALIASES, MEASURES
+from skci.metrics.labels import MEASURES
+from skci.metrics.names import ALIASES
 
 Y, MODELS = some_models(good=0.9, fair=0.8, poor=0.7)
 REFERENCES = {

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from skci import make_metric_ci
 from skci.inference.intervals.closed_form import as_tversky
 from skci.measures.functional import CellFunctional
-from skci.measures.registry import MEASURES
+from skci.metrics.labels import MEASURES
 
 FUNCTIONALS = {name: CellFunctional(m.function) for name, m in MEASURES.items()}
 RATIOS = [name for name, g in FUNCTIONALS.items() if as_tversky(g) is not None]

@@ -24,7 +24,7 @@ from skci.metrics import (
     MedianAbsoluteErrorCI,
     RocAucCI,
 )
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 

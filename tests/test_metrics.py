@@ -16,9 +16,10 @@ import skci
 from skci import metrics
 from skci.inference.intervals.methods import METHODS, refusal
 from skci.measures.functional import CellFunctional
-from skci.measures.registry import ALIASES, MEASURES
 from skci.metrics import MetricCI, make_metric_ci
-from skci.metrics._base import LabelMetricCI
+from skci.metrics.base import LabelMetricCI
+from skci.metrics.labels import MEASURES
+from skci.metrics.names import ALIASES
 
 every_metric = pytest.mark.parametrize("name", METRICS)
 SETTINGS = [
@@ -51,8 +52,7 @@ def test_every_measure_and_class_is_in_the_battery():
     bases = {MetricCI, LabelMetricCI, skci.CustomCI, skci.RejectionRateCI}
     classes = {
         cls
-        for module in (metrics._agreement, metrics._binary)
-        for cls in vars(module).values()
+        for cls in vars(metrics.labels).values()
         if inspect.isclass(cls) and issubclass(cls, MetricCI) and cls not in bases
         if not cls.__name__.startswith("_")
     }

@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 import skci
 from skci import F1CI, JointEvaluator, LogLossCI, RocAucCI, joint_report, sample_size
-from skci.metrics._names import resolve_metric, resolve_metrics
+from skci.metrics.names import resolve_metric, resolve_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 

@@ -19,7 +19,7 @@ from skci import (
     make_metric_ci,
     sample_size,
 )
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 RATES = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
 SHARES = {"tn": 0.63, "fp": 0.07, "fn": 0.06, "tp": 0.24}

@@ -24,8 +24,8 @@ from skci.designs import Prevalence, Strata
 from skci.inference.intervals.score import score_limits
 from skci.inference.intervals.statistic import improved, pearson
 from skci.measures.functional import CellFunctional, Component
-from skci.measures.poststratified import Poststratified
-from skci.measures.registry import MEASURES
+from skci.measures.stratified import Poststratified
+from skci.metrics.labels import MEASURES
 
 NEGATIVES, POSITIVES = 200, 100
 Y = np.repeat([0, 1], [NEGATIVES, POSITIVES])

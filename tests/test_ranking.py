@@ -28,7 +28,7 @@ from skci.inference.intervals.statistic import pearson
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
 from skci.inference.ranking import compact_letters, intervals_to_best
-from skci.measures.registry import Trait
+from skci.measures.traits import Trait
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import skci
 from skci import NDCGCI, JointAccumulator, joint_report, make_metric_ci
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -40,7 +40,7 @@ def values_of_queries(metric, rows=ROWS):
     values = []
     for _, own in rows.groupby("query"):
         y, scores = ([own[name].to_list()] for name in ("relevance", "score"))
-        influence = skci.metrics._names.resolve_metric(metric).influence
+        influence = skci.metrics.names.resolve_metric(metric).influence
         values.append(influence(y, scores)[0])
     return np.array(values)
 
@@ -267,7 +267,7 @@ SCORES = [[3, 2, 1], [3, 2, 1]] * 10
 
 @pytest.mark.parametrize("name", ["ndcg", "map", "mrr", "recall@2", "hit_rate@2"])
 def test_queries_without_a_relevant_document(name):
-    metric = skci.metrics._names.resolve_metric(name)
+    metric = skci.metrics.names.resolve_metric(name)
     values = {
         value: float(metric._replace({"zero_division": value})(Y, SCORES))
         for value in (0, 1)
@@ -301,11 +301,11 @@ def test_ties_by_the_order_of_rows():
 
 def test_names():
     for name in ("ndcg@10", "NDCG@10", "map@3", "mean_reciprocal_rank@5", "hits@1"):
-        metric = skci.metrics._names.resolve_metric(name)
+        metric = skci.metrics.names.resolve_metric(name)
         assert metric.k == int(name.partition("@")[2])
-    assert skci.metrics._names.resolve_metric("neg_ndcg@10").name == "neg_ndcg@10"
+    assert skci.metrics.names.resolve_metric("neg_ndcg@10").name == "neg_ndcg@10"
     with pytest.raises(ValueError, match="unknown metric 'accuracy@3'"):
-        skci.metrics._names.resolve_metric("accuracy@3")
+        skci.metrics.names.resolve_metric("accuracy@3")
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_equals_trec_eval():
     }
     found = pytrec_eval.RelevanceEvaluator(qrels, {*names.values()}).evaluate(run)
     for name, theirs in names.items():
-        metric = skci.metrics._names.resolve_metric(name)._replace({"ties": "order"})
+        metric = skci.metrics.names.resolve_metric(name)._replace({"ties": "order"})
         ours = metric(rows.relevance, rows.score, query=rows["query"])
         expected = [each[theirs] for each in found.values()]
         assert ours == pytest.approx(np.mean(expected), rel=1e-12), name

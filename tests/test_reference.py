@@ -10,8 +10,8 @@ import pytest
 
 import skci
 from skci import exceptions, metrics
-from skci.metrics._names import resolve_metric
-from skci.metrics._rankings import RankingMetricCI
+from skci.metrics.names import resolve_metric
+from skci.metrics.rankings import RankingMetricCI
 
 DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = DOCS / "api.rst"

@@ -26,7 +26,7 @@ from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import first_crossing, improved, pearson
 from skci.measures.functional import CellFunctional, Functional
-from skci.measures.registry import MEASURES
+from skci.metrics.labels import MEASURES
 
 Z = norm.isf(0.025)
 UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)

@@ -26,8 +26,8 @@ from skci.exceptions import SmallSampleWarning
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
 from skci.measures.functional import CellFunctional, Component, Functional
-from skci.measures.poststratified import Poststratified
-from skci.measures.registry import MEASURES
+from skci.measures.stratified import Poststratified
+from skci.metrics.labels import MEASURES
 from skci.textbook import two_proportion_test
 
 FUNCTIONS = {

@@ -31,7 +31,7 @@ from skci import (
     make_metric_ci,
 )
 from skci.designs import Prevalence
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -16,7 +16,7 @@ from benchmarks.accuracy.textbook import TEXTBOOK
 from benchmarks.common.command import page_folder, parser, sizes
 from benchmarks.common.pages import Row, Section, show, write_page, yes
 from benchmarks.common.peers import installed, r_version
-from skci.measures.registry import MEASURES
+from skci.metrics.labels import MEASURES
 
 _ORACLES = """\
 Each number is computed in a second way. Random tables are of three models and all

@@ -21,7 +21,8 @@ from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed, with_version
 from benchmarks.coverage.vectorized import Batch, estimate, public_limits
 from skci.inference.intervals.statistic import improved
-from skci.measures.registry import MEASURES, Measure
+from skci.measures.traits import Trait
+from skci.metrics.labels import MEASURES
 
 _LEVEL = 0.95
 Z = float(ndtri(0.5 + _LEVEL / 2))
@@ -111,7 +112,7 @@ def log_scale_intervals(tables: Array) -> Iterator[Check]:
         )
 
 
-def by_statsmodels(proportions: dict[str, Measure], tables: Array) -> Iterator[Check]:
+def by_statsmodels(proportions: dict[str, Trait], tables: Array) -> Iterator[Check]:
     """Compare intervals for proportions and the standard error of kappa."""
     proportion = import_module("statsmodels.stats.proportion")
     agreement = import_module("statsmodels.stats.inter_rater")
@@ -172,7 +173,7 @@ def score_intervals(size: Sizes) -> Iterator[Check]:
     )
 
 
-def unbounded(measure: Measure, values: Any) -> Any:
+def unbounded(measure: Trait, values: Any) -> Any:
     """Logit or log transform of values."""
     low, high = measure.bounds
     rest = 1 if np.isinf(high) else high - values

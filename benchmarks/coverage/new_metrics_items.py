@@ -21,7 +21,7 @@ from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
 from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
-from skci.metrics._names import resolve_metric
+from skci.metrics.names import resolve_metric
 
 _ITEMS = (50, 200, 1000)
 _ROWS = 1000  # of black boxes

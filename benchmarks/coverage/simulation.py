@@ -27,7 +27,7 @@ from benchmarks.coverage.vectorized import (
     methods_of,
 )
 from skci.inference.intervals.score import score_roots
-from skci.measures.registry import MEASURES
+from skci.metrics.labels import MEASURES
 
 LEVELS = (0.9, 0.95, 0.99)
 JOINT_LEVEL = 0.95

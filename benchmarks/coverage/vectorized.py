@@ -18,7 +18,8 @@ from benchmarks.common import Array
 from skci.inference.intervals.score import score_limits
 from skci.inference.intervals.statistic import pearson
 from skci.measures.functional import CellFunctional
-from skci.measures.registry import IDENTITY, MEASURES
+from skci.measures.traits import IDENTITY
+from skci.metrics.labels import MEASURES
 
 METHODS = ("delta", "blurred", "plus-four", "score")
 """Interval methods that are not for proportions only."""

@@ -11,8 +11,8 @@ import re
 from sphinx.util.docutils import SphinxDirective
 
 from skci.inference.intervals.methods import METHODS
-from skci.measures.registry import ALIASES, MEASURES
-from skci.metrics._names import resolve_metric
+from skci.metrics.labels import MEASURES
+from skci.metrics.names import ALIASES, resolve_metric
 
 _COLUMNS = {
     "name and class": 24,

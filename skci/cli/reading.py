@@ -15,7 +15,7 @@ from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
-from skci.metrics._metric_set import named_metrics
+from skci.metrics.metric_set import named_metrics
 from skci.reports.joint import JointReport
 from skci.reports.votes import VotesReport
 from skci.votes import votes_report

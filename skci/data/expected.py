@@ -22,13 +22,13 @@ from skci._validation import (
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.rows import Rows
-from skci.measures.registry import Measure
+from skci.measures.traits import Trait
 
 RATES = ("prevalence", "recall", "specificity")
 _CELLS = np.array([["tn", "fp"], ["fn", "tp"]])
 
 
-def rates_of(measure: Measure) -> list[str]:
+def rates_of(measure: Trait) -> list[str]:
     """Return the prevalence, and the rates that a measure depends on."""
     rates = dict.fromkeys(RATES, 0.4)
     value = _value(measure, rates)
@@ -40,7 +40,7 @@ def rates_of(measure: Measure) -> list[str]:
     ]
 
 
-def _value(measure: Measure, rates: Mapping[str, float]) -> Any:
+def _value(measure: Trait, rates: Mapping[str, float]) -> Any:
     (tn, fp), (fn, tp) = _table(**rates)
     return measure.function(tp, fp, fn, tn)
 
@@ -50,13 +50,13 @@ def _table(prevalence: float, recall: float, specificity: float) -> Array:
     return np.array([[1 - prevalence], [prevalence]]) * shares
 
 
-def _outcomes(measure: Measure) -> tuple[Array, Array]:
+def _outcomes(measure: Trait) -> tuple[Array, Array]:
     """Which cells are successes, and which are trials; none if it is no proportion."""
     successes, trials = measure.proportion or ("", "")
     return np.isin(_CELLS, successes.split()), np.isin(_CELLS, trials.split())
 
 
-def expected_table(expected: Any, measure: Measure, rates: list[str]) -> Array:
+def expected_table(expected: Any, measure: Trait, rates: list[str]) -> Array:
     """Table of one model or of two, as it is given or from a value or rates."""
     keys = f"a mapping with the keys {rates}"
     wanted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
@@ -80,7 +80,7 @@ def expected_table(expected: Any, measure: Measure, rates: list[str]) -> Array:
 
 
 def compared_table(
-    expected: Any, difference: Any, disagreement: Any, measure: Measure, negate: bool
+    expected: Any, difference: Any, disagreement: Any, measure: Trait, negate: bool
 ) -> Array:
     """Table of two models, from the difference of the second and the first.
 

@@ -13,8 +13,8 @@ import numpy as np
 from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
 from skci.data.sample import Sample, Vocabulary, united_design
+from skci.data.scores import Scores
 from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows
-from skci.measures.areas import Scores
 from skci.measures.functional import FunctionOfMeans
 
 _NOTHING = 2.0**-500  # unit of a variable that does not vary
@@ -51,11 +51,6 @@ class Columns:
         """Each variable, then each product, once; with origin 0 and no spread."""
         single = dict.fromkeys((v,) for monomial in monomials for v in monomial)
         chosen = tuple(single | dict.fromkeys(tuple(sorted(m)) for m in monomials))
-        if len(chosen) > _MOST_COLUMNS:
-            raise ValueError(
-                f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
-                f"models and metrics, got {len(chosen)}; give fewer at a time"
-            )
         variables = [v for monomial in single for v in monomial]
         none = dict.fromkeys(variables, 0.0)
         return cls(chosen, none, dict.fromkeys(variables, _NOTHING))
@@ -116,6 +111,68 @@ class Columns:
         return replace(self, origins=origins, units=units)
 
 
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Columns of the cells of a sample, of whose means metrics are functions.
+
+    Cells are rows, or those whose weights are the means themselves.
+    """
+
+    columns: Columns
+    values: Array
+    """Columns of the cells, (m, columns)."""
+
+    @classmethod
+    def of_rows(
+        cls,
+        monomials: Sequence[Monomial],
+        variables: Mapping[Variable, Array],
+        weights: Array | None = None,
+        sizes: Mapping[Variable, float] | None = None,
+    ) -> Means:
+        """Columns of rows, with weights less the means of variables.
+
+        A variable that varies less than the rounding of its size does not vary. It is
+        that of its values, or what they are differences of.
+        """
+        columns = Columns.of(monomials)
+        origins, units, centred = dict(columns.origins), {}, {}
+        for v in origins:
+            values = np.asarray(variables[v], dtype=float)
+            if weights is not None:
+                size = (sizes or {}).get(v) or np.abs(values).max()
+                origins[v] = float(np.average(values, weights=weights))
+                if np.ptp(values) <= ROUNDING * size:
+                    origins[v], values = float(values.max()), values.max()
+                values = values - origins[v]
+            centred[v] = np.broadcast_to(values, np.shape(variables[v]))
+            units[v] = max(_NOTHING, _size(values))
+        columns = replace(columns, origins=origins, units=units)
+        return cls(columns, columns.values(centred).T)
+
+    def column(self, monomial: Monomial) -> Array:
+        """Values of a column, in its unit."""
+        return self.values[:, self.columns.position(monomial)]
+
+    def function(
+        self,
+        function: Callable[..., Any],
+        monomials: Sequence[Monomial],
+        centred: Collection[str] = (),
+    ) -> FunctionOfMeans:
+        """Function of the means of some columns, of which those named are centred."""
+        origins, units, sizes = [], [], []
+        for monomial in monomials:
+            absolute = len(monomial) == 1 and monomial[0].name not in centred
+            origin = self.columns.origins[monomial[0]] if absolute else 0.0
+            origins.append(origin)
+            units.append(self.columns.unit(monomial))
+            sizes.append(max(units[-1], _size(origin)))
+        features = np.stack([self.column(monomial) for monomial in monomials], axis=1)
+        features *= np.array(units) / sizes
+        return FunctionOfMeans(partial(_at_means, function, origins, sizes), features)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentSample(Sample):
     """Moments of the rows of a sample; what the metrics read of them is not kept."""
@@ -133,24 +190,21 @@ class MomentSample(Sample):
         variables: Mapping[Variable, Array],
     ) -> MomentSample:
         """Moments of the variables of the rows of a sample."""
-        weights = sample.rows.weights
-        columns = Columns.of(monomials)
-        origins, units, centred = {}, {}, {}
-        for v in columns.origins:
-            values = np.asarray(variables[v], dtype=float)
+        n_columns = len(Columns.of(monomials).monomials)
+        if n_columns > _MOST_COLUMNS:
+            raise ValueError(
+                f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
+                f"models and metrics, got {n_columns}; give fewer at a time"
+            )
+        for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
                     "y_true and y_pred must hold numbers of which moments are in the "
                     f"range of floats, got values of {v.name.replace('_', ' ')} up to "
                     f"{largest:.3g}"
                 )
-            origins[v] = float(np.average(values, weights=weights))
-            centred[v] = values - origins[v]
-            if np.ptp(values) <= ROUNDING * largest:
-                origins[v], centred[v] = float(values.max()), np.zeros(len(values))
-            units[v] = max(_NOTHING, _size(centred[v]))
-        columns = replace(columns, origins=origins, units=units)
-        rows, design = sums_of_rows(columns.values(centred), sample.rows, sample.design)
+        means = Means.of_rows(monomials, variables, sample.rows.weights)
+        rows, design = sums_of_rows(means.values.T, sample.rows, sample.design)
         none = np.zeros((0, len(sample.vocabulary.targets)))
         return cls(
             rows=rows,
@@ -161,8 +215,13 @@ class MomentSample(Sample):
             scores=dict.fromkeys(sample.scores, Scores(none)),
             numbers=dict.fromkeys(sample.numbers, none),
             items=dict.fromkeys(sample.items, none),
-            summands=columns,
+            summands=means.columns,
         )
+
+    @property
+    def means(self) -> Means:
+        """Columns, each of which is a cell."""
+        return Means(self.summands, np.eye(len(self.rows))[:, 1:])
 
     @property
     def size(self) -> int:
@@ -227,26 +286,8 @@ class MomentSample(Sample):
                 )
         return vocabulary
 
-    def function_of_means(
-        self,
-        function: Callable[..., Any],
-        monomials: Sequence[Monomial],
-        centred: Collection[str] = (),
-    ) -> FunctionOfMeans:
-        """Function of the means of some columns, of which those named are centred."""
-        origins, units, sizes = [], [], []
-        for monomial in monomials:
-            absolute = len(monomial) == 1 and monomial[0].name not in centred
-            origins.append(self.summands.origins[monomial[0]] if absolute else 0.0)
-            units.append(self.summands.unit(monomial))
-            sizes.append(max(units[-1], _size(origins[-1])))
-        positions = [1 + self.summands.position(m) for m in monomials]
-        features = np.eye(len(self.rows))[:, positions]
-        features *= np.array(units) / sizes
-        return FunctionOfMeans(partial(at_means, function, origins, sizes), features)
 
-
-def at_means(
+def _at_means(
     function: Callable[..., Any],
     origins: Iterable[Any],
     units: Iterable[Any],

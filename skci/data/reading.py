@@ -55,11 +55,11 @@ from skci.data.rows import (
     shape_of,
 )
 from skci.data.sample import Sample, Vocabulary
+from skci.data.scores import Scores
 from skci.data.survival import check_survival
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
-from skci.measures.areas import Scores
 
 
 def read_scores(

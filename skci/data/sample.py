@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass, distinct_rows
+from skci.data.scores import Scores
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
 
 KINDS = ("labels", "scores", "numbers", "items")
 """Kinds of predictions: what metrics read of a model."""
@@ -368,7 +367,7 @@ class Sample:
         if any(np.isnan(each.values).any() for each in self.scores.values()):
             raise ValueError("score_bins needs a score in every row, got missing ones")
         scores: dict[str, Scores] = {
-            model: BinnedScores.of(edges, each.values, each.values, each.eps)
+            model: Scores.of_ranges(edges, np.array([each.values] * 2), each.eps)
             for model, each in self.scores.items()
         }
         codes, scores, subgroups, unit = _distinct_units(
@@ -387,8 +386,7 @@ class Sample:
     @property
     def score_edges(self) -> Any:
         """Edges of the bins of scores; None where there are none."""
-        edges = (x.edges for x in self.scores.values() if isinstance(x, BinnedScores))
-        return next(edges, None)
+        return next((each.edges for each in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the vocabulary of both."""
@@ -478,7 +476,8 @@ def _distinct_units(
     by_rows: bool = False,
 ) -> tuple[Array, dict[str, Scores], Subgroups | None, Array]:
     """Unite units of equal codes, bins of scores and subgroup, unless they are rows."""
-    keys = [codes, *(key for each in scores.values() for key in each.keys)]
+    binned = [each for each in scores.values() if each.edges is not None]
+    keys = [codes, *(each.levels for each in binned)]
     columns = codes if len(keys) == 1 else np.column_stack(keys)
     columns, subgroups, unit = distinct_units(columns, subgroups, by_rows)
     n_units = len(columns)

@@ -16,13 +16,12 @@ from skci._arrays import Array
 from skci.data.moments import Columns, MomentSample, Variable
 from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.data.scores import Scores
 from skci.data.writing import replacing
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
 from skci.inference.rows import Rows
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
 _OF_MOMENTS = "skci moments"
@@ -395,11 +394,11 @@ def _scores(
         return Scores(column(name, "f", shape), eps=eps)
     edges = column("score_edges", "f", (None,))
     lowest, highest = (column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE)
-    scores = BinnedScores.of(edges, lowest, highest, eps)
+    scores = Scores.of_ranges(edges, np.array([lowest, highest]), eps)
     above = np.searchsorted(edges, highest, side="right")
     if (np.diff(edges) <= 0).any() or (lowest > highest).any():
         raise ValueError("edges and ranges of scores are not in order")
-    if (scores.bins != above).any():
+    if (scores.levels != above).any():
         raise ValueError("ranges of scores are in several bins")
     return scores
 

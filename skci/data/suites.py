@@ -18,12 +18,12 @@ from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import AtObservedWeights, Functional, Mean
-from skci.measures.registry import LOGIT, Trait
 from skci.measures.suites import (
     interquartile_mean,
     mean_below,
     probability_of_improvement,
 )
+from skci.measures.traits import LOGIT, Trait
 
 METRICS = ("iqm", "mean", "optimality_gap")
 """Aggregates of the scores of a model."""

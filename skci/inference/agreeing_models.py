@@ -22,18 +22,14 @@ from skci.inference.agreement import (
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.measures.areas import AveragePrecision, InterpolatedPrecision, RocAuc
-from skci.measures.classes import Averaged, WeightedMean
 from skci.measures.functional import (
     Among,
     Component,
-    FunctionOfMeans,
     Mean,
     unsigned,
 )
 
 _SAME = 1e-7  # share of the range, or of a value, by which rounding may change it
-_OF_VALUES, _OF_ORDER = (Mean, FunctionOfMeans), (RocAuc, AveragePrecision)
 
 
 def agreement_of(
@@ -67,10 +63,11 @@ def agreement_of(
     terms, others = map(_terms, components)
     if len(terms) != len(others):
         return None
-    if isinstance(terms[0].functional, Averaged):
+    kinds = {term.functional.compared_by for term in terms + others}
+    if kinds == {"targets"}:
         swing = 0.0 if ratio else _swing_of_targets(first, second)
         return Agreement(VALUES, n, units, ((swing, units),)) if swing else None
-    if all(isinstance(term.functional, _OF_VALUES) for term in terms + others):
+    if kinds == {"values"}:
         tolerance = _SAME * np.ptp(bounds) if np.isfinite(bounds).all() else 0.0
         if not all(map(partial(_are_same, tolerance), terms, others)):
             return None
@@ -78,13 +75,13 @@ def agreement_of(
         is_bounded = is_bounded and bool(relative or not ratio)
         of_rows = ((1.0, units),) if is_bounded else ()
         return Agreement(VALUES, n, units, of_rows, relative)
-    if not all(isinstance(term.functional, _OF_ORDER) for term in terms):
-        return None
-    if not all(map(_order_is_same, terms, others)):
+    if kinds not in ({"order"}, {"ranks"}) or not all(
+        map(_order_is_same, terms, others)
+    ):
         return None
     pairs = [_pairs_of(term, rows, design) for term in terms]
     words, of_classes = PAIRS, False
-    if isinstance(terms[0].functional, AveragePrecision):
+    if kinds == {"ranks"}:
         words, pairs = RANKS, [Ranks(*each) for each in pairs]
     elif len(terms) > 1:
         positive = np.sum([term.positive for term in terms], axis=0)
@@ -101,7 +98,7 @@ def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
     """
     a: Any = unsigned(first.functional)
     b: Any = unsigned(second.functional)
-    if type(b) is not Averaged or a.average != "micro":
+    if a.average != "micro" or b.average != "micro":
         return 0.0
     pairs = zip(_bits_of(a), _bits_of(b), strict=True)
     if not all(np.array_equal(*pair) for pair in pairs):
@@ -113,7 +110,7 @@ def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
     return float(np.abs((tp + fn) * of_tp + of_answer).sum(axis=1).max())
 
 
-def _bits_of(functional: Averaged) -> list[Array]:
+def _bits_of(functional: Any) -> list[Array]:
     bits = functional.bits
     return [
         each if isinstance(each, np.ndarray) else each.toarray()
@@ -181,7 +178,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
     functional: Any = unsigned(parameter.functional)
     components: Any = [functional]
     weights = [1.0]
-    if isinstance(functional, WeightedMean):
+    if functional.compared_by == "components":
         components = functional.components
         weights = functional.slopes(parameter.counts).tolist()
     found = []
@@ -212,9 +209,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
     Rows of one class may be ordered differently for an area under the ROC curve.
     """
     a, b = first.functional, second.functional
-    if type(a) is not type(b) or isinstance(a, InterpolatedPrecision):
-        return False
-    if isinstance(a, RocAuc):
+    if a.compared_by == "order":
         return np.array_equal(first.placements, second.placements)
     same = np.array_equal(first.cells, second.cells) and a.n_missed == b.n_missed
     return same and np.array_equal(a.level, b.level)

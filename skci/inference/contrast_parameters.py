@@ -37,13 +37,8 @@ from skci.inference.parameter import (
 )
 from skci.inference.sampling import RowSampling
 from skci.inference.stratified import smoothed_by_stratum
-from skci.measures.functional import (
-    Component,
-    LinearCombination,
-    Mean,
-    Ratio,
-)
-from skci.measures.registry import IDENTITY, LOG, Trait
+from skci.measures.functional import Component, LinearCombination, Mean, Ratio
+from skci.measures.traits import IDENTITY, LOG, Trait
 
 _Enumeration = tuple[Array, Array]
 """Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""

@@ -7,7 +7,7 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.parameter import CellMap, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.registry import LOG
+from skci.measures.traits import LOG
 
 _TRUTH = 0  # column of the true labels, which proxies replace by theirs
 

@@ -14,15 +14,8 @@ from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
 from skci.inference.agreement import Agreement
 from skci.inference.intervals.methods import INTERVALS, IntervalMethod
-from skci.measures.functional import (
-    Boundary,
-    Evaluation,
-    Functional,
-    Negative,
-    Support,
-)
-from skci.measures.functions import EDGE
-from skci.measures.registry import Trait
+from skci.measures.functional import Boundary, Evaluation, Functional, Negative, Support
+from skci.measures.traits import EDGE, Trait
 
 _SEES_ALL = attrgetter("sees_all")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist

@@ -30,7 +30,7 @@ from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
 from skci.inference.units import units_with
 from skci.measures.functional import Functional, Mean, unsigned
-from skci.measures.registry import IDENTITY
+from skci.measures.traits import IDENTITY
 
 NO_VARIANCE = 1e-10
 """Relative deviation that is zero up to rounding."""

@@ -24,7 +24,7 @@ from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 from skci.inference.units import is_simple
-from skci.measures.registry import Trait
+from skci.measures.traits import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero

@@ -7,7 +7,7 @@ from skci._arrays import Array
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
 from skci.inference.resampling_variance import corrected_t
-from skci.measures.registry import Trait
+from skci.measures.traits import Trait
 
 _NO_VARIANCE = 1e-10  # standard error, relative to the values, that is rounding
 _SCORE = Trait("score", bounds=(-np.inf, np.inf))

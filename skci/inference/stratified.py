@@ -12,7 +12,7 @@ from skci.inference.designs.design import SampleDesign
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Component, unsigned
-from skci.measures.poststratified import Poststratified
+from skci.measures.stratified import Poststratified
 
 _FEW = 5  # rows in a cell that do not show how common it is
 _HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large

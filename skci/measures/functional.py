@@ -89,6 +89,10 @@ _ANY_ROWS = Support()
 class Functional(ABC):
     """A measure bound to its table: estimate and influence values at any weights."""
 
+    compared_by: ClassVar[str] = ""
+    """What decides whether two models agree in all rows: the "values" of rows, the
+    "order" of pairs of classes, "ranks", "targets" or "components"; empty if unknown."""
+
     @abstractmethod
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
@@ -189,6 +193,26 @@ def _cells(p: Array) -> Iterable[Array]:
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
+def identity(mean: Any) -> Any:
+    """Return a mean itself, as of a loss."""
+    return mean
+
+
+def exp_ratio(loss: Any, size: Any) -> Any:
+    """Exponential of a ratio of sums, as a perplexity of the loss of tokens."""
+    return np.exp(loss / size)
+
+
+def divisor(value: Any, least: float = 0.0) -> Any:
+    """Return a divisor; NaN where it is zero but for rounding."""
+    return np.where(np.real(value) > least, value, np.nan)
+
+
+def skill(loss: Any, constant_loss: Any, least: float = 0.0) -> Any:
+    """Share of the loss of the best constant prediction that is saved."""
+    return 1 - loss / divisor(constant_loss, least)
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionOfMeans(Functional):
     """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.
@@ -196,6 +220,8 @@ class FunctionOfMeans(Functional):
     The means are of features of rows, or of the cells of a table: an array of shape
     (m, k), sparse if there are many cells.
     """
+
+    compared_by: ClassVar[str] = "values"
 
     function: Callable[..., Any]
     features: Any
@@ -242,6 +268,8 @@ class FunctionOfMeans(Functional):
 @dataclass(frozen=True, eq=False)
 class Mean(Functional):
     """Mean of values of the cells, of shape (m,), perturbed in some unit."""
+
+    compared_by: ClassVar[str] = "values"
 
     values: Array
     unit: float = 1.0

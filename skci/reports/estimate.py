@@ -29,7 +29,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
 from skci.inference.unseen_ends import widening_by_unseen_ends
-from skci.measures.registry import LOG
+from skci.measures.traits import LOG
 from skci.reports.rendering import (
     decimals,
     format_interval,

@@ -26,7 +26,7 @@ from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
-from skci.metrics._metric_set import MetricSet
+from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
 from skci.resampling.pooling import (

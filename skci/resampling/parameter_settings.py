@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from skci._validation import check_choice
-from skci.metrics._metric_set import named_metrics
+from skci.metrics.metric_set import named_metrics
 
 _ABSENT = object()  # value of a parameter that a setting leaves out
 

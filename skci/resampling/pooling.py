@@ -14,7 +14,7 @@ from skci.data.sample import Sample
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
-from skci.metrics._metric_set import MetricSet
+from skci.metrics.metric_set import MetricSet
 from skci.resampling.splitting import Pool
 
 _ROUNDING = 1e-9  # relative difference of equal values

@@ -19,8 +19,7 @@ from skci._validation import check_choice
 from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
-from skci.measures.functions import EDGE
-from skci.measures.registry import IDENTITY, LOGIT, Link, Trait
+from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
 

@@ -24,7 +24,7 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.intervals.problem import Problem
 from skci.inference.intervals.statistic import normalise
-from skci.measures.poststratified import Poststratified
+from skci.measures.stratified import Poststratified
 
 TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
 _DIFFERENCE = 1e-5  # relative step of the forward differences

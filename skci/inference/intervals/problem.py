@@ -11,8 +11,8 @@ from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.statistic import Samples, normalise
 from skci.measures.functional import Functional
-from skci.measures.functions import EDGE
-from skci.measures.poststratified import Poststratified
+from skci.measures.stratified import Poststratified
+from skci.measures.traits import EDGE
 
 # Detection of undefined and infinite estimates.
 _TINY_COUNT = 1e-80  # added to cells; an estimate that depends on it is undefined

@@ -34,7 +34,7 @@ from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.problem import Problem
 from skci.inference.intervals.statistic import Samples, Statistic, improved
 from skci.measures.functional import Functional
-from skci.measures.poststratified import Poststratified
+from skci.measures.stratified import Poststratified
 
 _BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the memory
 

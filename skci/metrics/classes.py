@@ -25,9 +25,9 @@ from skci.measures.functional import (
     Evaluation,
     Functional,
     Support,
+    divisor,
 )
-from skci.measures.functions import EDGE, divisor
-from skci.measures.registry import Measure
+from skci.measures.traits import EDGE, Trait
 
 AVERAGES = ("micro", "macro", "weighted")
 
@@ -109,7 +109,9 @@ class Averaged(Functional):
     that is NaN; `undefined` are classes that are so whatever the weights are.
     """
 
-    measure: Measure
+    compared_by: ClassVar[str] = "targets"
+
+    measure: Trait
     average: str
     bits: Bits
     undefined_as: float = np.nan
@@ -230,6 +232,8 @@ class WeightedMean(Composite):
 
     They are means over the rows, as the shares of labels or the variances of targets.
     """
+
+    compared_by: ClassVar[str] = "components"
 
     sizes: Any
     """What the weights are means of, an array or a sparse one, (m, components).

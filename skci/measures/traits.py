@@ -1,20 +1,15 @@
-"""Properties of measures, and the registry of those of labels.
-
-To add a measure of labels, write its formula in ``skci.measures.functions`` and declare
-it in ``MEASURES``. Metrics of scores and of numbers declare theirs with their class.
-"""
+"""Properties of measures that inference uses, and the scales of their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-import skci.measures.functions as g
 from skci._arrays import Array
 
 CELLS = ("tp", "fp", "fn", "tn")
@@ -147,6 +142,12 @@ class Trait:
         computed within it and reported within the bounds.
     reads : str
         What a user's function of the rows reads, which reports name.
+    function : callable
+        For a measure of labels, its formula ``g(tp, fp, fn, tn)``, safe for complex
+        arrays.
+    symmetric : bool
+        Whether it does not change when positive and negative are exchanged, so that it
+        has no ``pos_label``.
     """
 
     name: str
@@ -169,6 +170,8 @@ class Trait:
     negative_of: Trait | None = None
     reach: tuple[float, float] | None = None
     reads: str = ""
+    function: Any = None
+    symmetric: bool = False
 
     @property
     def range_of_estimator(self) -> tuple[float, float]:
@@ -189,9 +192,7 @@ class Trait:
 
     def of_classes(self, name: str) -> Trait:
         """Properties of the measure of several classes, alone or averaged."""
-        properties = {item.name: getattr(self, item.name) for item in fields(Trait)}
-        changed = {"name": name, "plus_four": None, "proportion": None}
-        return Trait(**properties | changed)
+        return replace(self, name=name, plus_four=None, proportion=None)
 
     def negated(self) -> Trait:
         """Properties of the measure times -1."""
@@ -218,130 +219,8 @@ class Trait:
         return successes, trials
 
 
-@dataclass(frozen=True)
-class Measure(Trait):
-    """A measure of labels: a function ``g(tp, fp, fn, tn)``, safe for complex arrays.
-
-    A symmetric one does not change when positive and negative are exchanged, and has no
-    ``pos_label``.
-    """
-
-    function: Callable[..., Array]
-    _: KW_ONLY
-    symmetric: bool = False
-    plus_four: Link | None = IDENTITY
-
-
-def _measure(
-    function: Callable[..., Array],
-    successes: str = "",
-    trials: str = "tp fp fn tn",
-    **properties: Any,
-) -> Measure:
-    """Declare a measure under the name of its function, unless `name` is given."""
-    if successes:
-        properties["proportion"] = successes, trials
-    return Measure(properties.pop("name", function.__name__), function, **properties)
-
-
-def f_beta_measure(beta: float) -> Measure:
-    """F_beta: recall counts beta times as much as precision."""
-    return Measure(f"f{beta:g}", partial(g.f_beta, beta=float(beta)))
-
-
-def tversky_measure(alpha: float, beta: float) -> Measure:
-    """Tversky's index: alpha weighs the false positives, beta the false negatives."""
-    return Measure("tversky", partial(g.tversky, alpha=float(alpha), beta=float(beta)))
-
-
-_LOWER: dict[str, Any] = {"greater_is_better": False}
-_ERROR: dict[str, Any] = {"greater_is_better": False, "symmetric": True}
-_SIGNED: dict[str, Any] = {"bounds": (-1.0, 1.0), "symmetric": True}
-_RATIO: dict[str, Any] = {"bounds": (0.0, np.inf), "scale": LOG, "plus_four": None}
-
-_LABELS = (
-    _measure(g.accuracy, "tp tn", symmetric=True),
-    _measure(g.error_rate, "fp fn", **_ERROR),
-    _measure(g.error_rate, "fp fn", name="hamming_loss", **_ERROR),
-    _measure(g.precision, "tp", "tp fp"),
-    _measure(g.recall, "tp", "tp fn"),
-    _measure(g.specificity, "tn", "fp tn"),
-    _measure(g.negative_predictive_value, "tn", "fn tn"),
-    _measure(g.false_positive_rate, "fp", "fp tn", **_LOWER),
-    _measure(g.false_negative_rate, "fn", "tp fn", **_LOWER),
-    _measure(g.selection_rate, "tp fp", has_better=False),
-    f_beta_measure(0.5),
-    f_beta_measure(1),
-    f_beta_measure(2),
-    _measure(g.jaccard, "tp", "tp fp fn", plus_four=DICE),
-    tversky_measure(0.5, 0.5),
-    _measure(g.matthews_corrcoef, **_SIGNED),
-    _measure(g.cosine),
-    _measure(g.lift, **_RATIO | {"scale": IDENTITY}),
-    _measure(g.overlap, smooth=False),
-    _measure(g.balanced_accuracy, symmetric=True),
-    _measure(g.g_mean, symmetric=True),
-    _measure(g.cohen_kappa, **_SIGNED),
-    _measure(g.informedness, **_SIGNED),
-    _measure(g.markedness, **_SIGNED),
-    _measure(g.positive_likelihood_ratio, **_RATIO),
-    _measure(g.negative_likelihood_ratio, **_RATIO, **_LOWER),
-    _measure(g.diagnostic_odds_ratio, **_RATIO, symmetric=True),
-)
+EDGE = 1e-12
+"""Estimates this near to the boundary of the range are on it."""
 
 LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
 SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}
-
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
-"""Measures of a confusion matrix by their names."""
-
-_ALIASES = {
-    "accuracy": "acc exact_match subset_accuracy",
-    "error_rate": "zero_one_loss",
-    "f1": "dice f_measure f_score",
-    "jaccard": "iou",
-    "recall": "sensitivity tpr true_positive_rate",
-    "specificity": "tnr true_negative_rate",
-    "precision": "ppv positive_predictive_value",
-    "negative_predictive_value": "npv",
-    "false_positive_rate": "fpr",
-    "false_negative_rate": "fnr",
-    "balanced_accuracy": "bacc uar",
-    "matthews_corrcoef": "mcc correlation phi",
-    "cohen_kappa": "kappa",
-    "informedness": "youden youden_j",
-    "positive_likelihood_ratio": "lr+ plr",
-    "negative_likelihood_ratio": "nlr",
-    "hamming_loss": "hamming",
-    "roc_auc": "auc auroc auc_roc roc_auc_ovr",
-    "average_precision": "ap auprc aucpr pr_auc",
-    "brier_score": "brier brier_score_loss",
-    "d2_brier_score": "brier_skill_score bss",
-    "log_loss": "cross_entropy nll negative_log_likelihood",
-    "hinge_loss": "hinge",
-    "r2": "r_squared",
-    "mean_squared_error": "mse",
-    "root_mean_squared_error": "rmse",
-    "root_mean_squared_log_error": "rmsle",
-    "mean_absolute_error": "mae",
-    "mean_absolute_percentage_error": "mape",
-    "mean_pinball_loss": "pinball quantile_loss",
-    "pearson_correlation": "pearson pearsonr",
-    "map": "mean_average_precision",
-    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
-    "precision@k": "p@k",
-    "recall@k": "r@k",
-    "hit_rate": "success hits hit hit_ratio",
-    "label_ranking_average_precision": "lrap",
-    "label_ranking_loss": "ranking_loss",
-    "concordance": "c_index cindex concordance_index harrell_c "
-    "concordance_index_censored",
-    "concordance_ipcw": "uno_c concordance_index_ipcw",
-    "cumulative_dynamic_auc": "auc@t time_dependent_auc",
-    "survival_brier": "brier@t brier_score@t",
-    "integrated_brier": "integrated_brier_score ibs",
-    "calibration_intercept": "calibration_in_the_large citl",
-    "observed_to_expected": "o/e o:e oe_ratio",
-}
-ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
-"""Names of measures by their synonyms, of which some need a k or a time t."""

@@ -12,14 +12,12 @@ from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
+from skci.data.scores import Scores
 from skci.inference.parameter import Clipped, TableParameter
-from skci.measures.areas import Scores
-from skci.measures.binned_scores import BinnedScores
-from skci.measures.functional import FunctionOfMeans, Mean
-from skci.measures.functions import EDGE, identity, skill
-from skci.measures.registry import LOSS, SKILL, Trait
-from skci.metrics._binding import Binding
-from skci.metrics._scores import ScoreMetricCI, with_binning_error
+from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
+from skci.measures.traits import EDGE, LOSS, SKILL, Trait
+from skci.metrics.binding import Binding
+from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
 _LEAST_SHARE = 0.01  # of the loss, of rows whose probabilities are clipped
 
@@ -77,7 +75,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
         function = self._function_at(sample)
-        functional = sample.function_of_means(function, self.monomials(binding))
+        functional = sample.means.function(function, self.monomials(binding))
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
@@ -87,7 +85,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         truth = binding.truth == code
         parameter = self._bind_truth(self._measure, binding, truth, scores)
-        if not isinstance(scores, BinnedScores) or not scores.mixed.any():
+        if scores.edges is None or not scores.mixed.any():
             return parameter
         # The loss is monotone in the probability of either label.
         weights = binding.sample.rows.counts[binding.within]

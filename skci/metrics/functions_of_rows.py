@@ -1,4 +1,4 @@
-r"""Functionals of which only values are known: functions of the rows themselves.
+"""Functionals of which only values are known: functions of the rows themselves.
 
 Where a function takes weights of rows, the influence value of a row is the derivative
 in its weight, a central difference. Where it does not, it is the change without the

@@ -19,14 +19,9 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
-from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
-from skci.measures.functional import (
-    CellFunctional,
-    Functional,
-    FunctionOfMeans,
-    Mean,
-)
-from skci.measures.registry import Measure, Trait
+from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans, Mean
+from skci.measures.traits import Trait
+from skci.metrics.classes import AVERAGES, Averaged, Bits, Hits
 
 # Distinct values of which the score interval of a mean is computed, and how many times
 # as many are looked at first.
@@ -51,7 +46,7 @@ class Binding:
     subgroups: frozenset[int] | None = None
 
     def of_label(
-        self, measure: Measure, code: int, target: int = 0, metric: str = ""
+        self, measure: Trait, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
         positive = self.sample.vocabulary.shown_positive(code)
@@ -64,7 +59,7 @@ class Binding:
             undefined_as=self.undefined_as,
         )
 
-    def of_each_class(self, measure: Measure, labels: Any) -> Iterator[TableParameter]:
+    def of_each_class(self, measure: Trait, labels: Any) -> Iterator[TableParameter]:
         """Bind a function of the four cells of each of some classes."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
@@ -74,7 +69,7 @@ class Binding:
             yield replace(parameter, pos_label=None)
 
     def averaged(
-        self, trait: Trait, measure: Measure, average: str, labels: Any = None
+        self, trait: Trait, measure: Trait, average: str, labels: Any = None
     ) -> TableParameter:
         """Bind an average over classes of a measure of each against the rest."""
         functional = Averaged(measure, average, self._bits(labels), self.undefined_as)
@@ -98,7 +93,7 @@ class Binding:
             undefined_as=functional.without_true_rows(counts),
         )
 
-    def of_correctness(self, measure: Measure) -> TableParameter:
+    def of_correctness(self, measure: Trait) -> TableParameter:
         """Bind a function of right and wrong, of all targets at once."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
@@ -207,7 +202,7 @@ class Binding:
         return self.of_cells(trait, functional, index, n, smooth=False)
 
     def of_samples(
-        self, trait: Trait, measure: Measure, labels: Any = None
+        self, trait: Trait, measure: Trait, labels: Any = None
     ) -> TableParameter:
         """Bind the mean over rows of a measure of the targets of each."""
         if not self.sample.vocabulary.multilabel:

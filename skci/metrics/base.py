@@ -1,8 +1,8 @@
-"""Bases of all metrics."""
+"""The base of all metrics, and that of metrics of labels."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from html import escape
 from inspect import signature
@@ -18,7 +18,7 @@ from skci import reports
 from skci._arrays import Array, allow_underflow
 from skci._docstrings import complete_parameters
 from skci._hints import unknown_options
-from skci._validation import check_confidence_level, join_names
+from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -42,18 +42,49 @@ from skci.inference.intervals.methods import (
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
-from skci.measures.classes import AVERAGES
-from skci.measures.registry import MEASURES, NEGATED, Measure, Trait
-from skci.metrics._binding import Binding
+from skci.measures.traits import IDENTITY, NEGATED, Trait
+from skci.metrics.binding import Binding
+from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 _Metric = TypeVar("_Metric")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+Check = Callable[[Any, str], Any]
+"""Check of the value of an option, whose name is given for messages."""
+
+
+def option(
+    *,
+    default: Any = MISSING,
+    check: Check,
+    may_be_none: bool = False,
+    kw_only: bool = True,
+) -> Any:
+    """Declare an option of a metric with its check.
+
+    It may be None as well if that is its default.
+    """
+
+    def unless_none(value: Any, name: str) -> None:
+        if value is not None:
+            check(value, name)
+
+    checks = unless_none if may_be_none or default is None else check
+    return field(default=default, kw_only=kw_only, metadata={"check": checks})
+
+
+def one_of(*choices: str) -> Check:
+    """Check that an option is one of some names."""
+    return lambda value, name: check_choice(value, choices, name)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 def declare_options(cls: type[_Metric]) -> type[_Metric]:
     """Add a constructor that stores the declared options, as scikit-learn demands."""
     store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
+    checks = {each.name: each.metadata.get("check") for each in fields(cls)}  # type: ignore[arg-type]
+    cls._checks = {name: check for name, check in checks.items() if check}  # type: ignore[attr-defined]
 
     @wraps(store)
     def __init__(self: Any, *arguments: Any, **options: Any) -> None:
@@ -144,27 +175,31 @@ class MetricCI(BaseEstimator):
     _serves_bins: ClassVar[bool] = False
     """Whether scores may be in bins."""
 
+    _checks: ClassVar[dict[str, Check]]
+    """Checks of options, by name."""
     _measure = cast(Trait, None)
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of measures that are not in the registry, as of a mean."""
+    """Properties of the measures of subclasses: by default those of a mean."""
     _several = True  # Whether there may be more than two labels.
     _symmetric = True  # Whether there need be no positive label.
     # Whether there must be one all the same for one column of scores.
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure, by what its properties change if not in the registry."""
+        """Declare a measure by what it changes in the properties of the bases.
+
+        Its name is by default that of its function.
+        """
         # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
         if cls.__doc__:
             cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
         cls._properties = cls._properties | properties
-        if measure:
-            known = MEASURES.get(measure)
-            cls._measure = known or Trait(measure, **cls._properties)
+        if measure := measure or getattr(properties.get("function"), "__name__", ""):
+            cls._measure = Trait(measure, **cls._properties)
 
     @property
     def name(self) -> str:
@@ -510,6 +545,8 @@ class MetricCI(BaseEstimator):
             check_labels(self.labels)
         if not isinstance(self.negate, bool):
             raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        for name, check in self._checks.items():
+            check(getattr(self, name), name)
 
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else "auto"."""
@@ -564,7 +601,7 @@ class LabelMetricCI(MetricCI):
 
     reads = "labels"
     _serves_bins = True
-    _measure = cast(Measure, None)
+    _properties: ClassVar[dict[str, Any]] = {"plus_four": IDENTITY}
 
     @property
     def _name(self) -> str:

@@ -1,15 +1,18 @@
-"""The metrics of a report."""
+"""The metrics of a report: of one truth, of several, or at points of scores."""
+
+from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, distinct_rows
+from skci._hints import data_hint
 from skci._validation import (
     Assumed,
     by_metric,
@@ -20,24 +23,25 @@ from skci._validation import (
     named_columns,
     named_values,
 )
+from skci.data.design_options import Prevalence
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
-from skci.data.moments import MomentSample, Variable
-from skci.data.reading import Reader, Wanted
+from skci.data.moments import MomentSample
+from skci.data.reading import Reader, Wanted, check_both_labels
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
-from skci.data.rows import check_same_models
+from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
-from skci.inference.intervals.methods import AUTO, Known, check_method
+from skci.inference.intervals.methods import Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
-from skci.metrics._base import MetricCI
-from skci.metrics._binding import Binding, bind_references
-from skci.metrics._custom import CustomInfluenceCI
-from skci.metrics._names import resolve_metric, resolve_metrics
-from skci.metrics._scores import ScoreMetricCI
+from skci.metrics.base import MetricCI
+from skci.metrics.binding import bind_references
+from skci.metrics.custom import CustomInfluenceCI
+from skci.metrics.names import resolve_metric, resolve_metrics
+from skci.metrics.scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
@@ -138,54 +142,6 @@ class MetricSet:
         """Check that all metrics are of labels."""
         if self.reads != {"labels"}:
             raise ValueError(f"metrics must be of labels, got {self.kinds}")
-
-    def must_serve_bins(self) -> None:
-        """Check that all metrics are of labels or of scores that may be in bins."""
-        others = [name for name, m in self.metrics.items() if not m._serves_bins]
-        if others:
-            raise ValueError(
-                "score_bins needs metrics of labels, areas under curves or losses of "
-                f"probabilities, got {join_names(others)}"
-            )
-
-    def must_serve_moments(self) -> None:
-        """Check that moments suffice for all metrics."""
-        others = [name for name, m in self.metrics.items() if not m._serves_moments]
-        if others:
-            raise ValueError(
-                "moments=True needs metrics that are functions of means of losses or "
-                "numbers, such as log_loss, brier_score, mean_squared_error or r2, got "
-                f"{join_names(others)}"
-            )
-        self.without_tables()
-
-    def moments(self, sample: Sample) -> MomentSample:
-        """Moments that suffice for the metrics, of the rows of a sample.
-
-        Of a sample that holds moments, those that they need.
-        """
-        bindings = [
-            (
-                metric,
-                Binding(sample, model, name, AUTO, metric._positive(self.pos_label)),
-            )
-            for model in sample.models
-            for name, metric in self.metrics.items()
-        ]
-        monomials = [m for metric, each in bindings for m in metric.monomials(each)]
-        if isinstance(sample, MomentSample):
-            return sample.restricted(monomials)
-        if sample.subgroups is not None:
-            raise ValueError(
-                "by must not be given with moments=True, which keeps the moments of "
-                "all rows; give the rows of each subgroup to an accumulator of its own"
-            )
-        if "scores" in sample.kinds:
-            self.scored_labels(sample.vocabulary)
-        variables: dict[Variable, Array] = {}
-        for metric, binding in bindings:
-            variables |= metric.variables(binding)
-        return MomentSample.of(sample, monomials, variables)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
@@ -469,3 +425,181 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     for given in [metrics] if alone else metrics:
         pairs += resolve_metrics(given)
     return named_values(pairs, "metrics")
+
+
+_OTHERS = "*"
+
+Samples = Sequence[Sample]
+"""A sample for each set of metrics, whose units are the same rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetricsByTruth:
+    """Metrics of several truths, used as a `MetricSet`; see `skci.joint_report`."""
+
+    sets: Mapping[tuple[str | None, ...], MetricSet]
+    """Sets of metrics, by the key of what is given for them: truth and predictions."""
+    order: Sequence[str]
+    """Names of all metrics."""
+
+    @classmethod
+    def of(
+        cls,
+        given: Mapping[str, Any],
+        metrics: Any,
+        confidence_level: Any,
+        method: Any,
+        *settings: Any,
+    ) -> MetricsByTruth:
+        """Unite metrics that are given the same, and check them."""
+        named = named_metrics(metrics)
+        keys = [_keys(values, named, name) for name, values in given.items()]
+        chosen: dict[tuple[str | None, ...], dict[str, Any]] = {}
+        for name, metric in named.items():
+            chosen.setdefault(tuple(key[name] for key in keys), {})[name] = metric
+        sets = {}
+        for key, some in chosen.items():
+            methods = method
+            if isinstance(method, Mapping):
+                others = named.keys() - some.keys()
+                methods = {k: each for k, each in method.items() if k not in others}
+            sets[key] = copy(MetricSet(some, confidence_level, methods, *settings))
+            sets[key].by_rows = True
+        return cls(sets, [*named])
+
+    def without_tables(self, *known: Any) -> MetricsByTruth:
+        """The same metrics, with interval methods that need no table of counts."""
+        sets = {key: each.without_tables(*known) for key, each in self.sets.items()}
+        return replace(self, sets=sets)
+
+    def read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        y_score: Any,
+        rows: RowOptions,
+        data: Any = None,
+        **labels: Any,
+    ) -> Samples:
+        """Read what is given for each set, row by row."""
+        if isinstance(rows.design, Prevalence):
+            raise ValueError(
+                "design=Prevalence is of the label of one y_true, got y_true by metric"
+            )
+        alignment, samples = Alignment(), {}
+        for keys, metric_set in self.sets.items():
+            truth, pred, score = (
+                values if key is None else values[key]
+                for key, values in zip(keys, (y_true, y_pred, y_score), strict=True)
+            )
+            name = f"y_true[{keys[0]!r}]"
+            alignment.check(name, truth)
+            reads = metric_set.reads
+            pred = pred if reads - {"scores"} else None
+            score = score if "scores" in reads else None
+            samples[name] = metric_set.read(truth, pred, score, rows, data, **labels)
+        sizes = {name: len(sample.rows) for name, sample in samples.items()}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(
+                f"y_true must have the same rows for all metrics, got {sizes}"
+            )
+        return [*samples.values()]
+
+    def bind(self, samples: Samples, parts: Any = None) -> Iterator[TableParameter]:
+        """Bind all metrics, by model and in the order in which they were given."""
+        pairs = [*zip(self.sets.values(), samples, strict=True)]
+        for model in dict.fromkeys(m for sample in samples for m in sample.models):
+            for name in self.order:
+                for metric_set, sample in pairs:
+                    bound = metric_set.bind(sample, only=[name], parts=parts)
+                    yield from (p for p in bound if p.key.model == model)
+
+    def estimate(self, samples: Samples) -> JointEstimate:
+        """Estimate the metrics of all models."""
+        return self.joint(self.bind(samples), samples)
+
+    def joint(
+        self, parameters: Iterable[TableParameter], samples: Samples
+    ) -> JointEstimate:
+        """Estimate parameters of the samples jointly."""
+        return next(iter(self.sets.values())).joint(parameters, samples[0])
+
+    def report(self, samples: Samples) -> JointReport:
+        """Report the metrics of all models."""
+
+        def references(to: str) -> dict[Key, TableParameter]:
+            each = zip(self.sets.values(), samples, strict=True)
+            found = [metric_set.references(sample, to) for metric_set, sample in each]
+            return {key: value for part in found for key, value in part.items()}
+
+        by = samples[0].subgroups is not None
+        return JointReport(self.estimate(samples), references if by else None)
+
+
+def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
+    """Key of what is given for each metric; None if it is given for all at once."""
+    known = {*metrics, _OTHERS}
+    is_truth = parameter == "y_true"
+    if not isinstance(given, Mapping) or not (is_truth or known.issuperset(given)):
+        return dict.fromkeys(metrics)
+    keys = {name: name if name in given else _OTHERS for name in metrics}
+    unknown = [name for name in given if name not in known]
+    if unknown or not {*keys.values()} <= given.keys():
+        swapped = is_truth and len(unknown) == len(given)
+        hint = data_hint(given, parameter) if swapped else ""
+        raise ValueError(
+            f"{parameter} by metric must have an entry for each of {[*metrics]}, or "
+            f"{_OTHERS!r} for all others, got {[*given]}{hint}"
+        )
+    return keys
+
+
+def metrics_of_truths(given: Mapping[str, Any], settings: Sequence[Any]) -> Any:
+    """Check metrics and their settings: a `MetricSet`, or sets if truth is by metric.
+
+    `given` are the truth and the predictions, by parameter.
+    """
+    if not isinstance(given["y_true"], Mapping):
+        return MetricSet(*settings)
+    return MetricsByTruth.of(given, *settings)
+
+
+class Points(NamedTuple):
+    """P points of the scores of a model, each of which makes it a classifier."""
+
+    names: Sequence[str]
+    levels: Array
+    """Level of the score of each row, from 0 on, shape (n,)."""
+    is_positive: Array
+    """Whether rows of each of L levels are predicted positive at each point, (L, P)."""
+
+
+def estimate_at_points(
+    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
+) -> JointEstimate:
+    """Estimate metrics of labels jointly at points of each model, by name.
+
+    Keys are those of models named by their points if there is one model, which has no
+    name, and else of the models, with the point in a column beside them.
+    """
+    check_both_labels(scored)
+    alone = list(points) == [DEFAULT_MODEL]
+    rows, design = scored.rows, scored.design
+    outcomes = np.stack(
+        [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
+    )
+    if design.counts_suffice:
+        strata = [] if design.strata is None else [design.strata]
+        outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
+        rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
+    truth, *levels = outcomes[:, : len(points) + 1].T
+    columns = [truth[:, np.newaxis].astype(bool)]
+    keys: dict[str, dict[str, Any]] = {}
+    for (model, each), level in zip(points.items(), levels, strict=True):
+        columns.append(each.is_positive[level])
+        for name in each.names:
+            key = {"model": model, "subgroup": ((column, name),)}
+            keys[str(len(keys))] = {"model": name} if alone else key
+    codes = np.concatenate(columns, axis=1)
+    sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
+    return metric_set.estimate(sample, keys)

@@ -4,55 +4,217 @@ import difflib
 import re
 from collections.abc import Mapping
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from skci.measures.registry import ALIASES, NEGATED
+from skci.measures.traits import NEGATED
 from skci.metrics import (
-    _agreement,
-    _binary,
-    _clinical,
-    _deviance,
-    _probabilities,
-    _rankings,
-    _regression,
-    _scores,
-    _survival,
+    clinical,
+    custom,
+    labels,
+    probabilities,
+    rankings,
+    regression,
+    scores,
+    survival,
 )
-from skci.metrics._base import MetricCI
-from skci.metrics._refused import MIXED_CASE, refusal
+from skci.metrics.base import MetricCI
 
-_MODULES = (
-    *(_agreement, _binary, _regression, _deviance, _scores, _probabilities),
-    *(_clinical, _rankings, _survival),
+_ALIASES = {
+    "accuracy": "acc exact_match subset_accuracy",
+    "error_rate": "zero_one_loss",
+    "f1": "dice f_measure f_score",
+    "jaccard": "iou",
+    "recall": "sensitivity tpr true_positive_rate",
+    "specificity": "tnr true_negative_rate",
+    "precision": "ppv positive_predictive_value",
+    "negative_predictive_value": "npv",
+    "false_positive_rate": "fpr",
+    "false_negative_rate": "fnr",
+    "balanced_accuracy": "bacc uar",
+    "matthews_corrcoef": "mcc correlation phi",
+    "cohen_kappa": "kappa",
+    "informedness": "youden youden_j",
+    "positive_likelihood_ratio": "lr+ plr",
+    "negative_likelihood_ratio": "nlr",
+    "hamming_loss": "hamming",
+    "roc_auc": "auc auroc auc_roc roc_auc_ovr",
+    "average_precision": "ap auprc aucpr pr_auc",
+    "brier_score": "brier brier_score_loss",
+    "d2_brier_score": "brier_skill_score bss",
+    "log_loss": "cross_entropy nll negative_log_likelihood",
+    "hinge_loss": "hinge",
+    "r2": "r_squared",
+    "mean_squared_error": "mse",
+    "root_mean_squared_error": "rmse",
+    "root_mean_squared_log_error": "rmsle",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
+    "mean_pinball_loss": "pinball quantile_loss",
+    "pearson_correlation": "pearson pearsonr",
+    "map": "mean_average_precision",
+    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
+    "precision@k": "p@k",
+    "recall@k": "r@k",
+    "hit_rate": "success hits hit hit_ratio",
+    "label_ranking_average_precision": "lrap",
+    "label_ranking_loss": "ranking_loss",
+    "concordance": "c_index cindex concordance_index harrell_c "
+    "concordance_index_censored",
+    "concordance_ipcw": "uno_c concordance_index_ipcw",
+    "cumulative_dynamic_auc": "auc@t time_dependent_auc",
+    "survival_brier": "brier@t brier_score@t",
+    "integrated_brier": "integrated_brier_score ibs",
+    "calibration_intercept": "calibration_in_the_large citl",
+    "observed_to_expected": "o/e o:e oe_ratio",
+}
+ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
+"""Names of measures by their synonyms, of which some need a k or a time t."""
+
+_PARTITIONS = (
+    "compares partitions of the rows, whatever the names of their parts, and is no "
+    "measure of how well labels are predicted; use one, such as 'accuracy'"
 )
-_CLASSES = [
+_CLUSTERS = (
+    "measures how far apart clusters of features are, without a truth or a prediction; "
+    "use a metric of predictions, such as 'accuracy'"
+)
+_DISTANCES = (
+    "is of pairs of rows of features, and not of a truth and its prediction; use a "
+    "metric of predictions, such as 'mean_squared_error'"
+)
+_SCORERS = "makes or finds scorers; give the scorer, or the name of the metric"
+_BIASED = (
+    "is a mean of absolute values, whose bias is largest where predictions are "
+    "calibrated and is not known, so that no interval covers; use "
+    "'squared_calibration_error', of which the bias is subtracted, "
+    "'calibration_intercept' and 'calibration_slope', or calibration_report"
+)
+_IMPROPER = (
+    "is no proper score: a model that is wrong may have a better one than the right "
+    "model (Hilden and Gerds, 2014), and its test rejects too often; use differences "
+    "of 'log_loss', 'brier_score', 'roc_auc' or 'net_benefit@0.1'"
+)
+
+
+def _see(entry_point: str) -> str:
+    return f"is not one number; use skci.{entry_point}, which has its intervals"
+
+
+MIXED_CASE = {
+    "mAP": "is of rankings or of boxes; use 'map' for the mean over queries, or "
+    "AveragePrecisionCI(interpolation='101') for detections",
+}
+"""Reasons by names that mean another metric in lower case."""
+
+_NAMES = {
+    _PARTITIONS: """
+        adjusted_mutual_info_score adjusted_rand_score completeness_score
+        homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
+        v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
+        consensus_score cluster""",
+    f"{_PARTITIONS} or, of two labels, 'cosine'": "fowlkes_mallows_score",
+    _CLUSTERS: """
+        calinski_harabasz_score davies_bouldin_score silhouette_samples
+        silhouette_score""",
+    _DISTANCES: """
+        distancemetric euclidean_distances nan_euclidean_distances pairwise_distances
+        pairwise_distances_argmin pairwise_distances_argmin_min
+        pairwise_distances_chunked pairwise_kernels""",
+    _SCORERS: "check_scoring get_scorer get_scorer_names make_scorer",
+    _see("roc_report"): "roc_curve roccurvedisplay",
+    _see("det_report"): "det_curve detcurvedisplay",
+    _see("precision_recall_report"): "precision_recall_curve precisionrecalldisplay",
+    _see("threshold_report"): "confusion_matrix_at_thresholds metric_at_thresholds",
+    _see("classification_report_ci"): "classification_report",
+    _see("confusion_matrix_report"): """
+        confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
+    "is a plot of each row; use 'mean_squared_error' or 'r2' for all": """
+        predictionerrordisplay""",
+    "is the area under any points, which are of no rows; use 'roc_auc' or "
+    "'average_precision'": "auc",
+    "is an extreme of the errors, which has no normal distribution in large samples "
+    "and so no interval from a standard error; use 'median_absolute_error', or the "
+    "quantile of errors that matters": "max_error",
+    "is read off a curve; use skci.det_report, which has both error rates at all "
+    "thresholds with a joint band": "eer equal_error_rate",
+    "is a function of means over items; use make_metric_ci(g, features=f, "
+    "reads='items') with the counts of a package such as jiwer or sacrebleu": """
+        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
+        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
+    "is the mean of a number that a package computes of each item; use grades_report "
+    "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
+        rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
+        bert_score bleurt""",
+    "is of boxes that are matched with objects; use "
+    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
+    "detection, and groups= of the images": """
+        ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
+        map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
+    "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
+    "that of scipy.stats, or 'pearson_correlation'": """
+        spearman spearmanr kendall kendalltau""",
+    "has weights; use CohenKappaCI(weights='quadratic') or 'linear'": """
+        qwk quadratic_weighted_kappa weighted_kappa""",
+    "is of labels or of times; use 'roc_auc' or 'concordance'": "c_statistic c_stat",
+    "is a test, whose verdict depends on the number of bins and of rows; use "
+    "'calibration_intercept' and 'calibration_slope', or calibration_report": """
+        hosmer_lemeshow""",
+    _BIASED: """
+        ece expected_calibration_error mce ici maximum_calibration_error
+        integrated_calibration_index""",
+    _IMPROPER: """
+        nri net_reclassification_improvement net_reclassification_index idi
+        integrated_discrimination_improvement""",
+}
+REFUSED = {name: reason for reason, names in _NAMES.items() for name in names.split()}
+"""Reasons by names in lower case."""
+
+
+def refusal(name: str) -> str | None:
+    """Say why a name is of no metric; None if nothing is known of it."""
+    if name in MIXED_CASE:
+        return f"{name!r} {MIXED_CASE[name]}"
+    for known in (name, f"{name}_score"):
+        if (reason := REFUSED.get(known.lower())) is not None:
+            return f"{name!r} {reason}"
+    return None
+
+
+METRIC_CLASSES = [
     cls
-    for module in _MODULES
-    for cls in vars(module).values()
-    if getattr(cls, "_measure", None) is not None  # not a base
+    for module in (
+        *(labels, regression, scores, probabilities),
+        *(clinical, rankings, survival, custom),
+    )
+    for name, cls in vars(module).items()
+    if getattr(cls, "_measure", None) is not None and not name.startswith("_")
 ]
-_NEED_OPTIONS = (
-    *(_binary.FBetaCI, _clinical.ThresholdMetricCI),
-    *(_survival.MetricAtTime, _survival.IntegratedBrierCI),
-)
-_METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
+"""Classes of all metrics, in which a measure is declared."""
+_METRICS = [
+    cls()
+    for cls in METRIC_CLASSES
+    if not any(
+        option.default is option.empty for option in signature(cls).parameters.values()
+    )
+]
 _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        _scores.RocAucCI(multi_class="ovo"),
-        _survival.ConcordanceCI(weighting="ipcw"),
+        scores.RocAucCI(multi_class="ovo"),
+        survival.ConcordanceCI(weighting="ipcw"),
     )
 }
 _OF_FIRST = {
     metric.name.partition("@")[0]: metric
     for metric in _METRICS
-    if isinstance(metric, _rankings.RankingToK)
+    if isinstance(metric, rankings.RankingToK)
 }
 """Metrics of the first documents, by their names but for the number of these."""
-_AT_A_NUMBER = {**_clinical.AT_THRESHOLDS, **_survival.AT_TIMES}
+_AT_A_NUMBER = {**clinical.AT_THRESHOLDS, **survival.AT_TIMES}
 """Metrics at a threshold or a time, by their names without it."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
@@ -104,7 +266,7 @@ def resolve_metric(metric: Any) -> MetricCI:
         return metric
     if isinstance(metric, str):
         return _of_name(metric)
-    if isinstance(metric, _scores.MetricScorer) and metric.bound is None:
+    if isinstance(metric, scores.MetricScorer) and metric.bound is None:
         return _signed(metric.metric, 1 if metric.metric.greater_is_better else -1)
     if hasattr(metric, "_score_func"):  # scorers of make_scorer have no public class
         return _of_scorer(metric)
@@ -181,7 +343,7 @@ def _named(name: str) -> MetricCI | None:
         if known in _BY_NAME:
             return _BY_NAME[known]._replace({})
         if f_beta := _F_BETA.fullmatch(known):
-            return _binary.FBetaCI(float(f_beta.group(1)))
+            return labels.FBetaCI(float(f_beta.group(1)))
     if at := _AT.fullmatch(name):
         base, number = at.groups()
         for known in (f"{base}@k", f"{base}@t", base):
@@ -207,7 +369,7 @@ def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
     if name == "fbeta_score":
         if "beta" not in options:
             raise ValueError(_NEEDS_BETA)
-        return _binary.FBetaCI(options.pop("beta"))._replace(options)
+        return labels.FBetaCI(options.pop("beta"))._replace(options)
     return _of_name(name)._replace(options)
 
 
@@ -234,11 +396,11 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
     positive = ALIASES.get(positive, positive)
-    if positive in _clinical.AT_THRESHOLDS:
+    if positive in clinical.AT_THRESHOLDS:
         return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
-    if positive in _survival.AT_TIMES:
+    if positive in survival.AT_TIMES:
         return f"{metric!r} needs a time, as in '{positive}@365'"
-    if positive == _survival.IntegratedBrierCI._measure.name:
+    if positive == survival.IntegratedBrierCI._measure.name:
         return f"{metric!r} needs times; use IntegratedBrierCI(times)"
     if positive in _SEVERAL:
         return f"{metric!r} is several metrics, {[*_SEVERAL[positive]]}"

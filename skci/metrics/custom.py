@@ -1,8 +1,8 @@
 """Metrics of a user's function of the four cells, of means, or of the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,20 +16,20 @@ from skci._validation import (
     check_range,
     errors_of_function,
 )
-from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.moments import Means, MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
-from skci.measures.functions_of_rows import (
+from skci.measures.traits import CELLS, Trait
+from skci.metrics.base import LabelMetricCI, MetricCI, declare_options
+from skci.metrics.binding import Binding
+from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
     FunctionOfRows,
     GivenInfluence,
     takes_weights,
 )
-from skci.measures.registry import CELLS, Measure, Trait
-from skci.metrics._base import LabelMetricCI, MetricCI, declare_options
-from skci.metrics._binding import Binding
-from skci.metrics._regression import RegressionMetricCI
+from skci.metrics.regression import RegressionMetricCI
 
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
@@ -108,8 +108,8 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     pos_label: Any = None
 
     @property
-    def _measure(self) -> Measure:  # type: ignore[override]
-        return Measure(function=self.g, **self._declared)
+    def _measure(self) -> Trait:  # type: ignore[override]
+        return Trait(**self._properties | self._declared, function=self.g)
 
 
 @declare_options
@@ -197,12 +197,16 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[ov
 
     _serves_moments = False
 
-    @property
-    def _function(self) -> Callable[..., Any]:  # type: ignore[override]
-        return self.g
+    def _columns(self, y: Array, values: Array, weights: Array) -> dict[str, Array]:
+        features = self._checked_features(y, values, weights)
+        return {str(k): column for k, column in enumerate(features.T)}
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return list(self._checked_features(y, values, weights).T)
+    def _of_columns(
+        self, columns: Mapping[str, Array], binding: Binding, target: int
+    ) -> Functional:
+        variables = {Variable(name): column for name, column in columns.items()}
+        monomials: list[Monomial] = [(variable,) for variable in variables]
+        return Means.of_rows(monomials, variables).function(self.g, monomials)
 
 
 @declare_options
@@ -238,26 +242,23 @@ class CustomItemCI(_FeatureMetric, MetricCI):  # type: ignore[override]
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample = binding.sample
         if isinstance(sample, MomentSample):
-            functional = sample.function_of_means(self.g, self.monomials(binding))
+            functional = sample.means.function(self.g, self.monomials(binding))
         else:
             features = self._features_of(binding)[binding.within]
             functional = FunctionOfMeans(self.g, features)
         return [binding.of_units(self._measure, functional)]
 
     def monomials(self, binding: Binding) -> list[Monomial]:
+        name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
             kept = binding.sample.summands.origins
-            variables = [v for v in kept if v[:2] == (binding.metric, binding.model)]
-            return [
-                (v,) for v in variables or [Variable(binding.metric, binding.model)]
-            ]
+            found = [v for v in kept if v[:2] == name]
+            return [(variable,) for variable in found or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
-        return {
-            Variable(binding.metric, binding.model, k): column
-            for k, column in enumerate(self._features_of(binding).T)
-        }
+        columns = enumerate(self._features_of(binding).T)
+        return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
     def _features_of(self, binding: Binding) -> Array:
         """Features of all units, which are computed once."""
@@ -404,45 +405,21 @@ def make_metric_ci(
     name: str,
     bounds: tuple[float, float],
     greater_is_better: bool = True,
-    features: None = None,
-    of: None = None,
 ) -> CustomCI: ...
 
 
 @overload
 def make_metric_ci(
-    g: Callable[..., Any],
+    g: Callable[..., Any] | None = None,
     *,
     name: str,
     bounds: tuple[float, float],
     greater_is_better: bool = True,
-    features: Callable[[Array, Array], Any],
-    reads: Literal["numbers", "labels", "items"] | None = None,
-    of: None = None,
-) -> CustomRegressionCI | CustomItemCI: ...
-
-
-@overload
-def make_metric_ci(
-    g: Callable[..., Any],
-    *,
-    name: str,
-    bounds: tuple[float, float],
-    greater_is_better: bool = True,
-    reads: Literal["labels", "scores", "numbers", "items"] | None = None,
-    of: Literal["rows"],
-) -> CustomFunctionCI: ...
-
-
-@overload
-def make_metric_ci(
-    *,
-    influence: Callable[..., Any],
-    name: str,
-    bounds: tuple[float, float],
-    greater_is_better: bool = True,
-    reads: Literal["labels", "scores", "numbers", "items"] | None = None,
-) -> CustomInfluenceCI: ...
+    features: Callable[[Array, Array], Any] | None = None,
+    reads: str | None = None,
+    of: str | None = None,
+    influence: Callable[..., Any] | None = None,
+) -> MetricCI: ...
 
 
 def make_metric_ci(

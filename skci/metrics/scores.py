@@ -1,5 +1,15 @@
-"""Metrics of scores, such as areas under curves."""
+"""Metrics of scores: areas under curves, and accuracy of the greatest scores.
 
+References
+----------
+DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under
+two or more correlated receiver operating characteristic curves: a nonparametric
+approach. Biometrics 44, 837-845.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -8,9 +18,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, dot, running_count
-from skci._docstrings import parameters_from
-from skci._validation import check_choice, check_integer, join_names
+from skci._arrays import Array, cached_property, dot, running_count
+from skci._docstrings import with_keywords_of
+from skci._validation import check_integer, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -21,20 +31,294 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
+from skci.data.scores import Scores
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
-from skci.measures.areas import (
-    AveragePrecision,
-    InterpolatedPrecision,
-    RocAuc,
-    Scores,
+from skci.measures.functional import (
+    Among,
+    Boundary,
+    Component,
+    Evaluation,
+    Functional,
+    Support,
 )
-from skci.measures.binned_scores import BinnedScores
-from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
-from skci.measures.functional import Among, Component
-from skci.measures.registry import MEASURES, Trait
-from skci.metrics._base import MetricCI, declare_options
-from skci.metrics._binding import Binding
+from skci.measures.traits import EDGE, Trait
+from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.binding import Binding
+from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
+from skci.metrics.labels import AccuracyCI
+
+
+class ShareOfPairs(Functional):
+    """A share of pairs of rows of two classes that are in order."""
+
+    @property
+    @abstractmethod
+    def rarer_class(self) -> int:
+        """Number of rows that the variance is mainly estimated from."""
+
+    @property
+    @abstractmethod
+    def _classes(self) -> tuple[Array, ...]:
+        """Cells of the rows on either side of the pairs."""
+
+    @property
+    def _gradient(self) -> Array:
+        """Infinite where the variance within a class has one row to be estimated."""
+        return np.array([1.0 if self.rarer_class > 1 else np.inf])
+
+    def support(self, counts: Array) -> Support:
+        return Support(self._classes, self.rarer_class)
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
+        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Area(ShareOfPairs):
+    """A functional of the order of scores within two classes.
+
+    Its cells are the scores that occur in each class, ascending; of one that occurs in
+    both, that of the negative rows is first.
+    """
+
+    positive: Array
+    """Whether each cell is of positive rows."""
+    level: Array
+    """Number of its score among the distinct ones."""
+    sizes: tuple[int, int]
+    """Number of negative rows and of positive ones."""
+    n_rows: int
+    """Number of all rows, those of other labels included."""
+
+    @property
+    def _classes(self) -> tuple[Array, ...]:
+        return self.positive, ~self.positive
+
+    @abstractmethod
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        """Least and greatest value if rows of some levels are ordered in any way.
+
+        `mixed` is whether the rows of a level may have different scores, (levels,).
+        """
+
+    @cached_property
+    def _tied(self) -> tuple[Array, Array]:
+        """Cells of the negative rows and of the positive ones of scores of both."""
+        first = np.flatnonzero(self.level[1:] == self.level[:-1])
+        return first, first + 1
+
+    def _masses(self, p: Array) -> tuple[Array, Array]:
+        """Weights of the cells of negative rows, and of those of positive ones."""
+        positive = p * self.positive
+        return p - positive, positive
+
+    def _by_level(self, p: Array) -> Array:
+        """Weights of negative and of positive rows of each score, (2, levels)."""
+        size = self.level[-1] + 1
+        classes = (np.bincount(self.level, mass, size) for mass in self._masses(p))
+        return np.stack([*classes])
+
+
+class RocAuc(_Area):
+    """Probability that a positive row has a greater score than a negative one.
+
+    Ties count half. The influence values are placements, of a size that makes their
+    common variance DeLong's.
+    """
+
+    compared_by: ClassVar[str] = "order"
+
+    @property
+    def rarer_class(self) -> int:
+        return min(self.sizes)
+
+    def estimate(self, p: Array) -> Array:
+        negative, positive = self._masses(p)
+        with np.errstate(all="ignore"):
+            pairs = positive.sum() * negative.sum()
+            return np.asarray(dot(positive, self._below(negative)) / pairs)
+
+    def __call__(self, p: Array) -> Evaluation:
+        negative, positive = self._masses(p)
+        negatives, positives = negative.sum(), positive.sum()
+        below = self._below(negative)
+        with np.errstate(all="ignore"):
+            value = np.asarray(dot(positive, below) / (positives * negatives))
+            rows, sizes = self.n_rows, np.array(self.sizes)
+            # From a variance over all rows to one within each class.
+            factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
+            of_negative = self._below(positive)
+            of_negative /= positives
+            np.subtract(1 - value, of_negative, out=of_negative)
+            of_negative *= factors[0] / negatives
+            of_positive = below
+            of_positive /= negatives
+            of_positive -= value
+            of_positive *= factors[1] / positives
+        influence = np.where(self.positive, of_positive, of_negative)
+        return Evaluation(value, influence, self._gradient)
+
+    def _below(self, mass: Array) -> Array:
+        """Mass of a class with lower scores than a cell of the other one.
+
+        And half of that of the same score.
+        """
+        total = np.cumsum(mass, dtype=float)
+        first, second = self._tied
+        total[second] -= mass[first] / 2
+        total[first] += mass[second] / 2
+        return total
+
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        r"""Least and greatest value if rows of some levels are ordered in any way.
+
+        A pair of a positive and a negative row of one level b counts one half, and 0 or
+        1 if it is ordered; the other pairs are not affected. So the value is within
+
+        .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N}
+
+        of that with ties, p and n the masses of positive and negative rows.
+        """
+        negative, positive = self._by_level(p)
+        value = float(self.estimate(p))
+        with np.errstate(all="ignore"):
+            pairs = positive.sum() * negative.sum()
+            reach = float((positive * mixed) @ negative / pairs) / 2
+        return value - reach, value + reach
+
+
+@dataclass(frozen=True, eq=False)
+class AveragePrecision(_Area):
+    """Mean over the positive rows of the precision at their scores."""
+
+    compared_by: ClassVar[str] = "ranks"
+
+    n_missed: int = 0
+    """Number of the first cells whose rows have no score: precision there is 0."""
+
+    @property
+    def rarer_class(self) -> int:
+        return self.sizes[1]
+
+    def estimate(self, p: Array) -> Array:
+        positive, precision, _ = self._curve(p)
+        with np.errstate(all="ignore"):
+            return np.asarray(dot(positive, precision) / positive.sum())
+
+    def __call__(self, p: Array) -> Evaluation:
+        return Evaluation(*self._mean(*self._curve(p)), self._gradient)
+
+    def _mean(
+        self, positive: Array, precision: Array, share: Array
+    ) -> tuple[Array, Array]:
+        """Mean precision of the positive mass, and influence values of the cells."""
+        with np.errstate(all="ignore"):
+            value = np.asarray(dot(positive, precision) / positive.sum())
+            # A row counts at its own score and at all below it.
+            lowers = self._to(share * precision)
+            raises = precision - value + self._to(share)
+            influence = np.where(self.positive, raises - lowers, -lowers)
+            influence /= positive.sum()
+        return value, influence
+
+    def _curve(self, p: Array) -> tuple[Array, Array, Array]:
+        """Positive mass, the precision, and the mass over all from the score on."""
+        _, positive = self._masses(p)
+        hits, flagged = self._from(positive), self._from(p)
+        flagged[: self.n_missed] = np.inf
+        with np.errstate(all="ignore"):
+            flagged = np.where(flagged > 0, flagged, np.inf)
+            return positive, hits / flagged, positive / flagged
+
+    def _from(self, mass: Array) -> Array:
+        """Total mass of the same score or a greater one."""
+        total = _from(mass)
+        first, second = self._tied
+        total[second] = total[first]
+        return total
+
+    def _to(self, mass: Array) -> Array:
+        """Total mass of the same score or a lower one."""
+        total = np.cumsum(mass)
+        first, second = self._tied
+        total[first] = total[second]
+        return total
+
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        r"""Least and greatest value if rows of some levels are ordered in any way.
+
+        Let H of the F rows above a level be positive, and p and n rows of the level be
+        positive and negative. The precision at a positive row of the level that has s
+        positive rows and t negative ones of the level at or above it is
+        :math:`(H + s) / (F + s + t)`, which is at most :math:`(H + p) / (F + p)` and at
+        least :math:`(H + s) / (F + n + s)`. Over the positive rows, of which the mass s
+        increases up to p, the latter add up to at least
+
+        .. math:: \int_0^p \frac{H + s}{F + n + s} ds
+            = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
+
+        Precisions at other levels are not affected.
+        """
+        negative, positive = self._by_level(p)
+        hits, flagged = _from(positive), _from(positive + negative)
+        above = flagged - positive  # with the negative rows of the level
+        with np.errstate(all="ignore"):
+            tied = positive * np.where(positive > 0, hits / flagged, 0)
+            greatest = positive * hits / (flagged - negative)
+            least = positive - (flagged - hits) * np.log1p(positive / above)
+            least = np.where(above > 0, least, positive)
+            reach = np.where(mixed & (positive > 0), [least - tied, greatest - tied], 0)
+            ends = self.estimate(p) + reach.sum(axis=1) / positive.sum()
+        low, high = ends.tolist()
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class InterpolatedPrecision(AveragePrecision):
+    """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
+
+    The interpolated precision at a recall is the greatest at any that is as great or
+    greater, and 0 beyond those that are reached. Influence values are those of its mean
+    over the positive rows, of which the mean over the 101 recalls is an approximation.
+    """
+
+    compared_by: ClassVar[str] = ""
+
+    def estimate(self, p: Array) -> Array:
+        positive, precision, _ = self._curve(p)
+        with np.errstate(all="ignore"):
+            reached = self._from(positive)
+            recall = reached / reached[0]  # 1 at the end, whatever the rounding
+        if np.isnan(recall).any():
+            return np.asarray(np.nan)
+        found = slice(self.n_missed, None)
+        best = np.maximum.accumulate(precision)[found][::-1]
+        first = np.searchsorted(recall[found][::-1], _RECALLS)
+        return np.append(best, 0)[first].mean()
+
+    def __call__(self, p: Array) -> Evaluation:
+        positive, precision, _ = self._curve(p)
+        with np.errstate(all="ignore"):
+            best = np.maximum.accumulate(precision)
+            # The cell whose precision is that of each cell, and their positive mass.
+            rises = np.append(True, best[1:] > best[:-1])
+            source = np.maximum.accumulate(np.where(rises, np.arange(len(p)), 0))
+            mass = np.bincount(source, positive * (best > 0), len(p))
+            flagged = self._from(p)
+            share = np.where(flagged > 0, mass / flagged, 0)
+        _, influence = self._mean(positive, best, share)
+        return Evaluation(self.estimate(p), influence, self._gradient)
+
+
+_RECALLS = np.linspace(0, 1, 101)
+
+
+def _from(mass: Array) -> Array:
+    """Total mass of the same score or a greater one."""
+    return np.cumsum(mass[::-1])[::-1]
+
 
 _MOST_NAMED = 5  # classes in a message
 
@@ -60,15 +344,9 @@ class ScoreMetricCI(MetricCI):
     reads = "scores"
     _symmetric = False
 
-    @parameters_from(MetricCI.__call__)
+    @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
-        self,
-        y_true: Any,
-        y_score: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        **options: Any,
+        self, y_true: Any, y_score: Any, *more: Any, **options: Any
     ) -> Any:
         """Estimate the measure and its interval.
 
@@ -101,8 +379,7 @@ class ScoreMetricCI(MetricCI):
             When the interval is first accessed, if an area under a ROC curve is so far
             below 0.5 that the scores seem to be those of the other label.
         """
-        rows = {"sample_weight": sample_weight, "groups": groups}
-        return super().__call__(y_true, y_score, *more, **rows, **options)
+        return super().__call__(y_true, y_score, *more, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return MetricScorer(self, bound)
@@ -126,7 +403,7 @@ class ScoreMetricCI(MetricCI):
                 clipped = check_probabilities(
                     values, binding.model, repr(binding.metric), eps=scores.eps
                 )
-            if not isinstance(scores, BinnedScores) and clipped is not scores.values:
+            if scores.edges is None and clipped is not scores.values:
                 scores = replace(scores, values=clipped)
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
@@ -179,7 +456,9 @@ class _AreaCI(
         for a report on each.
     """
 
-    average: str | None = "macro"
+    average: str | None = option(
+        default="macro", check=one_of(*AVERAGES, "samples"), may_be_none=True
+    )
 
     _serves_bins = True
     _area: ClassVar[type[RocAuc | AveragePrecision]]
@@ -188,11 +467,6 @@ class _AreaCI(
     def _name(self) -> str:
         suffix = "" if self.average in ("macro", None) else f"_{self.average}"
         return f"{self._measure.name}{suffix}"
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.average is not None:
-            check_choice(self.average, (*AVERAGES, "samples"), "average")
 
     def without_table(
         self, method: str | None, known: Known, preferred: Sequence[str] = ()
@@ -204,11 +478,11 @@ class _AreaCI(
         positive = binding.truth == code
         area = self._area_of(positive, ~positive, scores, binding.frequencies)
         parameter = self._of_cells(binding, area)
-        if isinstance(scores, BinnedScores) and scores.mixed.any():
-            kind = cast(RocAuc | AveragePrecision, area.functional)
-            ends = kind.range_of_orders(parameter.counts, scores.mixed)
-            return with_binning_error(parameter, ends)
-        return parameter
+        if scores.edges is None or not scores.mixed.any():
+            return parameter
+        kind = cast(RocAuc | AveragePrecision, area.functional)
+        ends = kind.range_of_orders(parameter.counts, scores.mixed)
+        return with_binning_error(parameter, ends)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
@@ -303,10 +577,8 @@ class _AreaCI(
 
     def _missing(self, positive: Array, scores: Scores) -> Array | None:
         """Which scores are missing, if any are, of positives that were never found."""
-        missing = None
-        if self._may_miss and not isinstance(scores, BinnedScores):
-            missing = np.isnan(scores.values)
-        if missing is None or not missing.any():
+        missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, dtype=bool)
+        if not missing.any():
             return None
         if (missing & ~positive.reshape(missing.shape)).any():
             raise ValueError(
@@ -383,7 +655,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     roc_auc = 0.875 [0.814, 0.918], 95% interval (logit, n = 160)
     """
 
-    multi_class: str = "ovr"
+    multi_class: str = option(default="ovr", check=one_of("ovr", "ovo"))
 
     _area = RocAuc
 
@@ -398,7 +670,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        check_choice(self.multi_class, ("ovr", "ovo"), "multi_class")
         if self._pairs and self.average not in ("macro", "weighted"):
             raise ValueError(
                 "average must be one of ['macro', 'weighted'] with multi_class='ovo', "
@@ -466,7 +737,7 @@ class AveragePrecisionCI(_AreaCI):
     average_precision = 0.665 [0.620, 0.707], 95% interval (logit, n = 160 in 40 groups)
     """
 
-    interpolation: str | None = None
+    interpolation: str | None = option(default=None, check=one_of("101"))
 
     _may_miss = True
 
@@ -483,11 +754,6 @@ class AveragePrecisionCI(_AreaCI):
     @property
     def _serves_bins(self) -> bool:  # type: ignore[override]
         return not self.interpolation
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.interpolation is not None:
-            check_choice(self.interpolation, ["101"], "interpolation")
 
 
 @declare_options
@@ -514,14 +780,10 @@ class TopKAccuracyCI(ScoreMetricCI):
     top_k_accuracy = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
     """
 
-    k: int = 2
+    k: int = option(default=2, check=check_integer)
 
     _symmetric = True
-    _measure = replace(MEASURES["accuracy"], name="top_k_accuracy")
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_integer(self.k, "k")
+    _measure = replace(AccuracyCI._measure, name="top_k_accuracy")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         # What scores are does not depend on the subgroup.

@@ -1,0 +1,730 @@
+"""Metrics of labels: a formula in the four cells, and a class that declares it.
+
+The cells are those of the table of a model against the truth, as counts or as
+proportions of the rows: numbers or arrays, real or complex. Derivatives are taken by
+the complex step, so that a formula may use only what extends to complex numbers
+(arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``, ``min`` or ``math.sqrt``).
+Where a measure is 0/0 it returns NaN, and where it is x/0 infinity.
+
+To add a measure, write its formula and a class that names it.
+"""
+
+# ruff: noqa: D103  (the formula of a measure is its documentation)
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_positive_number
+from skci.data.labels import check_one_target
+from skci.inference.parameter import TableParameter
+from skci.measures.traits import DICE, EDGE, LOG, Trait
+from skci.metrics.base import LabelMetricCI, declare_options, one_of, option
+from skci.metrics.binding import Binding
+from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
+
+ALL = "tp fp fn tn"
+SIGNED: dict[str, Any] = {"bounds": (-1.0, 1.0), "symmetric": True}
+RATIO: dict[str, Any] = {"bounds": (0.0, np.inf), "scale": LOG, "plus_four": None}
+
+
+def accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return (tp + tn) / (tp + fp + fn + tn)
+
+
+def error_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return (fp + fn) / (tp + fp + fn + tn)
+
+
+def precision(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp / (tp + fp)
+
+
+def recall(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp / (tp + fn)
+
+
+def specificity(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tn / (fp + tn)
+
+
+def negative_predictive_value(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tn / (fn + tn)
+
+
+def false_positive_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return fp / (fp + tn)
+
+
+def false_negative_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return fn / (tp + fn)
+
+
+def selection_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return (tp + fp) / (tp + fp + fn + tn)
+
+
+def f_beta(tp: Array, fp: Array, fn: Array, tn: Array, *, beta: float) -> Array:
+    hits = (1 + beta**2) * tp
+    return hits / (hits + beta**2 * fn + fp)
+
+
+def jaccard(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp / (tp + fp + fn)
+
+
+def tversky(
+    tp: Array, fp: Array, fn: Array, tn: Array, *, alpha: float, beta: float
+) -> Array:
+    return tp / (tp + alpha * fp + beta * fn)
+
+
+def matthews_corrcoef(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / np.sqrt(spread)
+
+
+def cosine(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp / np.sqrt((tp + fp) * (tp + fn))
+
+
+def lift(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp * (tp + fp + fn + tn) / ((tp + fp) * (tp + fn))
+
+
+def overlap(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    # The kink at fp = fn takes the mean of the two sides, in value and in slope.
+    excess = np.real(fp) - np.real(fn)
+    excess = np.where(np.abs(excess) > EDGE * np.real(fp + fn), excess, 0)
+    rarer = np.where(excess < 0, fp, np.where(excess > 0, fn, (fp + fn) / 2))
+    return tp / (tp + rarer)
+
+
+def balanced_accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return (recall(tp, fp, fn, tn) + specificity(tp, fp, fn, tn)) / 2
+
+
+def g_mean(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return np.sqrt(recall(tp, fp, fn, tn) * specificity(tp, fp, fn, tn))
+
+
+def cohen_kappa(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    disagreement = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return 2 * (tp * tn - fp * fn) / disagreement
+
+
+def informedness(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return recall(tp, fp, fn, tn) - false_positive_rate(tp, fp, fn, tn)
+
+
+def markedness(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return precision(tp, fp, fn, tn) - fn / (fn + tn)
+
+
+def positive_likelihood_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp * (fp + tn) / ((tp + fn) * fp)
+
+
+def negative_likelihood_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return fn * (fp + tn) / ((tp + fn) * tn)
+
+
+def diagnostic_odds_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return tp * tn / (fp * fn)
+
+
+@declare_options
+class _AveragedCI(LabelMetricCI):
+    """A metric of one positive label, or averaged over classes.
+
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive label. If not given, 1, or that of the report. Labels that are
+        strings need it.
+    average : {"binary", "micro", "macro", "weighted", "samples"} or None
+        Average over classes: "binary" (the default) for the positive label alone;
+        "macro" for the mean over classes; "weighted" for their mean weighted by the
+        number of true rows, which is estimated as well; "micro" for the measure of the
+        sum of all tables; None for a report on each class; "samples", of several
+        targets, for the mean over rows.
+    labels : array-like, optional
+        Classes to average over, in the order of a report on each; all that are known
+        if not given.
+    """
+
+    pos_label: Any = None
+    average: str | None = option(
+        default="binary",
+        check=one_of("binary", *AVERAGES, "samples"),
+        may_be_none=True,
+    )
+    labels: Any = None
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        average = self.average
+        if average != "binary" and self.pos_label is not None:
+            raise ValueError(
+                f"pos_label must not be set with average={average!r}, which treats all "
+                f"classes alike, got {self.pos_label!r}"
+            )
+        if average == "binary" and self.labels is not None:
+            raise ValueError(
+                f"labels must not be set with average={average!r}, got {self.labels!r}"
+            )
+
+
+@declare_options
+class _ZeroDivisionCI(_AveragedCI):
+    """Such a metric whose function in scikit-learn has ``zero_division``.
+
+    Parameters
+    ----------
+    zero_division : {0, 1, nan}, default=nan
+        Estimate where the measure is undefined, and the value of an undefined class in
+        an average; NaN leaves it out. The interval is the whole range in any case, and
+        that of an average is extended for undefined classes.
+    """
+
+    zero_division: float = np.nan
+
+
+class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp")):
+    r"""Precision: :math:`TP / (TP + FP)`.
+
+    The share of positives among the rows predicted positive; the estimate equals
+    :func:`sklearn.metrics.precision_score`.
+
+    Examples
+    --------
+    >>> PrecisionCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    precision = 0.71 [0.55, 0.84], 95% interval (score, n = 100)
+    """
+
+
+class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
+    r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
+
+    The share of positives that are predicted positive; the estimate equals
+    :func:`sklearn.metrics.recall_score`.
+
+    Examples
+    --------
+    >>> RecallCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    recall = 0.62 [0.47, 0.76], 95% interval (score, n = 100)
+    """
+
+
+class SpecificityCI(_AveragedCI, function=specificity, proportion=("tn", "fp tn")):
+    r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
+
+    It is the share of negatives that are predicted negative.
+
+    Examples
+    --------
+    >>> SpecificityCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    specificity = 0.833 [0.720, 0.907], 95% interval (score, n = 100)
+    """
+
+
+class NegativePredictiveValueCI(
+    _AveragedCI, function=negative_predictive_value, proportion=("tn", "fn tn")
+):
+    r"""Precision of the negative label: :math:`TN / (TN + FN)`.
+
+    It is the share of negatives among the rows predicted negative.
+
+    Examples
+    --------
+    >>> NegativePredictiveValueCI().from_confusion_matrix([[50, 10], [15, 25]])
+    negative_predictive_value = 0.77 [0.65, 0.85], 95% interval (score, n = 100)
+    """
+
+
+class FalsePositiveRateCI(
+    _AveragedCI,
+    function=false_positive_rate,
+    proportion=("fp", "fp tn"),
+    greater_is_better=False,
+):
+    r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
+
+    It is the share of negatives that are predicted positive.
+
+    Examples
+    --------
+    >>> FalsePositiveRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    false_positive_rate = 0.167 [0.093, 0.280], 95% interval (score, n = 100)
+    """
+
+
+class FalseNegativeRateCI(
+    _AveragedCI,
+    function=false_negative_rate,
+    proportion=("fn", "tp fn"),
+    greater_is_better=False,
+):
+    r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
+
+    It is the share of positives that are predicted negative.
+
+    Examples
+    --------
+    >>> FalseNegativeRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    false_negative_rate = 0.38 [0.24, 0.53], 95% interval (score, n = 100)
+    """
+
+
+class SelectionRateCI(
+    _AveragedCI, function=selection_rate, proportion=("tp fp", ALL), has_better=False
+):
+    r"""Selection rate: :math:`TP + FP`.
+
+    The share of rows predicted positive, whatever their true label; the estimate equals
+    that of fairlearn's ``selection_rate``. Neither of two values is the better one:
+    findings say which is lower.
+
+    Examples
+    --------
+    >>> SelectionRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    selection_rate = 0.350 [0.264, 0.447], 95% interval (score, n = 100)
+    """
+
+
+@declare_options
+class FBetaCI(_ZeroDivisionCI):
+    r"""F-beta, a weighted harmonic mean of precision and recall.
+
+    .. math:: (1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)
+
+    The estimate equals :func:`sklearn.metrics.fbeta_score`.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of recall relative to precision; above 0.
+
+    Examples
+    --------
+    >>> FBetaCI(0.5, method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
+    """
+
+    beta: float = option(kw_only=False, check=check_positive_number)
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        beta = check_positive_number(self.beta, "beta")
+        formula = partial(f_beta, beta=beta)
+        return Trait(f"f{beta:g}", **self._properties, function=formula)
+
+
+class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
+    r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
+
+    The harmonic mean of precision and recall; the estimate equals
+    :func:`sklearn.metrics.f1_score`.
+
+    Examples
+    --------
+    >>> F1CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    f1 = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
+    >>> metric = F1CI(average="macro", method="score")
+    >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
+    f1_macro = 0.774 [0.702, 0.833], 95% interval (score, n = 150)
+    """
+
+
+class F05CI(_ZeroDivisionCI, measure="f0.5", function=partial(f_beta, beta=0.5)):
+    r"""F-beta at beta = 0.5, where recall counts half as much as precision.
+
+    That is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`.
+
+    Examples
+    --------
+    >>> F05CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
+    """
+
+
+class F2CI(_ZeroDivisionCI, measure="f2", function=partial(f_beta, beta=2.0)):
+    r"""F-beta at beta = 2, where recall counts twice as much as precision.
+
+    That is :math:`5 TP / (5 TP + 4 FN + FP)`.
+
+    Examples
+    --------
+    >>> F2CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    f2 = 0.64 [0.50, 0.76], 95% interval (score, n = 100)
+    """
+
+
+class JaccardCI(
+    _ZeroDivisionCI, function=jaccard, proportion=("tp", "tp fp fn"), plus_four=DICE
+):
+    r"""Jaccard's index: :math:`TP / (TP + FP + FN)`.
+
+    The estimate equals :func:`sklearn.metrics.jaccard_score`.
+
+    Examples
+    --------
+    >>> JaccardCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    jaccard = 0.50 [0.37, 0.63], 95% interval (score, n = 100)
+    """
+
+
+@declare_options
+class TverskyCI(_AveragedCI):
+    r"""Tversky's index: :math:`TP / (TP + \alpha FP + \beta FN)`.
+
+    It is F1 at weights of 0.5 and Jaccard's index at weights of 1.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Weight of a false positive; above 0.
+    beta : float, default=0.5
+        Weight of a false negative; above 0.
+
+    Examples
+    --------
+    >>> TverskyCI(0.3, 0.7, method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    tversky = 0.65 [0.51, 0.76], 95% interval (score, n = 100)
+    """
+
+    alpha: float = option(default=0.5, kw_only=False, check=check_positive_number)
+    beta: float = option(default=0.5, kw_only=False, check=check_positive_number)
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        alpha = check_positive_number(self.alpha, "alpha")
+        beta = check_positive_number(self.beta, "beta")
+        formula = partial(tversky, alpha=alpha, beta=beta)
+        return Trait("tversky", **self._properties, function=formula)
+
+
+class CosineCI(_AveragedCI, function=cosine):
+    r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
+
+    The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
+    of the two sets of positives.
+
+    Examples
+    --------
+    >>> CosineCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    cosine = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
+    """
+
+
+class LiftCI(_AveragedCI, function=lift, bounds=(0.0, np.inf), plus_four=None):
+    r"""Lift, precision over prevalence: :math:`TP / ((TP + FP)(TP + FN))`.
+
+    A prediction that is independent of the truth has a lift of 1.
+
+    Examples
+    --------
+    >>> LiftCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    lift = 1.79 [1.44, 2.24], 95% interval (score, n = 100)
+    """
+
+
+class OverlapCI(_AveragedCI, function=overlap, smooth=False):
+    r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
+
+    Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
+    serve it.
+
+    Examples
+    --------
+    >>> OverlapCI(method="plus-four").from_confusion_matrix([[50, 10], [15, 25]])
+    overlap = 0.71 [0.56, 0.85], 95% interval (plus-four, n = 100)
+    """
+
+
+class GMeanCI(LabelMetricCI, function=g_mean, symmetric=True):
+    r"""Geometric mean of recall and specificity.
+
+    .. math:: \sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}
+
+    Examples
+    --------
+    >>> GMeanCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    g_mean = 0.722 [0.619, 0.806], 95% interval (score, n = 100)
+    """
+
+
+class InformednessCI(LabelMetricCI, function=informedness, **SIGNED):
+    r"""Informedness or Youden's index: recall + specificity - 1.
+
+    That is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
+    :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``.
+
+    Examples
+    --------
+    >>> InformednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    informedness = 0.46 [0.27, 0.62], 95% interval (score, n = 100)
+    """
+
+
+class MarkednessCI(LabelMetricCI, function=markedness, **SIGNED):
+    r"""Markedness: precision + negative predictive value - 1.
+
+    That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`.
+
+    Examples
+    --------
+    >>> MarkednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    markedness = 0.48 [0.29, 0.64], 95% interval (score, n = 100)
+    """
+
+
+class PositiveLikelihoodRatioCI(
+    _AveragedCI, function=positive_likelihood_ratio, **RATIO
+):
+    r"""Positive likelihood ratio: recall / false positive rate.
+
+    That is :math:`TP / (TP + FN) \cdot (FP + TN) / FP`, infinite without false
+    positives. The estimate equals the first of
+    :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
+    scale.
+
+    Examples
+    --------
+    >>> PositiveLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
+    positive_likelihood_ratio = 3.75 [2.08, 6.99], 95% interval (score, n = 100)
+    """
+
+
+class NegativeLikelihoodRatioCI(
+    _AveragedCI, function=negative_likelihood_ratio, greater_is_better=False, **RATIO
+):
+    r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
+
+    That is :math:`FN / (TP + FN) \cdot (FP + TN) / TN`. The estimate equals the second
+    of :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
+    scale.
+
+    Examples
+    --------
+    >>> NegativeLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
+    negative_likelihood_ratio = 0.45 [0.29, 0.65], 95% interval (score, n = 100)
+    """
+
+
+class DiagnosticOddsRatioCI(
+    LabelMetricCI, function=diagnostic_odds_ratio, symmetric=True, **RATIO
+):
+    r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
+
+    It is infinite without errors of one kind. Intervals are formed on the log scale.
+
+    Examples
+    --------
+    >>> DiagnosticOddsRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
+    diagnostic_odds_ratio = 8.33 [3.31, 20.98], 95% interval (score, n = 100)
+    """
+
+
+class _AgreementCI(LabelMetricCI):
+    """A metric that is symmetric in all labels."""
+
+    _several = True
+
+    @property
+    def _trait_of_classes(self) -> Trait:
+        """Properties where there are more than two labels."""
+        return self._measure.of_classes(self._name)
+
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        return binding.of_correctness(self._measure)
+
+
+class AccuracyCI(
+    _AgreementCI, function=accuracy, proportion=("tp tn", ALL), symmetric=True
+):
+    r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
+
+    Of several targets it is the share of rows with all targets right. The estimate
+    equals :func:`sklearn.metrics.accuracy_score`.
+
+    Examples
+    --------
+    >>> AccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
+    """
+
+
+class ErrorRateCI(
+    _AgreementCI,
+    function=error_rate,
+    proportion=("fp fn", ALL),
+    symmetric=True,
+    greater_is_better=False,
+):
+    r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
+
+    Of several targets it is the share of rows with any target wrong. The estimate
+    equals :func:`sklearn.metrics.zero_one_loss`.
+
+    Examples
+    --------
+    >>> ErrorRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
+    """
+
+
+class HammingLossCI(
+    _AgreementCI,
+    measure="hamming_loss",
+    function=error_rate,
+    proportion=("fp fn", ALL),
+    symmetric=True,
+    greater_is_better=False,
+):
+    r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
+
+    Of one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
+    :func:`sklearn.metrics.hamming_loss`.
+
+    Examples
+    --------
+    >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
+    >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
+    >>> HammingLossCI()(y_true, y_pred)
+    hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
+    """
+
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        if binding.sample.vocabulary.multilabel:
+            return binding.of_samples(self._trait_of_classes, self._measure)
+        return super()._bind_classes(binding)
+
+
+@declare_options
+class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=True):
+    r"""Balanced accuracy, the mean of the recalls of all labels.
+
+    Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
+    equals :func:`sklearn.metrics.balanced_accuracy_score`.
+
+    Parameters
+    ----------
+    labels : array-like, optional
+        Labels whose recalls are averaged; all that are known if not given. The interval
+        is extended for one without true rows, whose recall may be anything.
+
+    Examples
+    --------
+    >>> BalancedAccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
+    """
+
+    labels: Any = None
+
+    def _bind_one(self, binding: Binding) -> TableParameter:
+        known = binding.sample.vocabulary.labels  # some of which may not occur
+        if self.labels is not None or len(known) > 2:
+            return self._bind_classes(binding)
+        return super()._bind_one(binding)
+
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        trait, recall = self._trait_of_classes, RecallCI._measure
+        return binding.averaged(trait, recall, "macro", self.labels)
+
+
+class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
+    r"""Matthews' correlation coefficient of prediction and truth.
+
+    .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
+
+    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
+    where that is 0/0.
+
+    Examples
+    --------
+    >>> MatthewsCorrCoefCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
+    """
+
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        labels = len(binding.sample.occurring)
+        return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(labels)))
+
+
+@declare_options
+class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
+    r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
+
+    W is the disagreement of two labels, and Y' is distributed as Y and independent of
+    A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
+
+    Parameters
+    ----------
+    weights : {"linear", "quadratic"}, optional
+        Disagreement: the distance of two labels in the order of the labels that occur,
+        or its square; the same for all that differ if not given.
+
+    Examples
+    --------
+    >>> CohenKappaCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
+    >>> metric = CohenKappaCI(weights="quadratic")
+    >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
+    cohen_kappa = 0.800 [0.694, 0.862], 95% interval (score, n = 150)
+    """
+
+    weights: str | None = option(default=None, check=one_of("linear", "quadratic"))
+
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        occurring = binding.sample.occurring
+        present = np.searchsorted(occurring, binding.present).tolist()
+        weights = disagreement(len(occurring), present, self.weights)
+        return binding.of_pairs(self._trait_of_classes, Kappa(weights))
+
+
+MEASURES: dict[str, Trait] = {
+    cls._measure.name: cls._measure
+    for cls in tuple(globals().values())
+    if isinstance(getattr(cls, "_measure", None), Trait)
+} | {"tversky": TverskyCI()._measure}
+"""Measures of the four cells by their names."""
+
+
+@declare_options
+class RejectionRateCI(_AgreementCI):
+    r"""Rejection rate, the share of rows on which a model abstains. Lower is better.
+
+    That is :math:`P(\text{no answer})`. Other metrics of labels are then of the rows
+    with an answer.
+
+    Parameters
+    ----------
+    abstain : label
+        Prediction that stands for no answer; inside a report, that of the report.
+
+    Examples
+    --------
+    >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
+    rejection_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
+    """
+
+    abstain: Any = None
+
+    _measure = replace(
+        AccuracyCI._measure, name="rejection_rate", greater_is_better=False
+    )
+
+    def _bind_one(self, binding: Binding) -> TableParameter:
+        if not binding.sample.vocabulary.abstains:
+            raise ValueError(
+                "abstain must be the label that stands for no answer, got none"
+            )
+        cell_map = binding.sample.rejection(binding.model)
+        return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

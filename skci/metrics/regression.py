@@ -1,0 +1,874 @@
+"""Metrics of regression: functions of means over rows, deviances and the median.
+
+References
+----------
+Woodruff, R. S. (1952). Confidence intervals for medians and other position measures.
+Journal of the American Statistical Association 47, 635-646.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from scipy.special import xlogy
+
+from skci._arrays import EPS, ROUNDING, Array, binade, cached_property
+from skci._validation import (
+    LARGEST,
+    as_numbers,
+    check_choice,
+    check_nonnegative,
+    check_number,
+    check_share,
+)
+from skci.data.moments import Means, MomentSample, Monomial, Variable
+from skci.inference.parameter import TableParameter
+from skci.measures.functional import (
+    Evaluation,
+    Functional,
+    divisor,
+    identity,
+    skill,
+)
+from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
+from skci.metrics.base import MetricCI, declare_options, option
+from skci.metrics.binding import Binding
+from skci.metrics.classes import WeightedMean
+
+_ROUNDING = 1e-12  # of a cumulative share
+_REACH = 0.98  # 1.96 standard deviations of an indicator of the median, for one row
+
+
+def quantile(values: Array, weights: Array, level: float) -> float:
+    """Weighted quantile: the midpoint of all that satisfy its definition."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    ends = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
+    lowest, highest = values[order[np.minimum(ends, len(values) - 1)]]
+    return float(lowest + highest) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Median(Functional):
+    """Weighted median of values that are not negative.
+
+    Its influence values are those of the distribution function F at the median, over
+    the density there: the slope of F between the ends of an interval as long as the
+    95% interval of Woodruff (1952).
+    """
+
+    values: Array
+    weights: Array
+    frequencies: Array
+    """Number of rows of each value."""
+
+    def estimate(self, p: Array) -> Array:
+        return np.asarray(quantile(self.values, p, 0.5))
+
+    def __call__(self, p: Array) -> Evaluation:
+        median = self.estimate(p)
+        side = np.sign(self.values - median) / 2
+        # As if half of the rows at the median, but for one, were on either side.
+        ties = side == 0
+        heaviest = (p / self.frequencies)[ties].max(initial=0)
+        side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
+        influence = self._spread * (side - p @ side)
+        size = np.maximum(self._spread, median)  # of which a tiny share is rounding
+        return Evaluation(median, influence, np.atleast_1d(size))
+
+    @property
+    def link(self) -> Link:
+        """The scale of F, on which Wald's interval of the median is Woodruff's."""
+        with np.errstate(over="ignore"):
+            density = np.divide(1.0, self._spread) if self._spread else 0.0
+        return Link(
+            partial(_share_at, knots=self._knots, neighbours=self._neighbours),
+            partial(np.full_like, fill_value=density, dtype=float),
+            partial(_quantile_at, knots=self._knots, neighbours=self._neighbours),
+        )
+
+    @cached_property
+    def _median(self) -> float:
+        return quantile(self.values, self.weights, 0.5)
+
+    @cached_property
+    def _knots(self) -> tuple[Array, Array]:
+        """Sorted values and F at them, interpolated between, 1/2 at the median.
+
+        F counts half of the row that it is at. It rises steeply where values repeat, of
+        which the lightest row is the first.
+        """
+        order = np.lexsort((self.weights / self.frequencies, self.values))
+        values, mass = self.values[order], self.weights[order] / self.weights.sum()
+        row_mass = mass / self.frequencies[order]
+        shares = np.cumsum(mass) - row_mass / 2
+        shares[np.abs(shares - 0.5) < _ROUNDING] = 0.5
+        repeated = np.flatnonzero(self.frequencies[order] > 1)
+        of_first_row = (shares - mass + row_mass)[repeated]
+        shares = np.insert(shares, repeated, of_first_row)
+        values = np.insert(values, repeated, values[repeated])
+        place = np.searchsorted(shares, 0.5)
+        values = np.insert(values, place, self._median)
+        shares = np.insert(shares, place, 0.5)
+        ends = values[[0]], values, values[[-1]]
+        return np.concatenate(ends), np.concatenate([[0.0], shares, [1.0]])
+
+    @cached_property
+    def _neighbours(self) -> tuple[float, float]:
+        """Values next to the median; itself where there is none."""
+        below = self.values[self.values < self._median]
+        above = self.values[self.values > self._median]
+        return (
+            float(below.max(initial=-np.inf)) if len(below) else self._median,
+            float(above.min(initial=np.inf)) if len(above) else self._median,
+        )
+
+    @cached_property
+    def _spread(self) -> float:
+        """Reciprocal of the density at the median; 0 if all values are equal."""
+        values, shares = self._knots
+        reach = _REACH / np.sqrt(self.frequencies.sum())
+        nearest = np.interp(self._neighbours, values, shares)
+        low, high = min(0.5 - reach, nearest[0]), max(0.5 + reach, nearest[1])
+        ends: Any = np.clip([low, high], shares[1], shares[-2])
+        low, high = np.interp(ends, shares, values)
+        return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
+
+
+def _share_at(
+    value: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """F at a value: where it repeats, the share that is nearest to 1/2.
+
+    It is 1/2 from one neighbour of the median to the other, as every interval holds
+    both.
+    """
+    values, shares = knots
+    lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
+    highest = np.interp(value, values, shares, left=0.0, right=1.0)
+    share = np.clip(0.5, lowest, highest)
+    below, above = neighbours
+    return np.where((below <= value) & (value <= above), 0.5, share)
+
+
+def _quantile_at(
+    share: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """Quantile at a share, at least as far from the median as the next value."""
+    values, shares = knots
+    found = np.interp(share, shares, values, left=0.0, right=np.inf)
+    found = np.where(share < 0.5, np.minimum(found, neighbours[0]), found)
+    return np.where(share > 0.5, np.maximum(found, neighbours[1]), found)
+
+
+_CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
+
+
+def squared_error(y: Array, values: Array) -> Array:
+    """Square of the errors."""
+    return (y - values) ** 2
+
+
+def absolute_error(y: Array, values: Array) -> Array:
+    """Size of the errors."""
+    return np.abs(y - values)
+
+
+def absolute_percentage_error(y: Array, values: Array) -> Array:
+    """Size of the errors relative to the truth."""
+    return np.abs(y - values) / np.maximum(np.abs(y), EPS)
+
+
+def squared_log_error(y: Array, values: Array) -> Array:
+    """Square of the errors of the logarithms of one more."""
+    return (np.log1p(y) - np.log1p(values)) ** 2
+
+
+def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
+    """Loss that is least in the mean at the quantile of level alpha."""
+    return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
+
+
+@declare_options
+class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
+    """A metric of predicted numbers: a function of means over rows.
+
+    Its measure is by default that of a loss: from 0 on, and lower is better. Of several
+    targets it is averaged, or there is a report on each.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    multioutput : {"uniform_average", "raw_values"} or array-like
+        Average over several targets: the mean, by default; "raw_values" for a report on
+        each target; or weights.
+    """
+
+    multioutput: Any = "uniform_average"
+
+    reads = "numbers"
+    _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
+    """Columns that it takes the means of: the loss, or products of what is centred."""
+    _loss = cast("Callable[..., Array]", None)
+    """Loss of each row: a function of truth, prediction and some options."""
+    _loss_options: ClassVar[tuple[str, ...]] = ()
+    _serves_moments = True
+    _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
+
+    @property
+    def _each(self) -> str:
+        return "multioutput" if self._is("raw_values") else ""
+
+    def _is(self, multioutput: str) -> bool:
+        """Whether that is the option; arrays compare entry by entry."""
+        return isinstance(self.multioutput, str) and self.multioutput == multioutput
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if isinstance(self.multioutput, str):
+            check_choice(self.multioutput, self._multioutputs, "multioutput")
+        else:
+            weights = as_numbers(self.multioutput, "multioutput")
+            check_nonnegative(weights, "multioutput")
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        targets = range(len(binding.sample.vocabulary.targets))
+        functionals = [self._functional(binding, k) for k in targets]
+        traits = list(map(self._trait_of, functionals))
+        if self._each:
+            names = map(binding.name_of, binding.sample.vocabulary.targets)
+            columns = zip(traits, functionals, names, strict=True)
+            return [binding.of_units(*column) for column in columns]
+        if self._is("variance_weighted"):
+            sizes = self._squares(binding)
+        else:
+            shape = len(binding.frequencies), len(functionals)
+            sizes = np.broadcast_to(self._shares(len(functionals)), shape)
+        trait = traits[0] if len(traits) == 1 else self._measure
+        return [binding.of_units(trait, WeightedMean(functionals, sizes))]
+
+    def _shares(self, n_targets: int) -> Array:
+        """Check the fixed weights of targets."""
+        given = np.ones(n_targets) if self._is("uniform_average") else self.multioutput
+        shares = np.asarray(given, dtype=float)
+        if shares.shape != (n_targets,):
+            raise ValueError(
+                f"multioutput must hold a weight for each of the {n_targets} targets, "
+                f"got shape {shares.shape}"
+            )
+        return shares
+
+    def _trait_of(self, functional: Functional) -> Trait:
+        """Properties of the metric of a target."""
+        return self._measure
+
+    def _functional(self, binding: Binding, target: int) -> Functional:
+        """Functional of the means of a target; squares of its values are finite."""
+        if isinstance(binding.sample, MomentSample):
+            return self._of_means(binding.sample.means, binding, target)
+        y, values, weights = self._rows(binding, target)
+        with np.errstate(all="ignore"):
+            scaled = self._scaled(y, values) if len(self._terms) > 1 else (y, values)
+            columns = self._columns(*scaled, weights)
+            functional = self._of_columns(columns, binding, target)
+            estimate = functional.estimate(weights / weights.sum())
+        sizes = [*columns.values(), *([] if np.isinf(estimate) else [estimate])]
+        if any((np.abs(each) >= LARGEST).any() for each in sizes):  # NaN is undefined
+            got = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
+            raise ValueError(
+                f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
+                f"range of floats, got sizes up to {got}"
+            )
+        return functional
+
+    def _of_columns(
+        self, columns: Mapping[str, Array], binding: Binding, target: int
+    ) -> Functional:
+        """Functional of columns of the rows of a target."""
+        variable = partial(self._variable, binding=binding, target=target)
+        variables = {variable(name): column for name, column in columns.items()}
+        monomials = self._monomials(binding, target)
+        if len(monomials) == 1:
+            return self._of_means(Means.of_rows(monomials, variables), binding, target)
+        rounded = [columns[name] for name in ("truth", "error") if name in columns]
+        sizes = {variable("error"): sum(np.abs(each).max() for each in rounded)}
+        weights = binding.sample.rows.counts[binding.within]
+        means = Means.of_rows(monomials, variables, weights, sizes)
+        return self._of_means(means, binding, target)
+
+    def _of_means(self, means: Means, binding: Binding, target: int) -> Functional:
+        function = self._function_at(means, target)
+        return means.function(function, self._monomials(binding, target), _CENTRED)
+
+    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
+        """Truth, prediction and weight of the rows of a target."""
+        sample, within = binding.sample, binding.within
+        columns = sample.truth, sample.numbers[binding.model]
+        y, values = (column[within][:, target] for column in columns)
+        return y, values, sample.rows.counts[within]
+
+    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
+    """Function of the means of the columns."""
+
+    def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
+        """Return the function of means, where those of some columns are known."""
+        return self._function
+
+    def _columns(self, y: Array, values: Array, weights: Array) -> dict[str, Array]:
+        """Compute the columns of a target whose products it takes the means of."""
+        self._check_range(y, values)
+        names = dict.fromkeys(name for term in self._terms for name in term)
+        return {name: self._column(name, y, values, weights) for name in names}
+
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
+        if name == "loss":
+            return self._losses(y, values)
+        return {"truth": y, "prediction": values, "error": y - values}[name]
+
+    def _losses(self, y: Array, values: Array) -> Array:
+        options = {name: float(getattr(self, name)) for name in self._loss_options}
+        return self._loss(y, values, **options)
+
+    def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
+        """Divide by a power of two, which changes no function of several means."""
+        unit = binade(np.append(y, values))
+        return y / unit, values / unit
+
+    def _check_range(self, y: Array, values: Array) -> None:
+        """Check that the loss is defined."""
+
+    def _squares(self, binding: Binding) -> Array:
+        """Return what the variances of targets are means of, (m, targets)."""
+        sample, targets = binding.sample, range(len(binding.sample.vocabulary.targets))
+        squares = [(Variable("truth", target=k),) * 2 for k in targets]
+        if isinstance(sample, MomentSample):
+            means = sample.means
+        else:
+            truth = sample.truth[binding.within]
+            variables = {
+                Variable("truth", target=k): truth[:, k] / binade(truth)
+                for k in targets
+            }
+            weights = sample.rows.counts[binding.within]
+            means = Means.of_rows(squares, variables, weights)
+        units = np.array([means.columns.unit(square) for square in squares])
+        columns = [means.column(square) for square in squares]
+        return np.stack(columns, axis=1) * (units / units.max())
+
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        targets = range(len(binding.sample.vocabulary.targets))
+        return [each for k in targets for each in self._monomials(binding, k)]
+
+    def _monomials(self, binding: Binding, target: int) -> list[Monomial]:
+        return [
+            tuple(self._variable(name, binding, target) for name in term)
+            for term in self._terms
+        ]
+
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
+        """Variable of moments: of the loss of a model, or of the truth."""
+        if name == "loss":  # the same for all metrics of a loss
+            options = [float(getattr(self, option)) for option in self._loss_options]
+            name = self._loss.__name__ + "".join(f"({option})" for option in options)
+        return Variable(name, "" if name == "truth" else binding.model, target)
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        sample, found = binding.sample, {}
+        columns = zip(sample.truth.T, sample.numbers[binding.model].T, strict=True)
+        for target, pair in enumerate(columns):
+            with np.errstate(all="ignore"):
+                for name, column in self._columns(*pair, sample.rows.counts).items():
+                    found[self._variable(name, binding, target)] = column
+        return found
+
+
+class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
+    r"""Mean squared error: :math:`E(y - \hat y)^2`. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.mean_squared_error`.
+
+    Examples
+    --------
+    >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_squared_error = 1.25 [0.77, 1.86], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(squared_error)
+
+
+class RootMeanSquaredErrorCI(
+    MeanSquaredErrorCI, measure="root_mean_squared_error", scale=SQUARE
+):
+    r"""Root of the mean squared error: :math:`\sqrt{E(y - \hat y)^2}`. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`.
+
+    Examples
+    --------
+    >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    root_mean_squared_error = 1.12 [0.88, 1.36], 95% interval (hall, n = 40)
+    """
+
+    _function = staticmethod(np.sqrt)
+
+
+class MeanAbsoluteErrorCI(
+    RegressionMetricCI, measure="mean_absolute_error", heavy_tails=False
+):
+    r"""Mean absolute error: :math:`E|y - \hat y|`. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.mean_absolute_error`.
+
+    Examples
+    --------
+    >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_absolute_error = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(absolute_error)
+
+
+class MedianAbsoluteErrorCI(
+    MeanAbsoluteErrorCI,
+    measure="median_absolute_error",
+    has_curvature=False,
+):
+    r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.median_absolute_error`. The interval is
+    that of Woodruff (1952): quantiles of the absolute errors, at the limits of an
+    interval for the proportion of errors below their median. Differences use the
+    standard error, and need errors of a continuous distribution.
+
+    Parameters
+    ----------
+    method : {"auto", "delta"}, optional
+        Interval method; both are the one above.
+
+    Examples
+    --------
+    >>> MedianAbsoluteErrorCI()(range(1, 41), [y + y % 7 / 4 for y in range(1, 41)])
+    median_absolute_error = 0.75 [0.50, 1.00], 95% interval (delta, n = 40)
+    """
+
+    _serves_moments = False  # a quantile is no function of them
+
+    def _trait_of(self, functional: Functional) -> Trait:
+        return replace(self._measure, scale=cast(Median, functional).link)
+
+    def _of_columns(
+        self, columns: Mapping[str, Array], binding: Binding, target: int
+    ) -> Functional:
+        weights = binding.sample.rows.counts[binding.within]
+        return Median(columns["loss"], weights, binding.frequencies)
+
+
+class MeanAbsolutePercentageErrorCI(
+    RegressionMetricCI, measure="mean_absolute_percentage_error", heavy_tails=False
+):
+    r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
+
+    Lower is better. The estimate equals
+    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
+
+    Examples
+    --------
+    >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_absolute_percentage_error = 0.208 [0.140, 0.280], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(absolute_percentage_error)
+
+
+class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"):
+    r"""Mean squared log error: :math:`E(\log(1 + y) - \log(1 + \hat y))^2`.
+
+    Lower is better. Truths and predictions must be above -1. The estimate equals
+    :func:`sklearn.metrics.mean_squared_log_error`.
+
+    Examples
+    --------
+    >>> MeanSquaredLogErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_squared_log_error = 0.041 [0.027, 0.057], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(squared_log_error)
+
+    def _check_range(self, y: Array, values: Array) -> None:
+        for name, numbers in (("y_true", y), ("y_pred", values)):
+            if numbers.min() <= -1:
+                raise ValueError(
+                    f"{name} must hold numbers above -1 for {self.name!r}, got "
+                    f"{numbers.min():g}"
+                )
+
+
+class RootMeanSquaredLogErrorCI(
+    MeanSquaredLogErrorCI, measure="root_mean_squared_log_error", scale=SQUARE
+):
+    r"""Root of the mean squared log error. Lower is better.
+
+    .. math:: \sqrt{E(\log(1 + y) - \log(1 + \hat y))^2}
+
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`.
+
+    Examples
+    --------
+    >>> RootMeanSquaredLogErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    root_mean_squared_log_error = 0.202 [0.163, 0.239], 95% interval (hall, n = 40)
+    """
+
+    _function = staticmethod(np.sqrt)
+
+
+@declare_options
+class _PinballCI(RegressionMetricCI, heavy_tails=False):
+    """A metric of predicted quantiles.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Level of the quantile, between 0 and 1.
+    """
+
+    alpha: float = option(default=0.5, check=check_share)
+
+    _loss = staticmethod(pinball_loss)
+    _loss_options = ("alpha",)
+
+
+class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
+    r"""Mean pinball loss of predicted quantiles. Lower is better.
+
+    .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
+
+    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`.
+
+    Examples
+    --------
+    >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_pinball_loss = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
+    """
+
+
+class _VarianceShareCI(RegressionMetricCI, **SKILL):
+    """Share of the variance of the truth.
+
+    Parameters
+    ----------
+    multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
+        Average over several targets: the mean, by default; the mean weighted by the
+        variances of the targets, which are estimated as well; "raw_values" for a report
+        on each target; or weights.
+    """
+
+    _multioutputs = ("uniform_average", "variance_weighted", "raw_values")
+
+
+class ExplainedVarianceCI(_VarianceShareCI, measure="explained_variance"):
+    r"""Explained variance: :math:`1 - \mathrm{Var}(y - \hat y) / \mathrm{Var}(y)`.
+
+    The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
+    undefined where all truths are equal.
+
+    Examples
+    --------
+    >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    explained_variance = 0.850 [0.796, 0.891], 95% interval (hall, n = 40)
+    """
+
+    _terms = (("error",), ("error", "error"), ("truth",), ("truth", "truth"))
+
+    @staticmethod
+    def _function(bias: Any, error: Any, mean: Any, square: Any) -> Any:
+        return 1 - (error - bias * bias) / divisor(square - mean * mean)
+
+
+class R2CI(_VarianceShareCI, measure="r2"):
+    r"""R2, the coefficient of determination: :math:`1 - E(y - \hat y)^2 / \sigma_y^2`.
+
+    The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
+    truths are equal.
+
+    Examples
+    --------
+    >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    r2 = 0.800 [0.679, 0.874], 95% interval (hall, n = 40)
+    """
+
+    _terms = (("loss",), ("truth",), ("truth", "truth"))
+    _loss = staticmethod(squared_error)
+
+    @staticmethod
+    def _function(error: Any, mean: Any, square: Any) -> Any:
+        return 1 - error / divisor(square - mean * mean)
+
+
+class PearsonCorrelationCI(
+    RegressionMetricCI,
+    measure="pearson_correlation",
+    bounds=(-1.0, 1.0),
+    greater_is_better=True,
+):
+    r"""Pearson's correlation of truths and predictions.
+
+    .. math:: \mathrm{Cov}(y, \hat y) / (\sigma_y \sigma_{\hat y})
+
+    The estimate equals :func:`scipy.stats.pearsonr`.
+
+    Examples
+    --------
+    >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
+    pearson_correlation = 0.80 [0.64, 0.89], 95% interval (hall, n = 40)
+    """
+
+    _terms = (
+        ("truth",),
+        ("prediction",),
+        ("truth", "truth"),
+        ("prediction", "prediction"),
+        ("truth", "prediction"),
+    )
+
+    def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
+        return y / binade(y), values / binade(values)
+
+    @staticmethod
+    def _function(y: Any, p: Any, yy: Any, pp: Any, yp: Any) -> Any:
+        return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
+
+
+_ROUNDING_OF_DEVIANCE = 1e-13  # of a deviance from its mean, relative to its terms
+
+
+def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
+    """Tweedie deviance of a variance proportional to a power of the mean."""
+    if power == 0:
+        return (y - values) ** 2
+    if power == 1:
+        return 2 * (xlogy(y, y / values) - y + values)
+    if power == 2:
+        return 2 * (np.log(values / y) + y / values - 1)
+    rest = 2 - power
+    # Of a negative power, truths below 0 have no deviance of their own.
+    saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
+    across = y * values ** (1 - power) / (1 - power)
+    deviance = 2 * (saturated - across + values**rest / rest)
+    return np.where(values == y, 0.0, deviance)
+
+
+class _D2CI(RegressionMetricCI, **SKILL):
+    """Share of the loss of the best constant prediction that predictions save."""
+
+    _function = staticmethod(skill)
+    _terms = (("loss",), ("constant",))
+    _serves_moments = False  # a quantile is no function of them
+
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
+        if name != "constant":
+            return super()._column(name, y, values, weights)
+        equal = np.ptp(y) <= ROUNDING * np.abs(y).max()  # up to rounding
+        constant = np.full(len(y), self._constant(y, weights))
+        return self._losses(y, y if equal else constant)
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        """Find the constant with the least loss."""
+        raise NotImplementedError
+
+
+class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
+    r"""Share of the absolute error of the median that predictions save.
+
+    .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
+
+    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
+    of the median, at which the error is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_absolute_error = 0.75 [0.62, 0.87], 95% interval (hall, n = 40)
+    """
+
+    _loss = staticmethod(absolute_error)
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        return quantile(y, weights, 0.5)
+
+
+class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
+    r"""Share of the pinball loss of a constant quantile that predictions save.
+
+    .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
+        q \text{ the } \alpha \text{-quantile of } y
+
+    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
+    interpolation of the quantile in older releases. The uncertainty of the quantile, at
+    which the loss is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_pinball = 0.83 [0.63, 0.93], 95% interval (hall, n = 40)
+    """
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        return quantile(y, weights, self.alpha)
+
+
+@declare_options
+class _DevianceCI(RegressionMetricCI):
+    """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
+
+    The power is an option, or fixed by a subclass.
+
+    Parameters
+    ----------
+    power : float, default=0
+        Power of the mean to which the variance is proportional: 0 for squared errors,
+        as of R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
+        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
+        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+    """
+
+    power = cast(float, 0)
+
+    _loss = staticmethod(tweedie_deviance)
+    _loss_options = ("power",)
+
+    def _check_range(self, y: Array, values: Array) -> None:
+        power = self.power
+        got = f"for {self.name!r} at power {power:g}, got"
+        if power != 0 and values.min() <= 0:
+            raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
+        positive = power >= 2
+        if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
+            least = "above 0" if positive else "from 0 on"
+            raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
+
+
+def _check_power(value: Any, name: str) -> float:
+    wanted = "a finite number, not between 0 and 1, both excluded"
+    return check_number(value, name, wanted, lambda x: isfinite(x) and not 0 < x < 1)
+
+
+@declare_options
+class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
+    r"""Mean Tweedie deviance. Lower is better.
+
+    .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
+
+    p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
+
+    Examples
+    --------
+    >>> MeanTweedieDevianceCI(power=1.5)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_tweedie_deviance = 0.025 [0.013, 0.041], 95% interval (hall, n = 40)
+    """
+
+    power: float = option(default=0, check=_check_power)
+
+
+class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
+    r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
+
+    Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
+    :func:`sklearn.metrics.mean_poisson_deviance`.
+
+    Examples
+    --------
+    >>> MeanPoissonDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_poisson_deviance = 0.054 [0.027, 0.089], 95% interval (hall, n = 40)
+    """
+
+    power = 1
+
+
+class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
+    r"""Mean gamma deviance: :math:`2 E(\log(\hat y / y) + y / \hat y - 1)`.
+
+    Lower is better. Truths and predictions must be above 0. The estimate equals
+    :func:`sklearn.metrics.mean_gamma_deviance`.
+
+    Examples
+    --------
+    >>> MeanGammaDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_gamma_deviance = 0.0116 [0.0058, 0.0192], 95% interval (hall, n = 40)
+    """
+
+    power = 2
+
+
+@declare_options
+class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
+    r"""Share of the Tweedie deviance of the mean that predictions save.
+
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
+    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
+    mean, at which the deviance is least, does not matter to first order.
+
+    Examples
+    --------
+    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_tweedie = 0.899 [0.837, 0.949], 95% interval (hall, n = 40)
+    """
+
+    power: float = option(default=0, check=_check_power)
+
+    @property
+    def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """What the deviance of the mean follows from, besides the loss."""
+        square = ("potential",) if self.power else ("truth", "truth")
+        return (("loss",), ("truth",), square)
+
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
+        if name == "potential":
+            return Variable(f"potential({float(self.power)!r})", target=target)
+        return super()._variable(name, binding, target)
+
+    def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
+        if name == "potential":
+            return _potential(y, self.power)[0]
+        return super()._column(name, y, values, weights)
+
+    def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
+        if not self.power:
+            return _skill_of_squares
+        mean = means.columns.origins[Variable("truth", target=target)]
+        return partial(_skill_of_deviance, _potential(np.array(mean), self.power))
+
+
+def _potential(y: Array, power: float) -> tuple[Array, Array]:
+    r"""Convex function of which Tweedie deviances are Bregman divergences, and slope.
+
+    The deviance is
+    :math:`\phi(y) - \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
+    """
+    with np.errstate(all="ignore"):
+        if power == 1:
+            return 2 * (xlogy(y, y) - y), 2 * np.log(y)
+        if power == 2:
+            return -2 * np.log(y), -2 / y
+        values = 2 * np.maximum(y, 0) ** (2 - power) / ((1 - power) * (2 - power))
+        return values, 2 * y ** (1 - power) / (1 - power)
+
+
+def _skill_of_squares(loss: Any, mean: Any, square: Any) -> Any:
+    """Share of the squared error of the mean, about which squares are taken."""
+    return skill(loss, square)
+
+
+def _skill_of_deviance(
+    at_mean: tuple[Array, Array], loss: Any, mean: Any, potential: Any
+) -> Any:
+    """Share of the deviance of the mean, which is subtracted from the truth."""
+    value, slope = at_mean
+    constant_loss = potential - value - slope * mean
+    return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))
