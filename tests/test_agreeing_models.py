@@ -1,5 +1,7 @@
 """Differences of models that agree in all rows, as a model and its calibrated copy."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,9 @@ from skci import (
     RocAucCI,
     grades_report,
     joint_report,
+    make_metric_ci,
 )
-from skci.exceptions import DegenerateVarianceWarning
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 N_NEGATIVE, N_POSITIVE = 120, 80
 N = N_NEGATIVE + N_POSITIVE
@@ -172,7 +175,7 @@ def test_text_says_why():
     )
     expected = ["On roc_auc, a is equivalent to b within 0.05.", order]
     assert differences.findings() == expected
-    assert "agree in all n rows" in str(differences) and "agreement" in str(differences)
+    assert "models agree in all n independent rows" in str(differences)
     other = joint_report(Y, y_score={"a": P, "b": P}, metrics="brier_score")
     assert "agree in all 200 rows" in other.differences().findings()[-1]
 
@@ -228,7 +231,8 @@ def test_units_are_clusters():
     sizes = np.bincount(groups)
     found = difference(Y, P, P, "brier_score", groups=groups)
     expected = share(len(sizes)) * sizes.max() / sizes.mean()
-    assert_allclose(found.high, expected, rtol=1e-9)
+    with pytest.warns(SmallSampleWarning, match="weigh more than the heaviest"):
+        assert_allclose(found.high, expected, rtol=1e-9)
     area = difference(Y, S, P, "roc_auc", groups=np.arange(N) // 2)  # of one class
     assert_allclose(area.high, share(N_POSITIVE // 2), rtol=1e-9)
     mixed = difference(Y, S, P, "roc_auc", groups=np.arange(N) % 40)  # 3 and 2 of both
@@ -286,3 +290,33 @@ def test_intervals_cover_where_few_rows_of_the_population_differ(metric, expecte
         low, high = difference(y, a, b, metric).confidence_interval()
         covered.append(low <= true <= high)
     assert np.mean(covered) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("function", "is_straight"),
+    [
+        (lambda mean: mean, True),
+        (lambda mean: 1 - mean, True),
+        (lambda mean, ones: mean / ones, True),
+        (lambda mean: mean**2, False),
+        (lambda mean, ones: mean * (2 - mean), False),
+    ],
+)
+def test_own_bounded_means_of_models_that_agree(function, is_straight):
+    rng = np.random.default_rng(0)
+    y, y_pred = rng.random((2, 200))
+
+    def features(y_true, y_pred):
+        columns = [np.abs(y_true - y_pred), np.ones_like(y_true)]
+        return np.stack(columns[: function.__code__.co_argcount], axis=1)
+
+    metric = make_metric_ci(
+        function, features=features, name="own", bounds=(0, 1), reads="numbers"
+    )
+    models = {"a": y_pred, "b": y_pred.copy()}
+    difference = joint_report(y, models, metrics=[metric]).differences()
+    limit = 1 - 0.05 ** (1 / 200) if is_straight else 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateVarianceWarning)
+        limits = difference["own", "a", "b"].confidence_interval()
+    assert_allclose(limits, (-limit, limit), rtol=1e-6)

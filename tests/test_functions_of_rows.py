@@ -15,6 +15,7 @@ from slow import in_turn, slow_except
 
 from skci import JointAccumulator, JointEvaluator, joint_report, make_metric_ci
 from skci.designs import Component, Prevalence, Strata
+from skci.exceptions import DegenerateVarianceWarning
 from skci.metrics import (
     F1CI,
     R2CI,
@@ -568,3 +569,14 @@ def test_influence_values_of_a_quantile(seed):
     metric = make_metric_ci(influence=median, name="m", bounds=ANY, reads="numbers")
     estimate = metric(truth, truth + noise)
     assert estimate.low < estimate < estimate.high
+
+
+def test_derivatives_that_are_rounding_are_no_variance():
+    """As those of an area of scores that separate the classes."""
+    area = make_metric_ci(
+        sk.roc_auc_score, name="own", bounds=(0, 1), of="rows", reads="scores"
+    )
+    y = np.repeat([0, 1], 50)
+    estimate = area(y, y + np.random.default_rng(0).random(100) / 2)
+    with pytest.warns(DegenerateVarianceWarning):
+        assert (estimate.low, estimate.high) == (0, 1)

@@ -713,3 +713,13 @@ def test_the_name_says_what_a_function_of_rows_reads():
     assert repr(alone).startswith("gini (labels) = ")
     with pytest.raises(ValueError, match=r"gini; a function of scores needs reads="):
         joint_report(CAT, y_score={"m": P_YES}, metrics=gini())
+
+
+@pytest.mark.parametrize("names", [["ant", "bee", "cat"], ["ant", "Bee"]])
+def test_a_frame_named_by_some_labels_or_by_more_is_not_several_models(names):
+    y = np.tile(["ant", "bee"], 30)
+    frame = pd.DataFrame(RNG.dirichlet(np.ones(len(names)), 60), columns=names)
+    with pytest.raises(
+        ValueError, match=r"y_score must have columns .* no others, got"
+    ):
+        joint_report(y, y_score=frame, metrics="log_loss")

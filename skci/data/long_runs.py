@@ -107,7 +107,8 @@ def read_long(
 
 def _has_value(values: Any) -> Array:
     """Whether each row has a value in a column, or in each of several."""
-    names = column_names(values)
+    is_frame = not isinstance(values, np.ndarray)
+    names = column_names(values) if is_frame else None
     columns = np.atleast_2d(values.T) if names is None else [values[k] for k in names]
     found = []
     for column in map(np.asarray, columns):

@@ -256,7 +256,15 @@ class Reader:
         if not self.targets and label_name(self.y[0]) not in names:
             return y_score  # without a look at all rows
         classes = self.targets or {*self.true_labels, *self.wanted.labels}
-        if names != {*map(label_name, classes)}:
+        known = {*map(label_name, classes)}
+        are_numbered = names == {*map(str, range(len(names)))}
+        if names != known and names & known and not are_numbered:
+            raise ValueError(
+                "y_score must have columns that are named by models, or by all of "
+                f"{list(classes)} and no others, got {list(y_score)}; pass the columns "
+                "of one model as y_score={'model': columns}"
+            )
+        if names != known:
             return y_score
         columns = [
             as_array(values, parameter_name(model, "y_score"), "an array of numbers")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from operator import truediv
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from skci.measures.functional import (
 )
 
 _SAME = 1e-7  # share of the range, or of a value, by which rounding may change it
+_POINTS = 8  # at which a function is looked at for being straight
 
 
 def agreement_of(
@@ -138,7 +139,7 @@ class _Term(NamedTuple):
         functional = self.functional
         if isinstance(functional, Mean):
             return True
-        return functional.function is truediv and bool((self.values[:, 1] == 1).all())
+        return _is_straight(functional.function, self.values)
 
     @property
     def values(self) -> Array:
@@ -171,6 +172,24 @@ class _Term(NamedTuple):
         masses = area._masses(np.bincount(self.cells.ravel(), minlength=size)[:size])
         below = np.where(area.positive, *map(area._below, masses))
         return np.append(below, -1.0)[self.cells]
+
+
+def _is_straight(function: Callable[..., Any], features: Array) -> bool:
+    """Whether a function of the means of features is linear in those that vary.
+
+    A feature that is 1 in all rows, such as the size of an item, counts as known.
+    """
+    varies = (features != 1).any(axis=0)
+    varies |= not varies.any()
+    means = features.mean(axis=0)
+    steps = np.random.default_rng(0).uniform(0.1, 1.0, (2, _POINTS, len(means)))
+    first, last = means + steps * varies * (1 + np.abs(means))
+    with np.errstate(all="ignore"):
+        start, middle, end = (
+            np.broadcast_to(function(*points.T), _POINTS)
+            for points in (first, (first + last) / 2, last)
+        )
+    return np.allclose(middle, (start + end) / 2, rtol=_SAME, atol=0.0)
 
 
 def _terms(parameter: TableParameter) -> list[_Term]:

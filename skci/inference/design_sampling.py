@@ -291,10 +291,9 @@ class DesignSampling(ParameterSampling):
             elif self._is_less_than_exchangeable:
                 reasons.append(_ALIKE)
         reason = self.has_variance and self.design.small_sample_reason(self._influences)
-        if isinstance(reason, SmallSampleReason):
-            reasons.append(reason)
-        elif reason:
-            reasons.append(SmallSampleReason(reason))
+        if reason:
+            parts = (reason,) if isinstance(reason, str) else reason
+            reasons.append(SmallSampleReason(*parts))
         return reasons
 
     @property

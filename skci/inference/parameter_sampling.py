@@ -65,6 +65,12 @@ _ONE_MORE = SmallSampleReason(
     "sample lacks them"
 )
 
+_UNEVEN = 1.5  # largest weight of a unit over the mean, from which on it matters
+_NO_HEAVIER = SmallSampleReason(
+    "models agree in all rows of the sample, and the interval is too narrow if the "
+    "population has rows or groups that weigh more than the heaviest of the sample"
+)
+
 
 def small_sample_factor(m: float, n: float) -> float:
     """Factor for influence values on m of n units, whose totals a design counts as n.
@@ -430,7 +436,9 @@ class ParameterSampling:
     @cached_property
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
-        method = self.parameter.interval_method
+        method, agreement = self.parameter.interval_method, self.parameter.agreement
+        if method.of_agreement and agreement and agreement.units.unevenness > _UNEVEN:
+            return [_NO_HEAVIER]
         if method.of_agreement or (method.smooths and self.is_normal):
             return []  # no estimated variance is behind the interval
         if not (self.parameter.defined and self.is_estimable):
@@ -451,13 +459,14 @@ class ParameterSampling:
         units, least = self.design.kinds_of_units, self._least_degrees_of_freedom
         is_area = any(part.classes_of_area for part in self.components or [self])
         if self.degrees_of_freedom < least * (1 - _ROUNDING):
-            cause = f"fewer than {least} degrees of freedom: few {units}"
+            cause = f"fewer than {least} degrees of freedom" + ": few " * bool(units)
         elif units and n_units <= _FEW and self._shows_variance:
-            cause = f"at most {_FEW} {units}"
+            cause = f"at most {_FEW} "
         else:
             return []
-        cause += " of one class" * is_area
-        text = f"{cause} determine the variance, and the interval may be too narrow"
+        if units:
+            cause += f"{units}{' of one class' * is_area} determine the variance"
+        text = f"{cause}, and the interval may be too narrow"
         may_be_subgroups = (
             self.design.units_are_groups and self.design.n_units <= _MOST_SUBGROUPS
         )

@@ -13,7 +13,7 @@ Inference uses nothing else of a measure but its `Trait`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -91,7 +91,7 @@ class Functional(ABC):
 
     compared_by: ClassVar[str] = ""
     """What decides whether two models agree in all rows: the "values" of rows, the
-    "order" of pairs of classes, "ranks", "targets" or "components"; empty if unknown."""
+    "order" of pairs, "ranks", "targets" or "components"; empty if it is unknown."""
 
     @abstractmethod
     def __call__(self, p: Array) -> Evaluation:

@@ -512,8 +512,8 @@ def describe_agreement(joint: JointEstimate) -> str:
     if not any(p.interval_method.of_agreement for p in joint.parameters):
         return ""
     return (
-        '"agreement" where models agree in all n rows, and so in all but a share of at '
-        "most 1 - alpha^(1/n) of the population"
+        '"agreement" where models agree in all n independent rows or groups, and so in '
+        "all but a share of at most 1 - alpha^(1/n) of the population"
     )
 
 
@@ -612,11 +612,11 @@ def _causes_of_intervals(
             if joint.usable[k]:
                 consequence = "the interval rests on the blurring alone"
             causes.append((_zero_variance(joint, k, consequence), k))
-        # The whole range is not too narrow.
-        reasons = joint.sampling.small_sample_reasons(k) if joint.usable[k] else []
-        for reason in reasons:
-            causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
         parameter = joint.parameters[k]
+        # The whole range is not too narrow.
+        is_limited = joint.usable[k] or parameter.interval_method.of_agreement
+        for reason in joint.sampling.small_sample_reasons(k) if is_limited else ():
+            causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))

@@ -226,6 +226,6 @@ class SampleDesign:
         """Independent rows, where the design is no other; itself else."""
         return self
 
-    def small_sample_reason(self, influences: Any) -> str:
+    def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
         """Why an interval may be too narrow, if the design says so."""
         return ""

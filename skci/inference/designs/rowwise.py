@@ -11,7 +11,12 @@ import numpy as np
 
 from skci._arrays import Array, dataclass
 from skci._validation import check_integer
-from skci.inference.designs.design import Component, Design, SampleDesign
+from skci.inference.designs.design import (
+    Component,
+    Design,
+    SampleDesign,
+    SmallSampleReason,
+)
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.strata import Strata
 from skci.inference.influences import Influences
@@ -93,7 +98,7 @@ class RowwiseDesign(SampleDesign):
         """Some influence values of the rows that have weight."""
         return np.linspace(-1, 1, len(self.kept_rows))[:, np.newaxis]
 
-    def small_sample_reason(self, influences: Influences) -> str:
+    def small_sample_reason(self, influences: Influences) -> str | SmallSampleReason:
         reason = getattr(self.design, "small_sample_reason", None)
         return reason(self._of_rows(influences)) if reason else ""
 
@@ -150,7 +155,7 @@ class RowwiseStrata(Strata):
             of_kept[name] = None if values is None else values[..., kept]
         return replace(component, **of_kept)
 
-    def small_sample_reason(self, influences: Influences) -> str:
+    def small_sample_reason(self, influences: Influences) -> str | SmallSampleReason:
         return self.within.small_sample_reason(influences)
 
     def of_population(self, n: int) -> Strata:
