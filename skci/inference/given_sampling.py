@@ -221,10 +221,6 @@ class LinearContrasts(Sampling):
         return self.of_rows.rows
 
     @property
-    def is_simple(self) -> bool:
-        return self.of_rows.is_simple
-
-    @property
     def design_in_words(self) -> str:
         return self.of_rows.design_in_words
 
