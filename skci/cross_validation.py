@@ -56,8 +56,8 @@ def cross_validate_report(
         splitter of :mod:`sklearn.model_selection` or one like these, which is given
         the rows of X, y and groups. The same splits are made for all models. A number
         keeps the "jackknife" below, with 3 k (k + 1) / 2 fits of each model: 45 if it
-        is 5, and 165 if it is 10. A splitter of k splits makes it "conservative-z", of
-        21 k fits: 105 of ``KFold(5)``, and 210 of ``StratifiedKFold(10)``.
+        is 5, and 165 if it is 10. A splitter makes it "corrected-t", with a fit for
+        each split, and the header says so.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits.
     target : {"procedure", "fold-models"}, default="procedure"
@@ -65,15 +65,12 @@ def cross_validate_report(
         models fitted to training sets of this size. "fold-models": the mean performance
         in the population of the models that were fitted in the folds.
     resampling : str or object, optional
-        Of "procedure", by default "jackknife", with a splitter "conservative-z":
+        Of "procedure", by default "jackknife", with a splitter "corrected-t":
 
         - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
           repeated without each of them, in 3 partitions: 45 fits of each model.
-        - "conservative-z": `cv` in all rows and in each half of 10 random divisions.
         - "corrected-t": the variance between splits, corrected for their overlap. With
           few splits, joint intervals of more metrics than splits are too narrow.
-        - "nested": nested cross-validation, for means of losses, with a correction of
-          the estimate for bias: 150 fits.
         - "fold-t": the variance between splits without a correction. It is too small,
           and here for comparison.
 
@@ -95,8 +92,7 @@ def cross_validate_report(
           information.
 
         Other sizes than these are set by an object in place of the name:
-        :class:`.GroupJackknife`, :class:`.ConservativeZ`,
-        :class:`.NestedCrossValidation` or :class:`.Bootstrap632`.
+        :class:`.GroupJackknife` or :class:`.Bootstrap632`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the metrics, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
@@ -153,13 +149,12 @@ def cross_validate_report(
     from the test rows alone is about the procedure [1]_, and even those of
     "fold-models" are short of their level below about 1,000 rows. "jackknife" leaves
     out groups of rows, and so lets those that train and those that test vary together
-    [2]_; "conservative-z" and "corrected-t" are of Nadeau and Bengio [3]_, "nested" of
-    Bates and others [4]_.
+    [2]_; "corrected-t" is of Nadeau and Bengio [3]_.
 
-    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [5]_,
-    "fold-t" and "5x2-t" of Dietterich [6]_, whose statistic with 5 degrees of freedom
+    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [4]_,
+    "fold-t" and "5x2-t" of Dietterich [5]_, whose statistic with 5 degrees of freedom
     is that of the differences of two models. "bootstrap-632" and "bootstrap-632+" are
-    of Efron and Tibshirani [7]_, with standard errors by the infinitesimal jackknife.
+    of Efron and Tibshirani [6]_, with standard errors by the infinitesimal jackknife.
     Their bootstrap samples are of the rows or, with `groups`, of the groups.
 
     References
@@ -170,15 +165,12 @@ def cross_validate_report(
        Statistics 9, 586-596.
     .. [3] Nadeau and Bengio (2003). Inference for the generalization error. Machine
        Learning 52, 239-281.
-    .. [4] Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate
-       and how well does it do it? Journal of the American Statistical Association 119,
-       1434-1445.
-    .. [5] Bouckaert and Frank (2004). Evaluating the replicability of significance
+    .. [4] Bouckaert and Frank (2004). Evaluating the replicability of significance
        tests for comparing learning algorithms. Advances in Knowledge Discovery and Data
        Mining, LNCS 3056, 3-12.
-    .. [6] Dietterich (1998). Approximate statistical tests for comparing supervised
+    .. [5] Dietterich (1998). Approximate statistical tests for comparing supervised
        classification learning algorithms. Neural Computation 10, 1895-1923.
-    .. [7] Efron and Tibshirani (1997). Improvements on cross-validation: the .632+
+    .. [6] Efron and Tibshirani (1997). Improvements on cross-validation: the .632+
        bootstrap method. Journal of the American Statistical Association 92, 548-560.
 
     Examples

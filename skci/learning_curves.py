@@ -24,7 +24,7 @@ from skci.resampling.estimation import Fitted, Resampling
 from skci.resampling.schemes import scheme_of
 from skci.resampling.splitting import Split
 
-_RESAMPLINGS = ("jackknife", "conservative-z", "corrected-t")
+_RESAMPLINGS = ("jackknife", "corrected-t")
 _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
@@ -63,10 +63,10 @@ def learning_curve_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits, nor by the choice
         of training rows: sizes are then the nearest that whole clusters have.
-    resampling : {"jackknife", "conservative-z", "corrected-t"} or object, optional
-        By default "jackknife", with a splitter "conservative-z"; or a
-        :class:`.GroupJackknife` or :class:`.ConservativeZ` of other sizes. At each size
-        a model is fitted as often as by :func:`cross_validate_report`.
+    resampling : {"jackknife", "corrected-t"} or object, optional
+        By default "jackknife", with a splitter "corrected-t"; or a
+        :class:`.GroupJackknife` of other sizes. At each size a model is fitted as often
+        as by :func:`cross_validate_report`.
     random_state : int, Generator, RandomState or None
         Seed of the splits, the training rows and the critical value; fixed if None.
 

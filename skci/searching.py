@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 
 from skci._docstrings import parameters_from
 from skci._hints import with_hints
-from skci._validation import check_integer
+from skci._validation import check_choice, check_integer
 from skci.cross_validation import cross_validate_report
+from skci.metrics._metric_set import named_metrics
 from skci.reports.resampling import SearchReport
-from skci.resampling.parameter_settings import best_settings, metrics_of
-from skci.resampling.schemes import ConservativeZ, SplitT, scheme_of
+from skci.resampling.schemes import SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
+
+_ABSENT = object()  # value of a parameter that a setting leaves out
+
+Setting = Mapping[str, Any]
+"""Values of parameters by their names."""
 
 
 @with_hints
@@ -54,9 +62,9 @@ def search_report(
     cv : int or splitter, optional
         Number of folds, or a splitter of :mod:`sklearn.model_selection`. If not given
         it is the splitter of the search, which the report says: with it the resampling
-        is by default "conservative-z", and "corrected-t" takes it and a number of folds
-        as well. For other schemes, and where the search has a number of folds and none
-        is named, splits are made as by :func:`cross_validate_report`.
+        is by default "corrected-t", which takes a number of folds of the search as
+        well. For other schemes, and where the search has a number of folds and none is
+        named, splits are made as by :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         By default the ``scoring`` of the search, or what its estimator scores by:
         "accuracy" or "r2".
@@ -79,10 +87,6 @@ def search_report(
     ValueError, TypeError
         If the search was by several metrics and `rank_by` is needed,
         and as of :func:`cross_validate_report`.
-
-    See Also
-    --------
-    skci.resampling.simplest_not_worse : Chooses a model in the search itself.
 
     Notes
     -----
@@ -107,7 +111,7 @@ def search_report(
     >>> report.best("accuracy").models
     ['max_depth=2', 'max_depth=3', 'max_depth=4']
     """
-    settings, n_settings = best_settings(search, rank_by, check_integer(top, "top"))
+    settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
     if cv is None:
         cv, splits = _splits_of_search(search, resampling)
@@ -118,7 +122,7 @@ def search_report(
         },
         X,
         y,
-        metrics=metrics_of(search) if metrics is None else metrics,
+        metrics=_metrics_of(search) if metrics is None else metrics,
         cv=cv,
         groups=groups,
         resampling=resampling,
@@ -141,7 +145,7 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
-    if cv is None or not isinstance(scheme, ConservativeZ | SplitT):
+    if cv is None or not isinstance(scheme, SplitT):
         return None, ""
     if is_number_of_folds(cv):
         return cv, f"in {cv} folds as in the search"
@@ -150,3 +154,122 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     if not hasattr(cv, "split"):
         return cv, "with the splits of the search"
     return cv, f"with the splitter of the search ({type(cv).__name__})"
+
+
+def _best_settings(
+    search: Any, rank_by: str | None, top: int
+) -> tuple[dict[str, Setting], int]:
+    """Best parameter settings of a search, named, and the number of all of them.
+
+    Those with finite scores, each once, the best first; that which the search chose is
+    among them. Settings that are written alike are the same.
+    """
+    results = getattr(search, "cv_results_", None)
+    if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
+        raise NotFittedError(
+            f"search must be fitted, got a {type(search).__name__} that is not; call "
+            "its method fit first"
+        )
+    if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
+        raise TypeError(
+            "search must be a fitted search over parameters, with cv_results_ and "
+            f"estimator, got {search!r}"
+        )
+    metric = _ranking_metric(search, results, rank_by)
+    ranks = np.asarray(results[f"rank_test_{metric}"])
+    finite = np.isfinite(np.asarray(results[f"mean_test_{metric}"], dtype=float))
+    # The last rounds of successive halving have most rows.
+    rounds = np.asarray(results.get("iter", np.zeros(len(ranks))))
+    written = [repr(sorted(params.items())) for params in results["params"]]
+    order = [k for k in np.lexsort((ranks, -rounds)).tolist() if finite[k]]
+    if not order:
+        raise ValueError(
+            f"search must have a parameter setting with finite scores of {metric!r}, "
+            f"got none of {len(ranks)}"
+        )
+    settings: dict[str, Setting] = {}
+    for k in order:
+        settings.setdefault(written[k], results["params"][k])
+    kept = list(settings)[:top]
+    best = getattr(search, "best_index_", None)
+    if best is not None and written[best] in settings and written[best] not in kept:
+        kept[-1] = written[best]
+    chosen = [settings[each] for each in kept]
+    names = _setting_names(chosen, settings.values())
+    return dict(zip(names, chosen, strict=True)), len(settings)
+
+
+def _ranking_metric(
+    search: Any, results: Mapping[str, Any], rank_by: str | None
+) -> str:
+    """Metric of a search that ranks its parameter settings."""
+    start = "rank_test_"
+    known = [key.removeprefix(start) for key in results if key.startswith(start)]
+    if rank_by is not None:
+        return check_choice(rank_by, known, "rank_by")
+    refit = getattr(search, "refit", None)
+    if len(known) == 1:
+        return known[0]
+    if isinstance(refit, str) and refit in known:
+        return refit
+    raise ValueError(
+        f"rank_by must be one of the metrics of the search, {known}, which has none of "
+        f"them as refit, got refit={refit!r} and rank_by=None"
+    )
+
+
+def _metrics_of(search: Any) -> Any:
+    """Metrics that a search scores by, or that the score of its estimator is."""
+    scoring = getattr(search, "scoring", None)
+    if scoring is None:
+        if is_classifier(search.estimator):
+            return "accuracy"
+        if is_regressor(search.estimator):
+            return "r2"
+    try:
+        named_metrics(scoring)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "metrics must be given, for the scoring of the search is no metric: "
+            f"{error}"
+        ) from error
+    return scoring
+
+
+def _setting_names(kept: Sequence[Setting], settings: Iterable[Setting]) -> list[str]:
+    """Name some of the settings by the parameters in which all of them differ."""
+    values: dict[str, set[str]] = {}
+    for name in dict.fromkeys(name for each in settings for name in each):
+        values[name] = {repr(each.get(name, _ABSENT)) for each in settings}
+    differing = [name for name in values if len(values[name]) > 1]
+    used = differing or list(values)
+    # Without the steps of a pipeline, where that tells them apart.
+    last = [name.rpartition("__")[2] for name in used]
+    titles = {
+        name: short if last.count(short) == 1 else name
+        for name, short in zip(used, last, strict=True)
+    }
+    for write in (_short, _whole):
+        names = [
+            ", ".join(
+                f"{title}={write(each[name])}"
+                for name, title in titles.items()
+                if name in each
+            )
+            for each in kept
+        ]
+        if len(set(names)) == len(names):
+            break
+    return [name or "default" for name in names]
+
+
+def _short(value: Any) -> str:
+    """Write a value of a parameter with four significant digits."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return f"{float(value):.4g}"
+    return str(getattr(value, "__name__", _whole(value)))
+
+
+def _whole(value: Any) -> str:
+    """Write a value of a parameter in a line."""
+    return " ".join(str(value).split())

@@ -299,9 +299,7 @@ class Resampling:
         """What the estimate is of, if it is from some splits."""
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
-        if scheme.of_all_rows:
-            n = f"{self.rows.n}"
-        elif max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
+        if max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
             n = f"{min(sizes)} to {max(sizes)}"
         return self.trained_on(n)
 

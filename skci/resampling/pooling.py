@@ -70,12 +70,6 @@ class EvaluatedPool:
         return values
 
     @property
-    def covariance(self) -> Array:
-        """Covariance of the metrics given the models, (K, K)."""
-        pooled = replace(self.sample, subgroups=None)
-        return self.metric_set.estimate(pooled).sampling.covariance
-
-    @property
     def best(self) -> Array:
         """Best values of the metrics, (K,); infinite where there are none."""
         traits = [parameter.trait for parameter in self.parameters]
