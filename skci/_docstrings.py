@@ -11,6 +11,7 @@ _Described = TypeVar("_Described", bound=Callable[..., Any])
 _PARAMETERS = "\n\nParameters\n----------\n"
 _NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
 _NEXT_ENTRY = re.compile(r"\n(?=\S)")
+_MARKUP = re.compile(r":\w+:`[~.!]*(?:[\w.]*\.)?(\w+)`")
 
 
 def parameters_from(
@@ -67,6 +68,18 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     entries = dict.fromkeys([*named, *_entries(own).values()])
     section = _PARAMETERS + "\n".join(entries) if entries else ""
     return f"{before}{section}{after}\n"
+
+
+def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Type of a parameter and the first sentence on it, as its docstring has them."""
+    if not function.__doc__:
+        raise ImportError("docstrings must be kept; run Python without -OO")
+    _, parameters, _ = _split(function.__doc__)
+    entry = _entries(parameters, one_name=True).get(name, "")
+    head, _, text = entry.partition("\n")
+    plain = _MARKUP.sub(r"\1", " ".join(text.split())).replace("`", "")
+    sentence = re.match(r".*?(?=\. [A-Z\"(]|\.?$)", plain)
+    return head.partition(" : ")[2], sentence[0] if sentence else ""
 
 
 @cache

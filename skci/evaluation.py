@@ -332,11 +332,11 @@ def joint_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True labels: two, or more where all metrics average over classes or are of all
-        classes; 0 or 1 for each of several targets; or numbers, of a target or several;
-        or, for metrics of survival, an event, 0 or 1, and a time. Or a mapping of
-        these by metric, with "*" for all others; `y_pred` and `y_score` may then be
-        mappings by metric too. Rows are the same for all metrics.
+        True labels, or numbers for metrics of regression. Labels are two, or more where
+        all metrics average over classes or are of all classes, or 0 or 1 for each of
+        several targets; for metrics of survival an event, 0 or 1, and a time. Or a
+        mapping of these by metric, with "*" for all others; `y_pred` and `y_score` may
+        then be mappings by metric too. Rows are the same for all metrics.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
         matched by position; columns of pandas whose indexes disagree are an error, here

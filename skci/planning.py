@@ -74,10 +74,12 @@ def sample_size(
         prediction, or of two models on the same rows of shape (2, 2, 2) by truth, the
         prediction of the first and that of the second. With `difference` it is the
         prevalence alone, for rates of one label.
-    difference, disagreement : float, optional
+    difference : float, optional
         In place of a table of two models, for accuracy, error rate and rates of one
-        label: the value of the second model less that of the first, and the proportion
-        of rows on which exactly one of them is right, of all rows or of the label.
+        label: the value of the second model less that of the first.
+    disagreement : float, optional
+        With `difference`, the proportion of rows on which exactly one of two models is
+        right, of all rows or of the label.
     power : float, optional
         Least probability, between 0 and 1, with which the interval of the difference
         shall exclude zero, or show the claim.

@@ -60,7 +60,10 @@ BUILT_ON = {
     "accumulation": {"evaluation"},
     "calibration": {"curves"},
     "classification": {"evaluation"},
-    "cli": {"accumulation", "designs", "evaluation", "logs", "planning", "votes"},
+    "cli": {
+        *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
+        "votes",
+    },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},

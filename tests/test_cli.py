@@ -2,6 +2,7 @@
 
 import csv
 import doctest
+import inspect
 import io
 import json
 import os
@@ -19,7 +20,14 @@ import pytest
 from slow import in_turn, slow
 
 import skci.__main__
-from skci import JointAccumulator, joint_report, sample_size
+from skci import (
+    JointAccumulator,
+    grades_report,
+    joint_report,
+    sample_size,
+    votes_report,
+)
+from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
 from skci.data import files
@@ -871,6 +879,29 @@ def test_help_of_a_command_has_its_options_only(command, run):
     }
     for option, commands in own.items():
         assert (f"  {option} " in output) == (command in commands.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_are_those_of_the_signatures(command):
+    (commands,) = (x for x in parser(COMMANDS)._actions if x.dest == "command")
+    command = commands.choices[command]
+    options = command.get_default("options")
+    arguments = {action.dest: action for action in command._actions}
+    assert options.keys() >= {JointAccumulator} or {votes_report, grades_report} & {
+        *options
+    }
+    for function, names in options.items():
+        parameters = inspect.signature(function).parameters
+        for name in names:
+            default, argument = parameters[name].default, arguments[name]
+            assert argument.default in (default, None, False), name
+            if default is inspect.Parameter.empty and name != "y_true":
+                assert argument.required, name
+            documented = " ".join(function.__doc__.split()).replace("`", "")
+            sentence = argument.help.removesuffix(" (%(default)s by default)")
+            assert sentence[:30] in documented
+            for choice in argument.choices or ():
+                assert f'"{choice}"' in documented
 
 
 # Requirements.

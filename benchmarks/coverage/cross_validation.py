@@ -141,14 +141,14 @@ intervals of :func:`~skci.cross_validate_report` cover what they are said to cov
 how often those that people make by hand cover it.
 
 Two models and all of their metrics are in one 95% report: accuracy, F1, MCC, the area
-under the ROC curve and the log loss, or R2 and the mean squared error. Except for
-*fold models* the true value is the mean performance in the population of models fitted
-to fresh samples of the size that the report names, 4/5 of the rows. It is the mean over
+under the ROC curve and the log loss, or R2 and the mean squared error. Except for *fold
+models* the true value is the mean performance in the population of models fitted to
+fresh samples of the size that the report names, 4/5 of the rows. It is the mean over
 {training_sets} models, each evaluated on {rows:,} fresh rows. For *fold models* it is
-the mean performance of the five models that were fitted. There are {draws} samples of each
-setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95 from
-{draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of the
-samples.
+the mean performance of the five models that were fitted. There are {draws} samples of
+each setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95
+from {draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of
+the samples.
 """
 
 _WHY = """\

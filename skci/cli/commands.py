@@ -5,21 +5,22 @@ from argparse import Namespace
 from typing import Any
 
 from skci.accumulation import JointAccumulator
+from skci.cli.arguments import given
 from skci.cli.output import Output, write
-from skci.cli.reading import (
-    accumulate,
-    given_options,
-    report_rows,
-    report_votes,
-)
-from skci.cli.requirements import exit_status, failures, judge
-from skci.logs import read
+from skci.cli.reading import accumulate, options_of_metrics, report_rows, report_votes
+from skci.grades import grades_report
+from skci.logs.reading import read
+from skci.logs.rows import LogRows
 from skci.planning import sample_size
 from skci.reports.base import Report
+from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
+from skci.reports.votes import VotesReport
 
-_OF_DIFFERENCES = {"control", "scale", "adjust", "margin"}
-"""Options of differences, which arguments have if they are given."""
+_STATUS = {"shown": 0, "open": 3, "refuted": 1}
+"""Exit status by verdict."""
+_FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
+"""Failing verdicts by option."""
 
 
 def report(arguments: Namespace) -> int:
@@ -29,10 +30,9 @@ def report(arguments: Namespace) -> int:
 
 def merge(arguments: Namespace) -> int:
     """Report on saved tables together."""
-    options = given_options(arguments)
+    options = options_of_metrics(arguments)
     total, *others = (
-        JointAccumulator.load(path, arguments.metrics, **options)
-        for path in arguments.tables
+        JointAccumulator.load(path, **options) for path in arguments.tables
     )
     for path, other in zip(arguments.tables[1:], others, strict=True):
         try:
@@ -54,53 +54,38 @@ def _report(
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
     report, rows = report_rows(arguments)
-    differences = _differences(arguments, report)
+    differences = report.differences(**given(arguments, JointReport.differences))
     return _finish(arguments, {"differences": differences}, rows)
 
 
 def grades(arguments: Namespace) -> int:
     """Report grades in logs, rank the models, and compare them."""
-    rows = read(
-        arguments.logs, groups=arguments.groups, incomplete=arguments.incomplete
-    ).select(models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer)
-    names = ("bounds", "average", "samples", "method", "missing_grades")
-    options = {name: getattr(arguments, name) for name in names}
-    options = {name: value for name, value in options.items() if value is not None}
-    options["confidence_level"] = arguments.level
+    rows = read(arguments.logs, **given(arguments, read))
+    rows = rows.select(**given(arguments, LogRows.select))
+    options = given(arguments, LogRows.report, grades_report)
     options["higher_is_better"] = dict.fromkeys(arguments.lower_is_better or (), False)
     reports: dict[str, Any] = {"report": rows.report(**options)}
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
-    of_models = [*reports.items()] if len(rows.models) > 1 else []
-    if _compares(arguments):
-        reports["differences"] = _differences(arguments, reports["report"])
-    for name, report in of_models:
-        reports[f"ranks of {name}"] = report.ranks()
-    return _finish(arguments, reports)
+    ranked = reports if len(rows.models) > 1 else {}
+    ranks = {f"ranks of {name}": each.ranks() for name, each in ranked.items()}
+    compared = _compared(arguments, reports["report"], JointReport.differences)
+    return _finish(arguments, reports | compared | ranks)
 
 
 def votes(arguments: Namespace) -> int:
     """Report strengths of models by votes, rank the models, and compare them."""
     report = report_votes(arguments)
-    reports: dict[str, Any] = {"report": report}
-    if _compares(arguments):
-        reports["differences"] = _differences(arguments, report)
-    return _finish(arguments, reports | {"ranks of report": report.ranks()})
+    compared = _compared(arguments, report, VotesReport.differences)
+    reports = {"report": report, **compared, "ranks of report": report.ranks()}
+    return _finish(arguments, reports)
 
 
-def _compares(arguments: Namespace) -> bool:
-    """Whether differences are asked for, or given an option."""
-    return arguments.differences or bool(_given(arguments))
-
-
-def _given(arguments: Namespace) -> dict[str, Any]:
-    """Options of the comparison."""
-    return {k: value for k, value in vars(arguments).items() if k in _OF_DIFFERENCES}
-
-
-def _differences(arguments: Namespace, report: Any) -> Report:
-    differences: Report = report.differences(**_given(arguments))
-    return differences
+def _compared(arguments: Namespace, report: Any, function: Any) -> dict[str, Any]:
+    """Differences, where they are asked for, or given an option."""
+    options = given(arguments, function)
+    wanted = arguments.differences or options
+    return {"differences": report.differences(**options)} if wanted else {}
 
 
 def _finish(
@@ -109,30 +94,34 @@ def _finish(
     rows: JointAccumulator | None = None,
 ) -> int:
     """Save the table, judge the requirements, and write the reports."""
-    judged = judge(arguments, next(iter(reports.values())))
+    conditions = {"requirements": arguments.require, "fail_if": arguments.fail_if}
+    first = next(iter(reports.values()))
+    gates = {k: first.requirements(each) for k, each in conditions.items() if each}
     if rows is not None and arguments.save:
         rows.save(arguments.save)
     shown = {
         name: each.styled(arguments.style) if isinstance(each, Report) else each
         for name, each in reports.items()
     }
-    output = Output(shown, judged, arguments.call, arguments.wide)
+    output = Output(shown, gates, arguments.call, arguments.wide)
     write(output, arguments.format, arguments.out)
     if arguments.html:
         write(output, "html", arguments.html)
-    for failure in failures(judged):
-        print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
-    return exit_status(judged)
+    for name, gate in gates.items():
+        for failure in gate._sentences(*_FAILING[name]):
+            print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
+    failing = {x.verdict for name, x in gates.items() if x.verdict in _FAILING[name]}
+    return _STATUS[min(failing, key=_STATUS.__getitem__, default="shown")]
 
 
 def plan(arguments: Namespace) -> int:
     """Print the number of rows for a width or a power."""
-    planned = _plan_by_pilot if arguments.files else _plan_without_pilot
-    print(planned(arguments))
+    print(_pilot(arguments) if arguments.files else _without_pilot(arguments))
     return 0
 
 
-def _plan_by_pilot(arguments: Namespace) -> int:
+def _pilot(arguments: Namespace) -> int:
+    """Plan from the rows of the files."""
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(each is not None for each in assumed):
         raise ValueError(
@@ -144,25 +133,24 @@ def _plan_by_pilot(arguments: Namespace) -> int:
     report = accumulate(arguments).report()
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
-    options = {"power": arguments.power, "difference": arguments.difference}
-    return report.differences().sample_size(**options)
+    options = given(arguments, ContrastReport.sample_size)
+    return report.differences().sample_size(power=arguments.power, **options)
 
 
-def _plan_without_pilot(arguments: Namespace) -> int:
-    if len(arguments.metrics) > 1:
+def _without_pilot(arguments: Namespace) -> int:
+    metric, *others = arguments.metrics
+    if others:
         raise ValueError(
             "without a pilot FILE, --metrics must be one metric, got "
             f"{', '.join(arguments.metrics)}"
         )
     return sample_size(
-        arguments.metrics[0],
-        arguments.half_width,
-        expected=arguments.expected,
-        difference=arguments.difference,
-        disagreement=arguments.disagreement,
-        power=arguments.power,
-        confidence_level=arguments.level,
+        metric,
+        confidence_level=arguments.confidence_level,
         method=arguments.method,
+        **given(
+            arguments, JointReport.sample_size, sample_size, ContrastReport.sample_size
+        ),
     )
 
 

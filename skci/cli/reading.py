@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
+from skci.cli.arguments import FLAGS, given
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
@@ -20,10 +21,6 @@ from skci.reports.joint import JointReport
 from skci.reports.votes import VotesReport
 from skci.votes import votes_report
 
-_COLUMNS = (
-    *("y_true", "y_pred", "y_score"),
-    *("by", "groups", "query", "sample_weight", "counts"),
-)
 _DESIGNS: dict[str, Callable[[Any], Any]] = {
     "strata": Strata,
     "crossed": lambda columns: Crossed(*columns),
@@ -33,25 +30,19 @@ _DESIGNS: dict[str, Callable[[Any], Any]] = {
 _OF_KEPT_ROWS = "label_probability", *_DESIGNS
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
-_OF_VOTES = "first", "second", "outcome", "covariates", "groups", "sample_weight"
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
+_NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 _LINE_WIDTH = 79
 
 
-def given_options(arguments: Namespace) -> dict[str, Any]:
+def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     """Options of an accumulator that the arguments set."""
+    options = given(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
-    pos_label, abstain = arguments.pos_label, arguments.abstain
-    options = {
-        "labels": arguments.labels and [*map(read, arguments.labels)],
-        "pos_label": None if pos_label is None else read(pos_label),
-        "abstain": None if abstain is None else read(abstain),
-        "confidence_level": arguments.level,
-        "method": arguments.method,
-        "score_bins": getattr(arguments, "score_bins", None),
-        "moments": getattr(arguments, "moments", None) or None,
-    }
-    return {name: value for name, value in options.items() if value is not None}
+    for name in {"labels", "pos_label", "abstain"} & options.keys():
+        value = options[name]
+        options[name] = [*map(read, value)] if name == "labels" else read(value)
+    return options
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
@@ -64,10 +55,10 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
 
 def accumulate(arguments: Namespace) -> JointAccumulator:
     """Accumulate the rows of the files, a batch at a time."""
-    accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
-    names = _names(arguments, (*_COLUMNS, "proxy"))
-    for path, n_before, batch in _batches(arguments, names):
-        _add(accumulator, names | {"missing": arguments.missing}, batch, path, n_before)
+    accumulator = JointAccumulator(**options_of_metrics(arguments))
+    options = _columns(arguments)
+    for path, n_before, batch in _batches(arguments, options):
+        _add(accumulator, options, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
             f"{join_names(arguments.files)} must have rows of a weight and a count "
@@ -85,28 +76,27 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
                 f"{_flag(name)} must not be given with {join_names(needs)}, with which "
                 "all rows are kept"
             )
-    names = _names(arguments, (*_COLUMNS, "proxy", "label_probability"))
-    of_design = {name: getattr(arguments, name) for name in _DESIGNS}
-    options = given_options(arguments) | {"missing": arguments.missing}
+    options = _columns(arguments) | given(arguments, joint_report)
+    design = {x: getattr(arguments, x) for x in _DESIGNS if getattr(arguments, x)}
+    if len(design) > 1:
+        first, second, *_ = map(_flag, design)
+        raise ValueError(
+            f"{first} must not be given with {second}: rows have one design"
+        )
+    metrics = options_of_metrics(arguments)
+    del metrics["moments"]
     return joint_report(
-        **names,
-        data=_kept_columns(arguments, names | of_design),
-        metrics=arguments.metrics,
-        design=_design(of_design),
         **options,
+        **metrics,
+        data=_kept_columns(arguments, options | design),
+        design=next((_DESIGNS[name](x) for name, x in design.items()), None),
     )
 
 
 def report_votes(arguments: Namespace) -> VotesReport:
     """Report on the votes of the files."""
-    names = {name: getattr(arguments, name) for name in _OF_VOTES}
-    return votes_report(
-        **names,
-        data=_kept_columns(arguments, names),
-        position=arguments.position,
-        scale=arguments.scale_of_strengths,
-        confidence_level=arguments.level,
-    )
+    options = given(arguments, votes_report)
+    return votes_report(**options, data=_kept_columns(arguments, options))
 
 
 def _kept_columns(
@@ -122,40 +112,34 @@ def _kept_columns(
     return columns
 
 
-def _design(columns: Mapping[str, Any]) -> Any:
-    """The design whose columns are named, if one is."""
-    given = [name for name, column in columns.items() if column]
-    if len(given) > 1:
-        raise ValueError(
-            f"{_flag(given[0])} must not be given with {_flag(given[1])}: rows have "
-            "one design"
-        )
-    return _DESIGNS[given[0]](columns[given[0]]) if given else None
-
-
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:
-    """Names of the columns of some parameters."""
+def _columns(arguments: Namespace) -> dict[str, Any]:
+    """Options of the rows: names of their columns, and `missing`."""
+    options = given(arguments, JointAccumulator.update)
     for name, metric in named_metrics(arguments.metrics).items():
-        flag, parameter = "--models", "y_pred"
-        if metric.reads == "scores":
-            flag, parameter = "--scores", "y_score"
-        if not getattr(arguments, parameter):
+        needed = "y_score" if metric.reads == "scores" else "y_pred"
+        if needed not in options:
             raise ValueError(
-                f"{flag} must be given for metrics of {metric.reads}, got {name}"
+                f"{FLAGS[needed]} must be given for metrics of {metric.reads}, got "
+                f"{name}"
             )
-    names = {parameter: getattr(arguments, parameter, None) for parameter in parameters}
-    names["y_score"] = _by_model(names["y_score"], names["y_pred"])
-    return names
+    if "y_score" in options:
+        options["y_score"] = _by_model(options["y_score"], options.get("y_pred"))
+    return options
 
 
-def _leaves(names: Mapping[str, Any]) -> Iterator[str]:
-    """Names of columns, without the proxy that is none."""
-    is_column = names.get("proxy") != PREDICTION
-    return leaves([x for k, x in names.items() if k != "proxy" or is_column])
+def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
+    """Names of the columns that are options, or only some of these."""
+    listed = [
+        value
+        for name, value in options.items()
+        if (not only or name in only) and name not in _NO_COLUMNS
+        if (name, value) != ("proxy", PREDICTION)
+    ]
+    return [*dict.fromkeys(leaves(listed))]
 
 
 def _batches(
@@ -164,10 +148,10 @@ def _batches(
     """Path, number of rows before, and columns of each batch of rows of the files."""
     only_empty_is_missing = getattr(arguments, "text", False)
     text = [*_TEXT, *["y_true", "y_pred", "proxy"] * only_empty_is_missing]
-    columns = [*dict.fromkeys(_leaves(names))]
+    columns = _leaves(names)
     options = {
         "columns": columns,
-        "text_columns": [*_leaves({k: names.get(k) for k in text})],
+        "text_columns": _leaves(names, text),
         "delimiter": arguments.delimiter,
         "only_empty_is_missing": only_empty_is_missing,
     }
@@ -182,12 +166,8 @@ def _batches(
         _show_progress("")
 
 
-def _by_model(
-    scores: dict[str, str] | None, models: dict[str, str] | None
-) -> dict[str, Any] | None:
+def _by_model(scores: dict[str, str], models: dict[str, str] | None) -> dict[str, Any]:
     """Columns of scores by model; in the order of the models if they have no names."""
-    if scores is None:
-        return None
     if models and len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores, strict=True))
     return {

@@ -141,11 +141,14 @@ class LogRows(Mapping[str, Array]):
 
         Parameters
         ----------
-        models, tasks : str or iterable of str, optional
-            Names.
+        models : str or iterable of str, optional
+            Names of models.
+        tasks : str or iterable of str, optional
+            Names of tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names; or the scorer of each task, such as exact match in one task and a
-            judge in another, whose grades then have one scorer without a name.
+            Names of scorers; or the scorer of each task, such as exact match in one
+            task and a judge in another, whose grades then have one scorer without a
+            name.
 
         Returns
         -------
