@@ -6,6 +6,8 @@ from functools import cache
 from inspect import cleandoc, signature
 from typing import Any, TypeVar
 
+from skci._hints import with_hints
+
 _Described = TypeVar("_Described", bound=Callable[..., Any])
 
 _PARAMETERS = "\n\nParameters\n----------\n"
@@ -40,6 +42,17 @@ def parameters_from(
         return described
 
     return decorate
+
+
+def entry_point(source: Callable[..., Any]) -> Callable[[_Described], _Described]:
+    """Decorate a function or class by `with_hints` and `parameters_from`.
+
+    Parameters
+    ----------
+    source : callable
+        See `parameters_from`.
+    """
+    return lambda described: with_hints(parameters_from(source)(described))
 
 
 def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import check_choice, check_integer
 from skci.curves import threshold_report
 from skci.data.drawing import RowOptions
@@ -23,8 +22,7 @@ from skci.reports.calibration import BIN, CalibrationReport
 _SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
 
 
-@with_hints
-@parameters_from(threshold_report)
+@entry_point(threshold_report)
 def calibration_report(
     y_true: Any,
     y_score: Any,

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
@@ -24,8 +23,7 @@ from skci.reports.classification import COLUMNS, ClassificationReport
 _METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def classification_report_ci(
     y_true: Any,
     y_pred: Any,

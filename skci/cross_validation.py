@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import check_alone, check_choice
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import MetricSet
@@ -17,8 +16,7 @@ from skci.resampling.schemes import scheme_of
 _TARGETS = ("procedure", "fold-models")
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def cross_validate_report(
     estimators: Any,
     X: Any,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import check_choice, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
@@ -39,8 +38,7 @@ _OF_DECISIONS = np.arange(1, 20) / 20  # thresholds of decisions, if none are gi
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def threshold_report(
     y_true: Any,
     y_score: Any,
@@ -118,8 +116,7 @@ def threshold_report(
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
-@with_hints
-@parameters_from(threshold_report)
+@entry_point(threshold_report)
 def roc_report(
     y_true: Any,
     y_score: Any,
@@ -205,8 +202,7 @@ def roc_report(
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(roc_report)
+@entry_point(roc_report)
 def det_report(
     y_true: Any,
     y_score: Any,
@@ -261,8 +257,7 @@ def det_report(
     return _curve_report(MetricSet(DET, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(roc_report)
+@entry_point(roc_report)
 def precision_recall_report(
     y_true: Any,
     y_score: Any,
@@ -323,8 +318,7 @@ def precision_recall_report(
     return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(threshold_report)
+@entry_point(threshold_report)
 def decision_curve_report(
     y_true: Any,
     y_score: Any,

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
-from skci._docstrings import parameters_from
+from skci._docstrings import entry_point, parameters_from
 from skci._hints import with_hints
 from skci._validation import (
     AllZeroError,
@@ -549,8 +549,7 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
         )
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def confusion_matrix_report(
     matrix: Any,
     *,

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import (
     check_estimators,
     check_integer,
@@ -34,8 +33,7 @@ from skci.reports.importance import ImportanceReport
 _DEFAULT_SEED = 0
 
 
-@with_hints
-@parameters_from(JointEvaluator)
+@entry_point(JointEvaluator)
 def importance_report(
     estimators: Any,
     X: Any,

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci.cross_validation import cross_validate_report
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
@@ -29,8 +28,7 @@ _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
 
-@with_hints
-@parameters_from(cross_validate_report)
+@entry_point(cross_validate_report)
 def learning_curve_report(
     estimators: Any,
     X: Any,

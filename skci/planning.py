@@ -7,7 +7,7 @@ from typing import Any
 from scipy.optimize import brentq
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
+from skci._docstrings import entry_point
 from skci._hints import with_hints
 from skci._validation import (
     check_number,
@@ -202,8 +202,7 @@ def sample_size(
     return math.ceil(effect * n)
 
 
-@with_hints
-@parameters_from(sample_size)
+@entry_point(sample_size)
 def minimum_detectable(
     n_samples: int,
     metric: Any,

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import check_choice, check_integer
 from skci.cross_validation import cross_validate_report
 from skci.metrics._metric_set import named_metrics
@@ -25,8 +24,7 @@ Setting = Mapping[str, Any]
 """Values of parameters by their names."""
 
 
-@with_hints
-@parameters_from(cross_validate_report)
+@entry_point(cross_validate_report)
 def search_report(
     search: Any,
     X: Any,

@@ -18,8 +18,8 @@ PACKAGE = Path(skci.__file__).parent
 # folder, or a module beside the folders; those of the last set are entry points.
 ROOMS = {
     "_arrays": {"numpy"},
-    "_docstrings": set(),
     "_hints": set(),
+    "_docstrings": set(),
     "_lazy": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},

@@ -14,28 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from skci._docstrings import described
 from skci._hints import option_hint
-from skci._validation import join_names
-from skci.accumulation import JointAccumulator
-from skci.cli.output import FORMATS
 from skci.data.partial_truth import PREDICTION
-from skci.evaluation import joint_report
-from skci.grades import grades_report
-from skci.logs.reading import FORMATS as LOGS
-from skci.logs.reading import read
-from skci.logs.rows import LogRows
-from skci.planning import sample_size
-from skci.reports.contrasts import ContrastReport
-from skci.reports.joint import JointReport
-from skci.reports.rendering import INTERVAL_STYLES
 from skci.reports.requirements import SIGNS, split_comparison
-from skci.reports.votes import VotesReport
-from skci.votes import votes_report
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
@@ -153,22 +139,6 @@ def _told(value: Any) -> str:
     return str(value)
 
 
-class _Logs(argparse.Action):
-    """Read paths of logs, or those of each model that is named."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, _: Any = None) -> None:
-        by_model: dict[str, list[str]] = {}
-        for text in map(decoded, values):
-            name, sign, path = text.partition("=")
-            is_named = sign and not Path(text).exists()
-            by_model.setdefault(name * bool(is_named), []).append(
-                path if is_named else text
-            )
-        if "" in by_model and len(by_model) > 1:
-            parser.error("LOGS must all have a name before them, as NAME=LOGS, or none")
-        setattr(namespace, self.dest, by_model.get("", by_model))
-
-
 def decoded(text: str) -> str:
     """Read a name in UTF-8, whatever the locale."""
     return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
@@ -281,286 +251,46 @@ def _condition(text: str, signs: Mapping[str, str]) -> str:
     return f"{subject} {signs[sign]} {value!r}"
 
 
-_BY_NAME = {
-    "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
-    "proxy": (proxies, "[NAME=]COLUMN,...|prediction"),
+_READERS = {
     "bounds": (bounds, "LOW,HIGH|SCORER=LOW:HIGH,..."),
+    "crossed": (pair, "COLUMN,COLUMN"),
+    "delimiter": (str, "CHARACTER"),
     "expected": (expected, "VALUE|RATE=VALUE,...|TN,FP,FN,TP"),
+    "fail_if": (failing, "CONDITION"),
     "missing_grades": (number_or_word, "{error,drop,pairwise}|NUMBER"),
-    "scorers": (scorers, "[TASK=]NAME,..."),
+    "paths": (decoded, "[NAME=]LOGS"),
+    "proxy": (proxies, "[NAME=]COLUMN,...|prediction"),
+    "require": (required, "CONDITION"),
+    "save": (table, "TABLE"),
     "score_bins": (int, "N"),
+    "scorers": (scorers, "[TASK=]NAME,..."),
+    "tables": (table, "TABLE"),
+    "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
 """Readers and metavariables of options, where the type does not tell them."""
-_BY_TYPE = {
+_READERS_OF_TYPES = {
     r"array-like.* mapping|mapping": (columns, "[NAME=]COLUMN,..."),
     r"array-like of shape": (decoded, "COLUMN"),
     r"float or mapping": (number, "[METRIC=]NUMBER,..."),
     r"float": (float, "NUMBER"),
     r"label": (decoded, "LABEL"),
+    r"path": (Path, "FILE"),
+    r"list of path": (str, "FILE"),
     r"str or mapping|\{.*\} or mapping": (method, "[METRIC=]NAME,..."),
     r"array-like|str or iterable|str, metric": (names, "NAME,..."),
     r"str": (decoded, "NAME"),
 }
 """Readers and metavariables by the start of the type of an option."""
 
+Groups = Mapping[str, Sequence[tuple[Any, str]]]
+"""Options of functions by the title of their group, whose order is that of the help.
 
-class Argument(NamedTuple):
-    """Argument of a command, and the function whose option it is, if any."""
-
-    flag: str
-    keywords: dict[str, Any]
-    """Those of `ArgumentParser.add_argument`."""
-    function: Any = None
+Names that end in ! are required, and those that end in + or * are positional.
+"""
 
 
-def _options(function: Any, listed: str, **others: Any) -> list[Argument]:
-    """Arguments for options of a function; those that end in ! are required."""
-    arguments = []
-    for name in listed.split():
-        keywords: dict[str, Any] = {"required": True} if name.endswith("!") else {}
-        name = name.removesuffix("!")
-        kind, keywords["help"] = described(function, name)
-        default = signature(function).parameters[name].default
-        if kind.startswith("bool"):
-            keywords["action"] = "store_true"
-        elif choices := re.match(r"\{([^}]*)\}(,|$)", kind):
-            keywords["choices"] = re.findall('"([^"]*)"', choices[1])
-        else:
-            of_type = (x for start, x in _BY_TYPE.items() if re.match(start, kind))
-            chosen = _BY_NAME[name] if name in _BY_NAME else next(of_type)
-            keywords["type"], keywords["metavar"] = chosen
-        keywords |= others
-        if default not in (None, False, Parameter.empty) and not others:
-            keywords["default"] = default
-            keywords["help"] += " (%(default)s by default)"
-        flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
-        arguments.append(Argument(flag, {"dest": name, **keywords}, function))
-    return arguments
-
-
-def _argument(
-    flag: str, help: str, metavar: str | None = None, type: Any = None, **others: Any
-) -> Argument:
-    """Argument that is no option of a function."""
-    return Argument(flag, {"help": help, "metavar": metavar, "type": type, **others})
-
-
-def _flag(flag: str, help: str) -> Argument:
-    return Argument(flag, {"help": help, "action": "store_true"})
-
-
-_FILES = (
-    "CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input; "
-    "of several files the rows are taken together",
-    "FILE",
-)
-_DELIMITER = _argument(
-    "--delimiter", "of CSV files, by default a comma, or a tab in .tsv", "CHARACTER"
-)
-_ROWS = [
-    *_options(
-        JointAccumulator.update,
-        "y_pred y_score by missing groups query sample_weight counts",
-    ),
-    _DELIMITER,
-]
-_DATA = [
-    _argument("files", *_FILES, nargs="+"),
-    *_options(JointAccumulator.update, "y_true!"),
-    *_ROWS,
-    *_options(JointAccumulator, "score_bins moments"),
-    *_options(JointAccumulator.update, "proxy"),
-    *_options(joint_report, "label_probability"),
-    _argument(
-        "--strata",
-        "strata, from each of which a fixed number of rows was drawn",
-        "COLUMN",
-        decoded,
-    ),
-    _argument(
-        "--crossed",
-        "two crossed factors, such as items and users",
-        "COLUMN,COLUMN",
-        pair,
-    ),
-    _argument(
-        "--time",
-        "what rows are in order of; --groups are then the series",
-        "COLUMN",
-        decoded,
-    ),
-]
-_PILOT = [
-    _argument("files", *_FILES, nargs="*"),
-    *_options(JointAccumulator.update, "y_true"),
-    *_ROWS,
-]
-_TABLES = [
-    _argument(
-        "tables",
-        "file saved by --save, or by JointAccumulator.save",
-        "TABLE",
-        table,
-        nargs="+",
-    )
-]
-_METRICS = [
-    *_options(
-        JointAccumulator,
-        "metrics! confidence_level method pos_label labels abstain",
-    ),
-    _flag(
-        "--text",
-        "labels are text even if they look like numbers; in CSV files only empty cells "
-        "are missing, not NA, N/A, nan or null",
-    ),
-]
-_OUTPUT = [
-    _argument(
-        "--format",
-        "by default that of the ending of --out, or text",
-        choices=[*FORMATS],
-    ),
-    _argument(
-        "--style",
-        "pm: estimates ± half widths, in tables for readers",
-        choices=[*INTERVAL_STYLES],
-        default=next(iter(INTERVAL_STYLES)),
-    ),
-    _flag(
-        "--wide",
-        "tables for readers have a column for each metric, as for a paper; in Markdown "
-        "and LaTeX with the models that may be the best in bold",
-    ),
-    _argument("--out", "write to a file, when all is done", "FILE", Path),
-    _argument("--html", "also write a page to send", "FILE", Path),
-    _argument(
-        "--fail-if",
-        "as --require, with < or >: exit with 1 if the interval lies where the "
-        "condition is true, else with 0; may be repeated",
-        "CONDITION",
-        failing,
-        action="append",
-        default=[],
-    ),
-    _argument(
-        "--require",
-        "as 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy "
-        ">= -0.02' of a difference: exit with 0 if the interval lies where the "
-        "condition is true, with 1 if it lies where it is false, else with 3; may be "
-        "repeated",
-        "CONDITION",
-        required,
-        action="append",
-        default=[],
-    ),
-]
-_SAVED = _argument(
-    "--save",
-    "save the counts of outcomes, without rows, as .npz or .json",
-    "TABLE",
-    table,
-)
-_DIFFERENCES = _flag(
-    "--differences", "also report the paired differences of the models"
-)
-
-
-def _comparison(function: Any, listed: str = "control scale adjust margin") -> Any:
-    """Arguments for the options of differences, None if they are not given."""
-    return _options(function, listed, default=None)
-
-
-_VOTES = [
-    _argument("files", *_FILES, nargs="+"),
-    *_options(
-        votes_report,
-        "first! second! outcome! position covariates groups sample_weight scale "
-        "confidence_level",
-    ),
-    _DELIMITER,
-]
-_LOGS = [
-    _argument(
-        "logs",
-        f"log of one of the formats {join_names([*LOGS])}, or a folder with logs; "
-        "NAME=LOGS names a model",
-        "LOGS",
-        nargs="+",
-        action=_Logs,
-    ),
-    *_options(LogRows.select, "models tasks scorers"),
-    *_options(read, "groups incomplete"),
-]
-_GRADES = [
-    *_options(LogRows.report, "samples"),
-    *_options(grades_report, "missing_grades average bounds confidence_level method"),
-    _argument(
-        "--lower-is-better", "scorers whose lower grades are better", "NAME,...", names
-    ),
-]
-_PLAN = [
-    *_options(JointReport.sample_size, "half_width"),
-    *_options(sample_size, "expected disagreement power"),
-    *_options(ContrastReport.sample_size, "difference"),
-]
-
-_OF_DATA, _OF_METRICS = ("the data", _DATA), ("the metrics", _METRICS)
-_OF_OUTPUT = ("the output", [*_OUTPUT, _SAVED])
-_COMMANDS: dict[str, tuple[str, list[tuple[str | None, list[Argument]]]]] = {
-    "report": (
-        "Report metrics of models by joint intervals",
-        [_OF_DATA, _OF_METRICS, (None, [_DIFFERENCES]), _OF_OUTPUT],
-    ),
-    "compare": (
-        "Compare models by simultaneous paired differences",
-        [
-            _OF_DATA,
-            _OF_METRICS,
-            ("the comparison", _comparison(JointReport.differences)),
-            _OF_OUTPUT,
-        ],
-    ),
-    "grades": (
-        "Rank models by the grades in logs of evaluations",
-        [
-            ("the data", _LOGS),
-            ("the grades", _GRADES),
-            (
-                "the comparison",
-                [_DIFFERENCES, *_comparison(JointReport.differences)],
-            ),
-            ("the output", _OUTPUT),
-        ],
-    ),
-    "votes": (
-        "Rank models by pairwise votes, as of an arena",
-        [
-            ("the votes", _VOTES),
-            (
-                "the comparison",
-                [
-                    _DIFFERENCES,
-                    *_comparison(VotesReport.differences, "control adjust margin"),
-                ],
-            ),
-            ("the output", _OUTPUT),
-        ],
-    ),
-    "plan": (
-        "Find the number of rows for a width or a power, from a pilot or without",
-        [("the data", _PILOT), _OF_METRICS, ("the plan", _PLAN)],
-    ),
-    "merge": (
-        "Report on the tables of several sites or days together",
-        [(None, _TABLES), _OF_METRICS, (None, [_DIFFERENCES]), _OF_OUTPUT],
-    ),
-}
-"""Summary and arguments of each command, in groups with a title."""
-
-
-def parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> Parser:
-    """Make the parser of some commands by name.
+def parser(commands: Mapping[Any, tuple[str, Groups]]) -> Parser:
+    """Make the parser of commands, each with its summary and options.
 
     Its namespaces name the options of each function as `options`; see `given`.
     """
@@ -574,22 +304,48 @@ def parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> Parse
     subparsers = top.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for name, (summary, groups) in _COMMANDS.items():
-        command = subparsers.add_parser(name, help=summary, description=summary + ".")
+    for run, (summary, groups) in commands.items():
+        command = subparsers.add_parser(
+            run.__name__, help=summary, description=f"{summary}."
+        )
         options: dict[Any, list[str]] = {}
-        for title, arguments in groups:
-            group = command.add_argument_group(title) if title else command
-            for argument in arguments:
-                group.add_argument(argument.flag, **argument.keywords)
-                if argument.function:
-                    of_function = options.setdefault(argument.function, [])
-                    of_function.append(argument.keywords["dest"])
-        command.set_defaults(run=commands[name], options=options)
+        for title, listed in groups.items():
+            group = command.add_argument_group(title)
+            for function, marked in listed:
+                for name in marked.split():
+                    _add_option(group, function, *re.findall(r"\w+|\W+", name))
+                options.setdefault(function, []).extend(re.findall(r"\w+", marked))
+        command.set_defaults(run=run, options=options)
     return top
+
+
+def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
+    """Add the argument for an option of a function; see `Groups` for its mark."""
+    kind, text = described(function, name)
+    default = signature(function).parameters[name].default
+    keywords: dict[str, Any] = {}
+    if kind.startswith("bool"):
+        keywords = {"action": "store_true", "default": None}
+    elif choices := re.match(r"\{([^}]*)\}(,|$)", kind):
+        keywords["choices"] = re.findall('"([^"]*)"', choices[1])
+    else:
+        starts = (start for start in _READERS_OF_TYPES if re.match(start, kind))
+        found = _READERS.get(name) or _READERS_OF_TYPES[next(starts)]
+        keywords["type"], keywords["metavar"] = found
+    if kind.startswith("list of str"):
+        keywords["action"] = "append"
+    if default not in (None, False, Parameter.empty):
+        text += f" ({default} by default)"
+    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if mark in ("+", "*"):
+        flag, keywords["nargs"] = name, mark
+    else:
+        keywords |= {"dest": name, "required": mark == "!"}
+    group.add_argument(flag, help=text, **keywords)
 
 
 def given(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
     """Options of some functions that arguments set, by name."""
-    found = (name for each in functions for name in arguments.options[each])
+    found = (name for each in functions for name in arguments.options.get(each, ()))
     values = {name: getattr(arguments, name) for name in found}
     return {name: value for name, value in values.items() if value is not None}

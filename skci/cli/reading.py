@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,7 @@ from skci.reports.joint import JointReport
 from skci.reports.votes import VotesReport
 from skci.votes import votes_report
 
-_DESIGNS: dict[str, Callable[[Any], Any]] = {
-    "strata": Strata,
-    "crossed": lambda columns: Crossed(*columns),
-    "time": TimeOrder,
-}
-"""Designs by names of columns."""
-_OF_KEPT_ROWS = "label_probability", *_DESIGNS
+_OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
@@ -57,7 +51,7 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
     """Accumulate the rows of the files, a batch at a time."""
     accumulator = JointAccumulator(**options_of_metrics(arguments))
     options = _columns(arguments)
-    for path, n_before, batch in _batches(arguments, options):
+    for path, n_before, batch in batches(options, **given(arguments, batches)):
         _add(accumulator, options, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
@@ -77,19 +71,12 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
                 "all rows are kept"
             )
     options = _columns(arguments) | given(arguments, joint_report)
-    design = {x: getattr(arguments, x) for x in _DESIGNS if getattr(arguments, x)}
-    if len(design) > 1:
-        first, second, *_ = map(_flag, design)
-        raise ValueError(
-            f"{first} must not be given with {second}: rows have one design"
-        )
-    metrics = options_of_metrics(arguments)
-    del metrics["moments"]
+    columns = given(arguments, design_of)
     return joint_report(
         **options,
-        **metrics,
-        data=_kept_columns(arguments, options | design),
-        design=next((_DESIGNS[name](x) for name, x in design.items()), None),
+        **options_of_metrics(arguments),
+        data=_kept_columns(arguments, options | columns),
+        design=design_of(**columns),
     )
 
 
@@ -104,12 +91,43 @@ def _kept_columns(
 ) -> dict[str, list[Any]]:
     """Columns of all rows of the files."""
     columns: dict[str, list[Any]] = {}
-    for _, _, batch in _batches(arguments, names):
+    for _, _, batch in batches(names, **given(arguments, batches)):
         for column in _leaves(names):
             values: Any = batch[column]
             as_list = getattr(values, "to_pylist", None) or values.tolist
             columns.setdefault(column, []).extend(as_list())
     return columns
+
+
+def design_of(
+    *,
+    strata: str | None = None,
+    crossed: tuple[str, str] | None = None,
+    time: str | None = None,
+) -> Any:
+    """The design whose columns are named, if one is.
+
+    Parameters
+    ----------
+    strata : array-like of shape (n_samples,)
+        Strata, from each of which a fixed number of rows was drawn.
+    crossed : pair of array-like
+        Two crossed factors, such as items and users.
+    time : array-like of shape (n_samples,)
+        What rows are in order of; --groups are then the series.
+    """
+    columns = {"strata": strata, "crossed": crossed, "time": time}
+    first, *others = [name for name, x in columns.items() if x] or [""]
+    if others:
+        raise ValueError(
+            f"{_flag(first)} must not be given with {_flag(others[0])}: rows have one "
+            "design"
+        )
+    if crossed:
+        return Crossed(*crossed)
+    if strata:
+        return Strata(strata)
+    return TimeOrder(time) if time else None
 
 
 def _flag(name: str) -> str:
@@ -142,23 +160,40 @@ def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]
     return [*dict.fromkeys(leaves(listed))]
 
 
-def _batches(
-    arguments: Namespace, names: Mapping[str, Any]
+def batches(
+    names: Mapping[str, Any],
+    *,
+    files: Sequence[str],
+    delimiter: str | None = None,
+    text: bool = False,
 ) -> Iterator[tuple[str, int, Any]]:
-    """Path, number of rows before, and columns of each batch of rows of the files."""
-    only_empty_is_missing = getattr(arguments, "text", False)
-    text = [*_TEXT, *["y_true", "y_pred", "proxy"] * only_empty_is_missing]
+    """Path, number of rows before, and columns of each batch of rows of some files.
+
+    Parameters
+    ----------
+    names : mapping
+        Columns by the parameters that they are of.
+    files : list of path
+        CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input;
+        of several files the rows are taken together.
+    delimiter : str, optional
+        Delimiter of CSV files, by default a comma, or a tab in .tsv.
+    text : bool, default=False
+        Labels are text even if they look like numbers; in CSV files only empty cells
+        are missing, not NA, N/A, nan or null.
+    """
     columns = _leaves(names)
-    options = {
-        "columns": columns,
-        "text_columns": _leaves(names, text),
-        "delimiter": arguments.delimiter,
-        "only_empty_is_missing": only_empty_is_missing,
-    }
+    text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
     try:
-        for path in arguments.files:
+        for path in files:
             n_rows = 0
-            for batch in read_batches(path, **options):
+            for batch in read_batches(
+                path,
+                columns,
+                text_columns=text_columns,
+                delimiter=delimiter,
+                only_empty_is_missing=text,
+            ):
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
                 _show_progress(f"{Path(path).name}: {n_rows:,} rows")
