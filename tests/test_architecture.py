@@ -35,7 +35,6 @@ ROOMS = {
 ENTRY_POINTS = {
     "accumulation",
     "agreement",
-    "calibration",
     "classification",
     "cli",
     "cross_validation",
@@ -44,21 +43,15 @@ ENTRY_POINTS = {
     "evaluation",
     "grades",
     "importance",
-    "independent",
     "intervals",
-    "labelling",
-    "learning_curves",
     "logs",
     "planning",
-    "scorers",
-    "searching",
     "suites",
     "textbook",
     "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
-    "calibration": {"curves"},
     "classification": {"evaluation"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
@@ -67,12 +60,8 @@ BUILT_ON = {
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},
-    "learning_curves": {"cross_validation"},
     "logs": {"grades"},
-    "planning": {"labelling"},
-    "scorers": {"evaluation"},
-    "searching": {"cross_validation"},
-    "textbook": {"cross_validation", "grades", "independent", "intervals"},
+    "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}

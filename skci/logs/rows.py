@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +15,50 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_names, join_names
+from skci.data.files import MISSING
 from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
 from skci.grades import SAMPLES as SAMPLES
 from skci.grades import grades_report
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group
+
+_WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
+    **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
+    **dict.fromkeys((*MISSING, "none"), math.nan),
+}
+"""Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
+
+
+def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:
+    """Read a grade; NaN for a missing one, such as None."""
+    if type(value) is float and not math.isinf(value):
+        return value
+    number = math.inf
+    with suppress(ValueError):
+        word = str(value).strip().lower()
+        number = _WORDS[word] if word in _WORDS else float(word)
+    if math.isinf(number):
+        raise file.error(
+            line,
+            f"the grade by {scorer!r} must be a finite number, or one of C, P, I and "
+            f"N, true and false; got {value!r:.60}",
+        )
+    return number
+
+
+def as_group(metadata: Iterable[Any], name: str, file: LogFile, line: int) -> Any:
+    """Look up the group of an item in its metadata."""
+    found: list[str] = []
+    for mapping in metadata:
+        if isinstance(mapping, Mapping):
+            if mapping.get(name) is not None:
+                return mapping[name]
+            found += mapping
+    fields = f"one of {found[:20]}" if found else "which has none"
+    raise file.error(
+        line, f"groups must name a field of the metadata, {fields}, got {name!r}"
+    )
+
 
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
