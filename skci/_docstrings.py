@@ -1,7 +1,7 @@
 """Parameters that several docstrings share, described in one of them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from inspect import cleandoc, signature
 from typing import Any, TypeVar
@@ -116,11 +116,10 @@ def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
     one_name : bool, default=False
         Whether an entry on several parameters becomes one on each of them.
     """
-    return dict(_named_entries(parameters, one_name))
-
-
-def _named_entries(parameters: str, one_name: bool) -> Iterator[tuple[str, str]]:
+    found = {}
     for entry in _NEXT_ENTRY.split(parameters.strip()) if parameters else []:
         names = entry.partition("\n")[0].partition(" : ")[0]
         for name in names.split(", "):
-            yield name.lstrip("*"), name + entry[len(names) :] if one_name else entry
+            alone = name + entry[len(names) :]
+            found[name.lstrip("*")] = alone if one_name else entry
+    return found

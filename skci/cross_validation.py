@@ -759,17 +759,15 @@ def interval_scorers(
     (array([0.93, 0.96, 0.96]), array([0.89, 0.93, 0.92]))
     """
     level = check_confidence_level(confidence_level)
-    signed = dict(_greater_is_better(*pair) for pair in named_metrics(metrics).items())
+    signed = {}  # greater is better
+    for name, metric in named_metrics(metrics).items():
+        metric.scorer()  # raises for a metric of each class
+        if not metric.greater_is_better:
+            own = name == metric.name
+            metric = metric._replace({"negate": not metric.negate})
+            name = metric.name if own else f"neg_{name}"
+        signed[name] = metric
     return IntervalScorers(signed, level, pos_label)
-
-
-def _greater_is_better(name: str, metric: MetricCI) -> tuple[str, MetricCI]:
-    """Return a metric of which greater is better, and its name."""
-    metric.scorer()  # raises for a metric of each class
-    if metric.greater_is_better:
-        return name, metric
-    signed = metric._replace({"negate": not metric.negate})
-    return signed.name if name == metric.name else f"neg_{name}", signed
 
 
 @dataclass(frozen=True, repr=False)

@@ -573,14 +573,19 @@ def label_next(
                 f"half_width must be at least {least:.3g}, that of labels of all rows, "
                 f"got {half_width!r}"
             )
-        needed = choice.of_unlabelled(choice.for_error(value / z)).sum()
-        n_labels = math.ceil(needed - _ROUNDING)
-    most = choice.n_unlabelled
-    n = check_integer(n_labels, "n_labels", least=0, most=most)
-    probability = choice.for_number(n)
+        enough = choice.where(lambda p: value / z - choice.standard_error(p))
+        n_labels = math.ceil(choice.of_unlabelled(enough).sum() - _ROUNDING)
+    most = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
+    n = check_integer(n_labels, "n_labels", least=0, most=int(most))
+    probability = choice.where(lambda p: choice.of_unlabelled(p).sum() - n)
+    # Systematic sampling in random order; probabilities sum to n up to rounding.
     rng = np.random.default_rng(fixed_seed(random_state))
     candidates = np.flatnonzero(~choice.labelled)
-    drawn = _drawn(choice.of_unlabelled(probability), candidates, n, rng)
+    order = rng.permutation(len(candidates))
+    ends = np.cumsum(choice.of_unlabelled(probability)[order])
+    points = (rng.random() + np.arange(n)) * (ends[-1] / n if n else 1.0)
+    places = np.searchsorted(ends, points, side="right")
+    drawn = np.sort(candidates[order[places]])
     return LabelPlan(drawn, probability, z * choice.standard_error(probability))
 
 
@@ -669,11 +674,6 @@ class _LabelChoice:
             variance_of_sum=float(variance),
         )
 
-    @property
-    def n_unlabelled(self) -> int:
-        """Number of rows of positive weight without a label."""
-        return int((~self.labelled & (self.expected_squared_residual > 0)).sum())
-
     def standard_error(self, probability: Array) -> float:
         """Standard error to expect if rows are labelled with these probabilities."""
         of_labels = self.labelled_squared_residuals @ (
@@ -682,21 +682,13 @@ class _LabelChoice:
         n = len(probability)
         return float(np.sqrt(of_labels + self.variance_of_sum) / n)
 
-    def for_number(self, n_labels: float) -> Array:
-        """Probabilities of all rows with which so many more are expected."""
-        return self._where(lambda p: self.of_unlabelled(p).sum() - n_labels)
-
-    def for_error(self, standard_error: float) -> Array:
-        """Probabilities with which a standard error is expected."""
-        return self._where(lambda p: standard_error - self.standard_error(p))
-
     def of_unlabelled(self, probability: Array) -> Array:
         """Probabilities with which labels of rows without one are requested now."""
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
-    def _where(self, excess: Callable[[Array], float]) -> Array:
+    def where(self, excess: Callable[[Array], float]) -> Array:
         """Probabilities at which an increasing function of their scale is zero."""
         size = np.sqrt(self.expected_squared_residual)
         size /= size[size > 0].min()  # at the scale 1 all rows of weight are labelled
@@ -780,18 +772,3 @@ def _expected(
     mean = np.clip(total / weight, 0.0, largest)
     expected: Array = (number * mean + largest) / (number + 1)
     return expected
-
-
-def _drawn(
-    probability: Array, candidates: Array, n: int, rng: np.random.Generator
-) -> Array:
-    """Draw n candidates with probabilities, whose sum is n up to rounding.
-
-    By systematic sampling in random order.
-    """
-    order = rng.permutation(len(probability))
-    ends = np.cumsum(probability[order])
-    points = (rng.random() + np.arange(n)) * (ends[-1] / n if n else 1.0)
-    places = np.searchsorted(ends, points, side="right")
-    found: Array = np.sort(candidates[order[places]])
-    return found
