@@ -546,25 +546,17 @@ def search_report(
     splits = ""
     if cv is None:
         cv, splits = _splits_of_search(search, resampling)
-    report = cross_validate_report(
-        {
-            name: clone(search.estimator).set_params(**clone(params, safe=False))
-            for name, params in settings.items()
-        },
-        X,
-        y,
-        metrics=_metrics_of(search) if metrics is None else metrics,
-        cv=cv,
-        groups=groups,
-        resampling=resampling,
-        sample_weight=sample_weight,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        random_state=random_state,
-    )
+    estimators = {
+        name: clone(search.estimator).set_params(**clone(params, safe=False))
+        for name, params in settings.items()
+    }
+    metrics = _metrics_of(search) if metrics is None else metrics
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options).without_tables("skewness")
+    data = X, y, cv, groups, sample_weight
+    running = {"n_jobs": n_jobs, "verbose": verbose}
+    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    report = procedures.report(scheme_of(resampling, cv))
     params = {name: dict(each) for name, each in settings.items()}
     return SearchReport(report, params, n_settings, splits)
 

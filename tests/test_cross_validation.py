@@ -64,9 +64,7 @@ from skci.resampling.schemes import (
 )
 from skci.resampling.splitting import (
     ResampledRows,
-    Split,
     Splits,
-    disjoint_pools,
     have_equal_shares,
 )
 from skci.textbook import five_by_two_f_test
@@ -665,17 +663,6 @@ def test_weights_reach_the_measures_and_the_fits_that_request_them():
         for train, test in cv.split(X)
     ]
     assert plain.estimates[0] == pytest.approx(np.mean(expected))
-
-
-def test_splits_are_pooled_while_their_test_sets_are_disjoint():
-    def sizes(cv, n=12):
-        splits = [Split(*split) for split in cv.split(np.zeros(n))]
-        return [len(pool) for pool in disjoint_pools(splits)]
-
-    assert sizes(KFold(4)) == [4]
-    assert sizes(RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)) == [3, 3]
-    assert sizes(TimeSeriesSplit(3)) == [3]
-    assert sizes(ShuffleSplit(3, test_size=8, random_state=0)) == [1, 1, 1]
 
 
 MOVING = ["accuracy", "f1", "precision", "log_loss", "average_precision"]

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from skci._docstrings import described
-from skci._hints import option_hint
+from skci._hints import is_synonym, option_hint
 from skci.data.partial_truth import PREDICTION
 from skci.reports.requirements import SIGNS, split_comparison
 
@@ -44,16 +44,6 @@ FLAGS = {
     "scorers": "--scorer",
 }
 """Arguments that have other names than the options."""
-_SYNONYMS = {
-    **dict.fromkeys(("--alpha", "--confidence-level", "--confidence"), "--level"),
-    **dict.fromkeys(("--compare", "--diff", "--pairwise"), "--differences"),
-    **dict.fromkeys(("--baseline", "--reference"), "--control"),
-    **dict.fromkeys(("--predictions", "--pred", "--y-pred"), "--models"),
-    **dict.fromkeys(("--y-true", "--target", "--label"), "--truth"),
-    **dict.fromkeys(("--sample-weight", "--weight"), "--weights"),
-    **dict.fromkeys(("--cluster", "--clusters"), "--groups"),
-}
-"""Arguments by the names that users guess."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,12 +79,11 @@ class Parser(argparse.ArgumentParser):
             option = text.partition("=")[0]
             if option in known or not option.startswith("-"):
                 continue
-            name = option.replace("_", "-")
-            if name in known:
-                return name
-            if _SYNONYMS.get(name) in known:
-                return _SYNONYMS[name]
-            if near := difflib.get_close_matches(name, known, 1, 0.75):
+            name = option.strip("-").replace("-", "_")
+            for flag, action in known.items():
+                if name == action.dest or is_synonym(name, action.dest):
+                    return flag
+            if near := difflib.get_close_matches(option, known, 1, 0.75):
                 return near[0]
         return None
 

@@ -47,9 +47,7 @@ class Scheme(ABC):
     makes_splits: ClassVar[bool] = False
     """Whether it makes its splits, of which a number `cv` is the first size."""
     needs_means: ClassVar[bool] = False
-    """Whether it is for means over rows alone."""
-    needs_losses: ClassVar[bool] = False
-    """Whether it needs the loss of each row, and the best value of each metric."""
+    """Whether it is for means over rows with a best value alone, and keeps rows."""
     needs_spread_of_folds: ClassVar[bool] = False
     """Whether its variance is that between splits, which stratified ones reduce."""
 
@@ -259,7 +257,7 @@ class Bootstrap632(Scheme):
 
     makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_samples": 50}
-    needs_means = needs_losses = True
+    needs_means = True
 
     @property
     def name(self) -> str:  # type: ignore[override]

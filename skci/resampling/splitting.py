@@ -256,18 +256,3 @@ def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
     off = np.abs(counts - np.outer(sizes, shares))
     slack = np.outer(np.abs(sizes - sizes.mean()), shares)
     return bool((off < 1 + slack).all())
-
-
-def disjoint_pools(splits: Iterable[Split]) -> Iterator[Pool]:
-    """Unite consecutive splits while their test sets are disjoint."""
-    pool: list[Split] = []
-    tested: set[int] = set()
-    for split in splits:
-        rows = set(split.test.tolist())
-        if pool and tested & rows:
-            yield tuple(pool)
-            pool, tested = [], set()
-        pool.append(split)
-        tested |= rows
-    if pool:
-        yield tuple(pool)
