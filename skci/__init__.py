@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci._versions import show_versions as show_versions
     from skci.accumulation import JointAccumulator as JointAccumulator
     from skci.agreement import agreement_report as agreement_report
-    from skci.classification import classification_report_ci as classification_report_ci
     from skci.cross_validation import cross_validate_report as cross_validate_report
     from skci.cross_validation import interval_scorers as interval_scorers
     from skci.cross_validation import learning_curve_report as learning_curve_report
@@ -41,16 +40,17 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.curves import threshold_report as threshold_report
     from skci.data.survival import event_by as event_by
     from skci.evaluation import JointEvaluator as JointEvaluator
+    from skci.evaluation import classification_report_ci as classification_report_ci
     from skci.evaluation import confusion_matrix_report as confusion_matrix_report
     from skci.evaluation import joint_report as joint_report
     from skci.grades import grades_report as grades_report
     from skci.grades import pass_at_k as pass_at_k
+    from skci.grades import suite_report as suite_report
     from skci.importance import importance_report as importance_report
     from skci.intervals import combine_independent as combine_independent
     from skci.intervals import joint_intervals as joint_intervals
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
-    from skci.suites import suite_report as suite_report
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
@@ -59,18 +59,17 @@ else:
         "_versions": "show_versions",
         "accumulation": "JointAccumulator",
         "agreement": "agreement_report",
-        "classification": "classification_report_ci",
         "cross_validation": "cross_validate_report interval_scorers "
         "learning_curve_report search_report",
         "curves": "calibration_report decision_curve_report det_report "
         "precision_recall_report roc_report threshold_report",
         "data.survival": "event_by",
-        "evaluation": "JointEvaluator confusion_matrix_report joint_report",
-        "grades": "grades_report pass_at_k",
+        "evaluation": "JointEvaluator classification_report_ci confusion_matrix_report "
+        "joint_report",
+        "grades": "grades_report pass_at_k suite_report",
         "importance": "importance_report",
         "intervals": "combine_independent joint_intervals",
         "planning": "sample_size",
-        "suites": "suite_report",
         "votes": "votes_report",
     }
     _MODULES = {each: k for k, names in _NAMES.items() for each in names.split()}

@@ -35,7 +35,6 @@ ROOMS = {
 ENTRY_POINTS = {
     "accumulation",
     "agreement",
-    "classification",
     "cli",
     "cross_validation",
     "curves",
@@ -46,13 +45,11 @@ ENTRY_POINTS = {
     "intervals",
     "logs",
     "planning",
-    "suites",
     "textbook",
     "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
-    "classification": {"evaluation"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
         "votes",
