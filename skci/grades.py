@@ -479,10 +479,7 @@ def _read_frame(
 ) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read the columns of a data frame with a row for each sample."""
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
-    for parameter, name in columns.items():
-        needed = parameter == "item" or name is not None
-        if parameter != "by" and needed and not isinstance(name, str):
-            raise TypeError(f"{parameter} must name a column of data, got {name!r}")
+    _check_named({k: name for k, name in columns.items() if k != "by"})
     if grades is None:
         raise TypeError("grades must name a column of data, or columns, got None")
     if isinstance(grades, str):
@@ -497,6 +494,14 @@ def _read_frame(
     if run is not None:
         read["model"], runs = runs_in_rows(read["model"], run, samples == "paired-runs")
     return GradedSamples.of_columns(read, rows), runs
+
+
+def _check_named(columns: Mapping[str, Any]) -> None:
+    """Check that columns of data are named, of which some are needed."""
+    for parameter, name in columns.items():
+        needed = parameter in ("item", "scores", "task") or name is not None
+        if needed and not isinstance(name, str):
+            raise TypeError(f"{parameter} must name a column of data, got {name!r}")
 
 
 def _metrics(
@@ -692,10 +697,7 @@ def suite_report(
     names = check_names(metrics, [*METRICS], "metric")
     columns = {"model": model, "task": task, "run": run}
     if data is not None:
-        for name, value in {"scores": scores, **columns}.items():
-            needed = name in ("scores", "task") or value is not None
-            if needed and not isinstance(value, str):
-                raise TypeError(f"{name} must name a column of data, got {value!r}")
+        _check_named({"scores": scores, **columns})
         frame = Frame(data, {"scores": scores, **columns})
         suite = Suite.of_columns(frame.read(["numbers"], RowOptions(), ["scores"]))
     elif unused := [name for name, value in columns.items() if value is not None]:

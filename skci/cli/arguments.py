@@ -35,7 +35,7 @@ tells; 130 if interrupted.
 
 
 _NEEDS_ROWS = {"--design", "--runs", "--strata", "--crossed", "--time"}
-FLAGS = {
+_FLAGS = {
     "y_true": "--truth",
     "y_pred": "--models",
     "y_score": "--scores",
@@ -325,12 +325,18 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
         keywords["action"] = "append"
     if default not in (None, False, Parameter.empty):
         text += f" ({default} by default)"
-    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if mark in ("+", "*"):
-        flag, keywords["nargs"] = name, mark
+        group.add_argument(name, help=text, nargs=mark, **keywords)
     else:
-        keywords |= {"dest": name, "required": mark == "!"}
-    group.add_argument(flag, help=text, **keywords)
+        required = mark == "!"
+        group.add_argument(
+            flag_of(name), dest=name, help=text, required=required, **keywords
+        )
+
+
+def flag_of(name: str) -> str:
+    """Argument for an option."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def given(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
-from skci.cli.arguments import FLAGS, given
+from skci.cli.arguments import flag_of, given
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
@@ -65,10 +65,10 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
     """Report on rows with label probabilities, or a design, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
-            needs = [_flag(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
+            needs = [flag_of(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
             raise ValueError(
-                f"{_flag(name)} must not be given with {join_names(needs)}, with which "
-                "all rows are kept"
+                f"{flag_of(name)} must not be given with {join_names(needs)}, with "
+                "which all rows are kept"
             )
     options = _columns(arguments) | given(arguments, joint_report)
     columns = given(arguments, design_of)
@@ -120,18 +120,14 @@ def design_of(
     first, *others = [name for name, x in columns.items() if x] or [""]
     if others:
         raise ValueError(
-            f"{_flag(first)} must not be given with {_flag(others[0])}: rows have one "
-            "design"
+            f"{flag_of(first)} must not be given with {flag_of(others[0])}: rows have "
+            "one design"
         )
     if crossed:
         return Crossed(*crossed)
     if strata:
         return Strata(strata)
     return TimeOrder(time) if time else None
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _columns(arguments: Namespace) -> dict[str, Any]:
@@ -141,7 +137,7 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
             raise ValueError(
-                f"{FLAGS[needed]} must be given for metrics of {metric.reads}, got "
+                f"{flag_of(needed)} must be given for metrics of {metric.reads}, got "
                 f"{name}"
             )
     if "y_score" in options:

@@ -168,9 +168,11 @@ class SplitT(Scheme):
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         splits = rows.splits()
         if len(splits) < 2:
+            default = f", which is the default with splits of {self.default_for}"
             raise ValueError(
-                f"cv must make at least two splits with resampling={self.name!r}, got "
-                f"{len(splits)}; target='fold-models' takes one"
+                f"cv must make at least two splits with resampling={self.name!r}"
+                f"{default * bool(self.default_for)}, got {len(splits)}; "
+                "target='fold-models' takes one"
             )
         yield from _batched(splits)
 
