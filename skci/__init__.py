@@ -28,9 +28,11 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci._versions import show_versions as show_versions
     from skci.accumulation import JointAccumulator as JointAccumulator
     from skci.agreement import agreement_report as agreement_report
-    from skci.calibration import calibration_report as calibration_report
-    from skci.classification import classification_report_ci as classification_report_ci
     from skci.cross_validation import cross_validate_report as cross_validate_report
+    from skci.cross_validation import interval_scorers as interval_scorers
+    from skci.cross_validation import learning_curve_report as learning_curve_report
+    from skci.cross_validation import search_report as search_report
+    from skci.curves import calibration_report as calibration_report
     from skci.curves import decision_curve_report as decision_curve_report
     from skci.curves import det_report as det_report
     from skci.curves import precision_recall_report as precision_recall_report
@@ -38,58 +40,39 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.curves import threshold_report as threshold_report
     from skci.data.survival import event_by as event_by
     from skci.evaluation import JointEvaluator as JointEvaluator
+    from skci.evaluation import classification_report_ci as classification_report_ci
     from skci.evaluation import confusion_matrix_report as confusion_matrix_report
     from skci.evaluation import joint_report as joint_report
     from skci.grades import grades_report as grades_report
     from skci.grades import pass_at_k as pass_at_k
+    from skci.grades import suite_report as suite_report
     from skci.importance import importance_report as importance_report
-    from skci.independent import combine_independent as combine_independent
+    from skci.intervals import combine_independent as combine_independent
     from skci.intervals import joint_intervals as joint_intervals
-    from skci.learning_curves import learning_curve_report as learning_curve_report
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
-    from skci.scorers import interval_scorers as interval_scorers
-    from skci.searching import search_report as search_report
-    from skci.suites import suite_report as suite_report
     from skci.votes import votes_report as votes_report
 else:
-    _MODULES = {
-        "JointAccumulator": "accumulation",
-        "JointEvaluator": "evaluation",
-        "agreement_report": "agreement",
-        "calibration_report": "calibration",
-        "classification_report_ci": "classification",
-        "combine_independent": "independent",
-        "confusion_matrix_report": "evaluation",
-        "cross_validate_report": "cross_validation",
-        "decision_curve_report": "curves",
-        "designs": "",
-        "det_report": "curves",
-        "event_by": "data.survival",
-        "exceptions": "",
-        "grades_report": "grades",
-        "importance_report": "importance",
-        "inference": "",
-        "interval_scorers": "scorers",
-        "joint_intervals": "intervals",
-        "joint_report": "evaluation",
-        "learning_curve_report": "learning_curves",
-        "logs": "",
-        "metrics": "",
-        "pass_at_k": "grades",
-        "planning": "",
-        "precision_recall_report": "curves",
-        "reports": "",
-        "resampling": "",
-        "roc_report": "curves",
-        "sample_size": "planning",
-        "search_report": "searching",
-        "show_versions": "_versions",
-        "suite_report": "suites",
-        "textbook": "",
-        "threshold_report": "curves",
-        "votes_report": "votes",
+    _NAMES = {
+        "": "designs exceptions inference logs metrics planning reports resampling "
+        "textbook",
+        "_versions": "show_versions",
+        "accumulation": "JointAccumulator",
+        "agreement": "agreement_report",
+        "cross_validation": "cross_validate_report interval_scorers "
+        "learning_curve_report search_report",
+        "curves": "calibration_report decision_curve_report det_report "
+        "precision_recall_report roc_report threshold_report",
+        "data.survival": "event_by",
+        "evaluation": "JointEvaluator classification_report_ci confusion_matrix_report "
+        "joint_report",
+        "grades": "grades_report pass_at_k suite_report",
+        "importance": "importance_report",
+        "intervals": "combine_independent joint_intervals",
+        "planning": "sample_size",
+        "votes": "votes_report",
     }
+    _MODULES = {each: k for k, names in _NAMES.items() for each in names.split()}
     """Module of each name that is not a metric; "" if it is a module itself."""
 
     __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")

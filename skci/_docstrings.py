@@ -1,16 +1,19 @@
 """Parameters that several docstrings share, described in one of them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from inspect import cleandoc, signature
 from typing import Any, TypeVar
+
+from skci._hints import with_hints
 
 _Described = TypeVar("_Described", bound=Callable[..., Any])
 
 _PARAMETERS = "\n\nParameters\n----------\n"
 _NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
 _NEXT_ENTRY = re.compile(r"\n(?=\S)")
+_MARKUP = re.compile(r":\w+:`[~.!]*(?:[\w.]*\.)?(\w+)`")
 
 
 def parameters_from(
@@ -73,6 +76,17 @@ def with_keywords_of(
     return decorate
 
 
+def entry_point(source: Callable[..., Any]) -> Callable[[_Described], _Described]:
+    """Decorate a function or class by `with_hints` and `parameters_from`.
+
+    Parameters
+    ----------
+    source : callable
+        See `parameters_from`.
+    """
+    return lambda described: with_hints(parameters_from(source)(described))
+
+
 def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     """First docstring, with parameters that the first of the others describes.
 
@@ -101,6 +115,18 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     return f"{before}{section}{after}\n"
 
 
+def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Type of a parameter and the first sentence on it, as its docstring has them."""
+    if not function.__doc__:
+        raise ImportError("docstrings must be kept; run Python without -OO")
+    _, parameters, _ = _split(function.__doc__)
+    entry = _entries(parameters, one_name=True).get(name, "")
+    head, _, text = entry.partition("\n")
+    plain = _MARKUP.sub(r"\1", " ".join(text.split())).replace("`", "")
+    sentence = re.match(r".*?(?=\. [A-Z\"(]|\.?$)", plain)
+    return head.partition(" : ")[2], sentence[0] if sentence else ""
+
+
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
     """Split a docstring before and after its parameters, with no heading of theirs."""
@@ -122,11 +148,10 @@ def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
     one_name : bool, default=False
         Whether an entry on several parameters becomes one on each of them.
     """
-    return dict(_named_entries(parameters, one_name))
-
-
-def _named_entries(parameters: str, one_name: bool) -> Iterator[tuple[str, str]]:
+    found = {}
     for entry in _NEXT_ENTRY.split(parameters.strip()) if parameters else []:
         names = entry.partition("\n")[0].partition(" : ")[0]
         for name in names.split(", "):
-            yield name.lstrip("*"), name + entry[len(names) :] if one_name else entry
+            alone = name + entry[len(names) :]
+            found[name.lstrip("*")] = alone if one_name else entry
+    return found

@@ -21,6 +21,7 @@ _SYNONYMS = {
     "by": "sensitive_features subgroup subgroups",
     "confidence_level": "conf_level confidence coverage level",
     "control": "against base baseline ref reference",
+    "differences": "compare diff pairwise",
     "estimators": "estimator models",
     "groups": "cluster cluster_ids clusters",
     "margin": "delta epsilon rope",
@@ -34,8 +35,9 @@ _SYNONYMS = {
     "sort": "order sort_by",
     "thresholds": "cutoffs threshold",
     "title": "suptitle",
-    "y_pred": "predicted predictions preds",
+    "y_pred": "pred predicted predictions preds",
     "y_score": "probas_pred scores y_prob y_proba",
+    "y_true": "label target",
 }
 """Other names of a parameter."""
 
@@ -167,6 +169,12 @@ def design_hint(value: Any) -> str:
     if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
         return "; clusters go to groups=, and strata to design=Strata(...)"
     return ""
+
+
+def is_synonym(name: str, option: str) -> bool:
+    """Whether another library calls an option by a name."""
+    stands_for, _ = _SPELLED.get(name, ("", None))
+    return name in _SYNONYMS.get(option, "").split() or stands_for == option
 
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from skci._arrays import allow_underflow
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import AllZeroError, check_alone, printable
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
@@ -30,8 +29,7 @@ from skci.metrics.summaries import Summary
 from skci.reports.joint import JointReport
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
 
@@ -141,8 +139,7 @@ class JointAccumulator:
         """Names of the models; none before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []
 
-    @parameters_from(joint_report)
-    @with_hints
+    @entry_point(joint_report)
     def update(
         self,
         y_true: Any,

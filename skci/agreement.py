@@ -158,7 +158,10 @@ def agreement_report(
             f"ratings must be of the same items in each set of raters, got {sizes} rows"
         )
     categories = _categories(sets)
-    counts = {name: _counts(values, categories) for name, values in sets.items()}
+    counts = {
+        name: np.array([[float(row.count(x)) for x in categories] for row in values])
+        for name, values in sets.items()
+    }
     rows = RowOptions(
         sample_weight=sample_weight,
         groups=groups,
@@ -217,12 +220,6 @@ def _categories(sets: Mapping[str, list[list[Any]]]) -> list[Any]:
             f"ratings must be of two categories or more, of one type, got {got}"
         )
     return sorted(found)
-
-
-def _counts(values: list[list[Any]], categories: list[Any]) -> Array:
-    """Number of ratings of each item in each category, (n, categories)."""
-    rows = [[row.count(category) for category in categories] for row in values]
-    return np.array(rows, dtype=float)
 
 
 def _trait(name: str) -> Trait:

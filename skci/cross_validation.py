@@ -1,24 +1,47 @@
-"""Joint reports, and a test, of models that are cross-validated."""
+"""Joint reports of models that are fitted again: cross-validation and searches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
-from skci._docstrings import parameters_from
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+
+from skci._arrays import Array
+from skci._docstrings import entry_point
 from skci._hints import with_hints
-from skci._validation import check_alone, check_choice
-from skci.evaluation import joint_report
-from skci.metrics.metric_set import MetricSet
-from skci.reports.resampling import CrossValidationReport
-from skci.resampling.estimation import Resampling
-from skci.resampling.schemes import scheme_of
+from skci._validation import (
+    check_alone,
+    check_choice,
+    check_confidence_level,
+    check_integer,
+)
+from skci.data.rows import check_numbers
+from skci.evaluation import JointEvaluator, joint_report
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import TableParameter
+from skci.inference.resampling_variance import ResampledMoments
+from skci.inference.sampling import Sampling
+from skci.metrics import MetricCI
+from skci.metrics.metric_set import MetricSet, named_metrics
+from skci.reports.resampling import (
+    CrossValidationReport,
+    LearningCurveReport,
+    SearchReport,
+)
+from skci.resampling.estimation import Fitted, Resampling
+from skci.resampling.schemes import SplitT, scheme_of
+from skci.resampling.splitting import Split, is_number_of_folds
 
 _TARGETS = ("procedure", "fold-models")
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def cross_validate_report(
     estimators: Any,
     X: Any,
@@ -56,8 +79,8 @@ def cross_validate_report(
         splitter of :mod:`sklearn.model_selection` or one like these, which is given
         the rows of X, y and groups. The same splits are made for all models. A number
         keeps the "jackknife" below, with 3 k (k + 1) / 2 fits of each model: 45 if it
-        is 5, and 165 if it is 10. A splitter of k splits makes it "conservative-z", of
-        21 k fits: 105 of ``KFold(5)``, and 210 of ``StratifiedKFold(10)``.
+        is 5, and 165 if it is 10. A splitter makes it "corrected-t", with a fit for
+        each split, and the header says so.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits.
     target : {"procedure", "fold-models"}, default="procedure"
@@ -65,15 +88,12 @@ def cross_validate_report(
         models fitted to training sets of this size. "fold-models": the mean performance
         in the population of the models that were fitted in the folds.
     resampling : str or object, optional
-        Of "procedure", by default "jackknife", with a splitter "conservative-z":
+        Of "procedure", by default "jackknife", with a splitter "corrected-t":
 
         - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
           repeated without each of them, in 3 partitions: 45 fits of each model.
-        - "conservative-z": `cv` in all rows and in each half of 10 random divisions.
         - "corrected-t": the variance between splits, corrected for their overlap. With
           few splits, joint intervals of more metrics than splits are too narrow.
-        - "nested": nested cross-validation, for means of losses, with a correction of
-          the estimate for bias: 150 fits.
         - "fold-t": the variance between splits without a correction. It is too small,
           and here for comparison.
 
@@ -95,8 +115,7 @@ def cross_validate_report(
           information.
 
         Other sizes than these are set by an object in place of the name:
-        :class:`.GroupJackknife`, :class:`.ConservativeZ`,
-        :class:`.NestedCrossValidation` or :class:`.Bootstrap632`.
+        :class:`.GroupJackknife` or :class:`.Bootstrap632`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the metrics, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
@@ -153,13 +172,12 @@ def cross_validate_report(
     from the test rows alone is about the procedure [1]_, and even those of
     "fold-models" are short of their level below about 1,000 rows. "jackknife" leaves
     out groups of rows, and so lets those that train and those that test vary together
-    [2]_; "conservative-z" and "corrected-t" are of Nadeau and Bengio [3]_, "nested" of
-    Bates and others [4]_.
+    [2]_; "corrected-t" is of Nadeau and Bengio [3]_.
 
-    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [5]_,
-    "fold-t" and "5x2-t" of Dietterich [6]_, whose statistic with 5 degrees of freedom
+    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [4]_,
+    "fold-t" and "5x2-t" of Dietterich [5]_, whose statistic with 5 degrees of freedom
     is that of the differences of two models. "bootstrap-632" and "bootstrap-632+" are
-    of Efron and Tibshirani [7]_, with standard errors by the infinitesimal jackknife.
+    of Efron and Tibshirani [6]_, with standard errors by the infinitesimal jackknife.
     Their bootstrap samples are of the rows or, with `groups`, of the groups.
 
     References
@@ -170,15 +188,12 @@ def cross_validate_report(
        Statistics 9, 586-596.
     .. [3] Nadeau and Bengio (2003). Inference for the generalization error. Machine
        Learning 52, 239-281.
-    .. [4] Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate
-       and how well does it do it? Journal of the American Statistical Association 119,
-       1434-1445.
-    .. [5] Bouckaert and Frank (2004). Evaluating the replicability of significance
+    .. [4] Bouckaert and Frank (2004). Evaluating the replicability of significance
        tests for comparing learning algorithms. Advances in Knowledge Discovery and Data
        Mining, LNCS 3056, 3-12.
-    .. [6] Dietterich (1998). Approximate statistical tests for comparing supervised
+    .. [5] Dietterich (1998). Approximate statistical tests for comparing supervised
        classification learning algorithms. Neural Computation 10, 1895-1923.
-    .. [7] Efron and Tibshirani (1997). Improvements on cross-validation: the .632+
+    .. [6] Efron and Tibshirani (1997). Improvements on cross-validation: the .632+
        bootstrap method. Journal of the American Statistical Association 92, 548-560.
 
     Examples
@@ -215,3 +230,566 @@ def cross_validate_report(
         check_alone(within, {"resampling": resampling})
         return procedures.fold_models()
     return procedures.report(scheme_of(resampling, cv))
+
+
+_RESAMPLINGS = ("jackknife", "corrected-t")
+_COLUMN = "train_size"
+"""Name of the column of a report that holds the sizes."""
+
+
+@entry_point(cross_validate_report)
+def learning_curve_report(
+    estimators: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
+    cv: Any = None,
+    groups: Any = None,
+    resampling: Any = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+) -> LearningCurveReport:
+    """Joint confidence intervals for metrics at several sizes of the training set.
+
+    Models are cross-validated. The estimate at a size is that of the expected
+    performance of a model fitted to training sets of this size; the intervals cover at
+    all sizes at once.
+
+    Parameters
+    ----------
+    train_sizes : array-like of shape (n_sizes,)
+        Numbers of training rows; if they are floats, fractions of the largest training
+        set, rounded down. Equal sizes are reported once.
+    groups : array-like of shape (n_samples,), optional
+        Clusters, such as patients, which are not divided by splits, nor by the choice
+        of training rows: sizes are then the nearest that whole clusters have.
+    resampling : {"jackknife", "corrected-t"} or object, optional
+        By default "jackknife", with a splitter "corrected-t"; or a
+        :class:`.GroupJackknife` of other sizes. At each size a model is fitted as often
+        as by :func:`cross_validate_report`.
+    random_state : int, Generator, RandomState or None
+        Seed of the splits, the training rows and the critical value; fixed if None.
+
+    Returns
+    -------
+    LearningCurveReport
+        Labelled ``model``, ``metric``, ``train_size``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described. Errors of an estimator, such as
+        one that needs rows of two classes, are raised with its name and the size.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric is undefined at some size. The other intervals stay jointly valid.
+
+    See Also
+    --------
+    cross_validate_report : The same at the largest size only.
+    sklearn.model_selection.learning_curve : Estimates without intervals.
+
+    Notes
+    -----
+    The rows are put in random order, anew for each partition of a jackknife, and a
+    training set of some size is the first ones of those that train in a split, so that
+    smaller training sets are subsets of larger ones. Each size is then treated as one
+    more model of the same cross-validation: where a scheme needs smaller training
+    sets, as those of a jackknife without a group of rows, the same fraction of their
+    rows is taken.
+
+    The jackknife is conservative, the more so the less stable the model, and so are
+    bands and gaps between sizes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import learning_curve_report
+    >>> X, y = load_digits(return_X_y=True)
+    >>> estimators = {"Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
+    >>> report = learning_curve_report(
+    ...     estimators, X, y, metrics="accuracy", train_sizes=[100, 400, 1400]
+    ... )
+    >>> print(report)
+    Joint 95% confidence intervals (delta), of the procedures trained on 100 to 1400...
+    <BLANKLINE>
+    model  metric    train_size  estimate  joint interval  individual interval
+    --------------------------------------------------------------------------
+    Bayes  accuracy  100         0.681     [0.533, 0.830]  [0.578, 0.784]
+    Bayes  accuracy  400         0.812     [0.756, 0.869]  [0.773, 0.851]
+    Bayes  accuracy  1400        0.841     [0.774, 0.909]  [0.794, 0.888]
+    1-NN   accuracy  100         0.905     [0.828, 0.983]  [0.851, 0.959]
+    1-NN   accuracy  400         0.971     [0.948, 0.994]  [0.955, 0.987]
+    1-NN   accuracy  1400        0.987     [0.975, 1.000]  [0.978, 0.996]
+    >>> report["1-NN", "accuracy", 400].low > report["Bayes", "accuracy", 1400].high
+    True
+    >>> report.differences().findings()[1]
+    'On accuracy, train_size = 400, Bayes is worse than 1-NN.'
+    >>> list(report.gaps(control="1400"))[0]
+    ('Bayes', 'accuracy', '100', '1400')
+    """
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options).without_tables("skewness")
+    scheme = scheme_of(resampling, cv, _RESAMPLINGS)
+    data = X, y, cv, groups, sample_weight
+    running = {"n_jobs": n_jobs, "verbose": verbose}
+    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
+    n_train = max(len(train) for train, _ in itertools.chain(*pools))
+    sizes = _check_train_sizes(train_sizes, n_train)
+    seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
+    rng = np.random.default_rng(seed)  # not that of the splits
+    subsampled = _Subsampled(**vars(procedures), sizes=sizes, n_train=n_train, rng=rng)
+    return LearningCurveReport(subsampled.report(scheme)._joint)
+
+
+def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
+    """Numbers of training rows, increasing, of numbers or fractions."""
+    sizes = check_numbers(train_sizes, "train_sizes")
+    if np.asarray(train_sizes).dtype.kind == "f":
+        if not ((sizes > 0) & (sizes <= 1)).all():
+            raise ValueError(
+                "train_sizes must be fractions above 0 and up to 1, or integers, got "
+                f"{train_sizes!r}"
+            )
+        sizes = np.maximum(np.floor(sizes * n_train), 1)
+    elif not ((sizes >= 1) & (sizes <= n_train)).all():
+        raise ValueError(
+            f"train_sizes must be from 1 to {n_train}, the number of rows of the "
+            f"largest training set, or fractions of it, got {train_sizes!r}"
+        )
+    return tuple(np.unique(sizes).astype(int).tolist())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Subsampled(Resampling):
+    """Estimators that are fitted to subsets of several sizes of each training set."""
+
+    sizes: tuple[int, ...]
+    n_train: int
+    """Number of rows of the training sets that the sizes are of."""
+    rng: np.random.Generator
+
+    def fit(
+        self,
+        splits: Iterable[Split],
+        kind: str = "",
+        models: Sequence[Mapping[str, Any]] | None = None,
+    ) -> list[dict[str, Fitted]]:
+        """Fit each estimator to subsets of each training set: by split, name and size.
+
+        The order of the units is the same for all of them.
+        """
+        units = self.rows.units()
+        rank = self.rng.permutation(self.rows.n_units)[units]
+        by_size = []
+        for size in self.sizes:
+            named = [(_name(name, size), each) for name, each in self.estimators]
+            subsets = [
+                Split(self._subset(train, size, rank), test) for train, test in splits
+            ]
+            of_size = replace(self, estimators=named)
+            by_size.append(Resampling.fit(of_size, subsets, kind, models))
+        return [
+            {name: each for found in sizes for name, each in found.items()}
+            for sizes in zip(*by_size, strict=True)
+        ]
+
+    @property
+    def fits_of_each_set(self) -> int:
+        return len(self.estimators) * len(self.sizes)
+
+    def _subset(self, train: Array, size: int, rank: Array) -> Array:
+        """Rows of the first units of a training set, in the share of a size."""
+        wanted = -(-size * len(train) // self.n_train)
+        _, position, counts = np.unique(
+            rank[train], return_inverse=True, return_counts=True
+        )
+        last = np.abs(np.cumsum(counts) - wanted).argmin()
+        return train[position <= last]
+
+    def joint(
+        self,
+        parameters: Sequence[TableParameter],
+        moments: ResampledMoments,
+        out_of_fold: Sampling,
+        target: Target,
+    ) -> JointEstimate:
+        """Joint estimate whose keys name the size apart from the model, and end by it.
+
+        Differences of models hold the excess of noise, which no size is freed of.
+        """
+        names = [name for name, _ in self.estimators]
+        known = {_name(*pair): pair for pair in itertools.product(names, self.sizes)}
+        curves, sized = [], []
+        for parameter in parameters:
+            name, size = known[parameter.key.model]
+            curves.append(replace(parameter.key, model=name))
+            key = replace(curves[-1], subgroup=((_COLUMN, str(size)),))
+            sized.append(replace(parameter, key=key))
+        sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
+        target = target._replace(target=self.trained_on(sizes))
+        moments = moments._replace(excess=None)
+        joint = super().joint(sized, moments, out_of_fold, target)
+        order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
+        return joint.select(order)
+
+
+def _name(name: str, size: int) -> str:
+    """Name of an estimator that is trained on some rows."""
+    return f"{name} trained on {size} rows"
+
+
+_ABSENT = object()  # value of a parameter that a setting leaves out
+
+Setting = Mapping[str, Any]
+"""Values of parameters by their names."""
+
+
+@entry_point(cross_validate_report)
+def search_report(
+    search: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any = None,
+    top: int = 10,
+    rank_by: str | None = None,
+    cv: Any = None,
+    groups: Any = None,
+    resampling: Any = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+) -> SearchReport:
+    """Joint confidence intervals for the best models of a hyperparameter search.
+
+    The models are cross-validated again. The best score of a search is too optimistic,
+    because it is the greatest of many estimates with random errors. Joint intervals
+    allow for that: they cover at once, and so cover for the model that is picked.
+
+    Parameters
+    ----------
+    search : fitted search
+        Such as :class:`~sklearn.model_selection.GridSearchCV`, or anything with
+        ``cv_results_`` and ``estimator``.
+    X, y : array-like
+        The data that it was fitted to.
+    cv : int or splitter, optional
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. If not given
+        it is the splitter of the search, which the report says: with it the resampling
+        is by default "corrected-t", which takes a number of folds of the search as
+        well. For other schemes, and where the search has a number of folds and none is
+        named, splits are made as by :func:`cross_validate_report`.
+    metrics : str, metric object, list of them, or mapping of str to them, optional
+        By default the ``scoring`` of the search, or what its estimator scores by:
+        "accuracy" or "r2".
+    top : int, default=10
+        Number of models, the best by their rank in the search; those with undefined
+        scores are left out. The one that the search chose is among them in any case.
+    rank_by : str, optional
+        Metric of the search that ranks them, by default that of its ``refit``.
+
+    Returns
+    -------
+    SearchReport
+        Models are named by the parameters that differ in the search.
+        :meth:`.JointReport.best` tells which of them may be the best.
+
+    Raises
+    ------
+    NotFittedError
+        If the search is not fitted.
+    ValueError, TypeError
+        If the search was by several metrics and `rank_by` is needed,
+        and as of :func:`cross_validate_report`.
+
+    Notes
+    -----
+    Each model is fitted as often as the resampling needs: with the default 45 times.
+
+    The intervals do not allow for the selection of `top` out of all parameter settings,
+    which the search made on the same rows. They do if `top` is the number of all. An
+    estimate that no selection has touched needs rows that the search has not seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skci import search_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> search = GridSearchCV(tree, {"max_depth": [1, 2, 3, 4, 5]}).fit(X, y)
+    >>> report = search_report(search, X, y, metrics="accuracy", top=3)
+    >>> report.models
+    ['max_depth=2', 'max_depth=3', 'max_depth=4']
+    >>> report.best("accuracy").models
+    ['max_depth=2', 'max_depth=3', 'max_depth=4']
+    """
+    settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
+    splits = ""
+    if cv is None:
+        cv, splits = _splits_of_search(search, resampling)
+    estimators = {
+        name: clone(search.estimator).set_params(**clone(params, safe=False))
+        for name, params in settings.items()
+    }
+    metrics = _metrics_of(search) if metrics is None else metrics
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options).without_tables("skewness")
+    data = X, y, cv, groups, sample_weight
+    running = {"n_jobs": n_jobs, "verbose": verbose}
+    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    report = procedures.report(scheme_of(resampling, cv))
+    params = {name: dict(each) for name, each in settings.items()}
+    return SearchReport(report, params, n_settings, splits)
+
+
+def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
+    """Splitter or number of folds of a search that a scheme takes, and in words.
+
+    None where the scheme makes its splits, as the default does for numbers of folds.
+    """
+    cv = getattr(search, "cv", None)
+    scheme = scheme_of(resampling, cv if resampling is None else None)
+    if cv is None or not isinstance(scheme, SplitT):
+        return None, ""
+    if is_number_of_folds(cv):
+        return cv, f"in {cv} folds as in the search"
+    if isinstance(cv, Iterator):
+        raise ValueError("cv must be given, for the search has used up its splits")
+    if not hasattr(cv, "split"):
+        return cv, "with the splits of the search"
+    return cv, f"with the splitter of the search ({type(cv).__name__})"
+
+
+def _best_settings(
+    search: Any, rank_by: str | None, top: int
+) -> tuple[dict[str, Setting], int]:
+    """Best parameter settings of a search, named, and the number of all of them.
+
+    Those with finite scores, each once, the best first; that which the search chose is
+    among them. Settings that are written alike are the same.
+    """
+    results = getattr(search, "cv_results_", None)
+    if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
+        raise NotFittedError(
+            f"search must be fitted, got a {type(search).__name__} that is not; call "
+            "its method fit first"
+        )
+    if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
+        raise TypeError(
+            "search must be a fitted search over parameters, with cv_results_ and "
+            f"estimator, got {search!r}"
+        )
+    metric = _ranking_metric(search, results, rank_by)
+    ranks = np.asarray(results[f"rank_test_{metric}"])
+    finite = np.isfinite(np.asarray(results[f"mean_test_{metric}"], dtype=float))
+    # The last rounds of successive halving have most rows.
+    rounds = np.asarray(results.get("iter", np.zeros(len(ranks))))
+    written = [repr(sorted(params.items())) for params in results["params"]]
+    order = [k for k in np.lexsort((ranks, -rounds)).tolist() if finite[k]]
+    if not order:
+        raise ValueError(
+            f"search must have a parameter setting with finite scores of {metric!r}, "
+            f"got none of {len(ranks)}"
+        )
+    settings: dict[str, Setting] = {}
+    for k in order:
+        settings.setdefault(written[k], results["params"][k])
+    kept = list(settings)[:top]
+    best = getattr(search, "best_index_", None)
+    if best is not None and written[best] in settings and written[best] not in kept:
+        kept[-1] = written[best]
+    chosen = [settings[each] for each in kept]
+    names = _setting_names(chosen, settings.values())
+    return dict(zip(names, chosen, strict=True)), len(settings)
+
+
+def _ranking_metric(
+    search: Any, results: Mapping[str, Any], rank_by: str | None
+) -> str:
+    """Metric of a search that ranks its parameter settings."""
+    start = "rank_test_"
+    known = [key.removeprefix(start) for key in results if key.startswith(start)]
+    if rank_by is not None:
+        return check_choice(rank_by, known, "rank_by")
+    refit = getattr(search, "refit", None)
+    if len(known) == 1:
+        return known[0]
+    if isinstance(refit, str) and refit in known:
+        return refit
+    raise ValueError(
+        f"rank_by must be one of the metrics of the search, {known}, which has none of "
+        f"them as refit, got refit={refit!r} and rank_by=None"
+    )
+
+
+def _metrics_of(search: Any) -> Any:
+    """Metrics that a search scores by, or that the score of its estimator is."""
+    scoring = getattr(search, "scoring", None)
+    if scoring is None:
+        if is_classifier(search.estimator):
+            return "accuracy"
+        if is_regressor(search.estimator):
+            return "r2"
+    try:
+        named_metrics(scoring)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "metrics must be given, for the scoring of the search is no metric: "
+            f"{error}"
+        ) from error
+    return scoring
+
+
+def _setting_names(kept: Sequence[Setting], settings: Iterable[Setting]) -> list[str]:
+    """Name some of the settings by the parameters in which all of them differ."""
+    values: dict[str, set[str]] = {}
+    for name in dict.fromkeys(name for each in settings for name in each):
+        values[name] = {repr(each.get(name, _ABSENT)) for each in settings}
+    differing = [name for name in values if len(values[name]) > 1]
+    used = differing or list(values)
+    # Without the steps of a pipeline, where that tells them apart.
+    last = [name.rpartition("__")[2] for name in used]
+    titles = {
+        name: short if last.count(short) == 1 else name
+        for name, short in zip(used, last, strict=True)
+    }
+    for write in (_short, _whole):
+        names = [
+            ", ".join(
+                f"{title}={write(each[name])}"
+                for name, title in titles.items()
+                if name in each
+            )
+            for each in kept
+        ]
+        if len(set(names)) == len(names):
+            break
+    return [name or "default" for name in names]
+
+
+def _short(value: Any) -> str:
+    """Write a value of a parameter with four significant digits."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return f"{float(value):.4g}"
+    return str(getattr(value, "__name__", _whole(value)))
+
+
+def _whole(value: Any) -> str:
+    """Write a value of a parameter in a line."""
+    return " ".join(str(value).split())
+
+
+@with_hints
+def interval_scorers(
+    metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
+) -> Any:
+    """Scorer of several metrics and their confidence limits, for a search.
+
+    Parameters
+    ----------
+    metrics : str, metric object, list of them, or mapping of str to them
+        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the scores.
+    confidence_level : float, default=0.95
+        Level of each individual interval, between 0 and 1.
+    pos_label : label, optional
+        Positive label of metrics that do not set one; 1 if not given.
+
+    Returns
+    -------
+    callable
+        ``scorers(estimator, X, y, sample_weight=None)``, for the parameter ``scoring``
+        of :func:`~sklearn.model_selection.cross_validate` and searches: a dict of each
+        metric by its name, and of its limits by that name with ``_low`` and ``_high``.
+        Where lower is better it is the metric times -1, and ``neg_`` before the name,
+        as in scikit-learn. Labels and scores are predicted once for all metrics.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option is not as described, or a metric is of each class or target.
+
+    See Also
+    --------
+    MetricCI.scorer : A scorer by one metric, or one limit.
+    cross_validate_report : Intervals for the procedure, from all splits.
+
+    Notes
+    -----
+    Each interval is for the model fitted in a split, on its test rows. The intervals of
+    several splits stand side by side in ``cv_results_``; their mean over splits is no
+    interval of the mean.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_validate
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import interval_scorers
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> scorers = interval_scorers(["f1", "accuracy"])
+    >>> scores = cross_validate(GaussianNB(), X, y, scoring=scorers, cv=3)
+    >>> scores["test_f1"].round(2), scores["test_f1_low"].round(2)
+    (array([0.93, 0.96, 0.96]), array([0.89, 0.93, 0.92]))
+    """
+    level = check_confidence_level(confidence_level)
+    signed = {}  # greater is better
+    for name, metric in named_metrics(metrics).items():
+        metric.scorer()  # raises for a metric of each class
+        if not metric.greater_is_better:
+            own = name == metric.name
+            metric = metric._replace({"negate": not metric.negate})
+            name = metric.name if own else f"neg_{name}"
+        signed[name] = metric
+    return IntervalScorers(signed, level, pos_label)
+
+
+@dataclass(frozen=True, repr=False)
+class IntervalScorers:
+    """Scores an estimator by several metrics and their limits."""
+
+    metrics: dict[str, MetricCI]
+    confidence_level: float
+    pos_label: Any = None
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+    ) -> dict[str, float]:
+        """Estimate the metrics and their intervals on some rows."""
+        evaluator = JointEvaluator(
+            [estimator],
+            self.metrics,
+            confidence_level=self.confidence_level,
+            pos_label=self.pos_label,
+        )
+        report = evaluator.evaluate(X, y, sample_weight=sample_weight).individual()
+        scores = {}
+        for model, name in report:
+            estimate = report[model, name]
+            scores[name] = float(estimate)
+            scores[f"{name}_low"], scores[f"{name}_high"] = estimate.low, estimate.high
+        return scores
+
+    def __repr__(self) -> str:
+        options = f"confidence_level={self.confidence_level!r}"
+        if self.pos_label is not None:
+            options += f", pos_label={self.pos_label!r}"
+        return f"interval_scorers({self.metrics!r}, {options})"

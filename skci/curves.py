@@ -1,27 +1,28 @@
-"""Measures at several thresholds of a score, ROC and precision-recall curves."""
+"""Curves of scores: ROC, precision-recall, decision and calibration curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
-from skci._validation import check_choice, is_iterable
+from skci._docstrings import entry_point
+from skci._validation import check_choice, check_integer, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
-from skci.data.rows import check_thresholds, parameter_name
+from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample
 from skci.data.scores import Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
-from skci.metrics.clinical import AT_THRESHOLDS
+from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
+from skci.reports.calibration import BIN, CalibrationReport
 from skci.reports.curves import (
     DET,
     ROC,
@@ -38,8 +39,7 @@ _OF_DECISIONS = np.arange(1, 20) / 20  # thresholds of decisions, if none are gi
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
-@with_hints
-@parameters_from(joint_report)
+@entry_point(joint_report)
 def threshold_report(
     y_true: Any,
     y_score: Any,
@@ -117,8 +117,7 @@ def threshold_report(
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
-@with_hints
-@parameters_from(threshold_report)
+@entry_point(threshold_report)
 def roc_report(
     y_true: Any,
     y_score: Any,
@@ -204,8 +203,7 @@ def roc_report(
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(roc_report)
+@entry_point(roc_report)
 def det_report(
     y_true: Any,
     y_score: Any,
@@ -260,8 +258,7 @@ def det_report(
     return _curve_report(MetricSet(DET, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(roc_report)
+@entry_point(roc_report)
 def precision_recall_report(
     y_true: Any,
     y_score: Any,
@@ -322,8 +319,7 @@ def precision_recall_report(
     return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
 
 
-@with_hints
-@parameters_from(threshold_report)
+@entry_point(threshold_report)
 def decision_curve_report(
     y_true: Any,
     y_score: Any,
@@ -538,3 +534,135 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     wanted = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
     nearest = np.abs(distances - wanted[:, np.newaxis]).argmin(axis=1)
     return levels[np.unique(proper[first[nearest]]) - 1]
+
+
+_SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
+
+
+@entry_point(threshold_report)
+def calibration_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    data: Any = None,
+    n_bins: int = 10,
+    strategy: str = "quantile",
+    confidence_level: float = 0.95,
+    method: str = "score",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    design: Any = None,
+    random_state: Any = None,
+) -> CalibrationReport:
+    r"""Calibration curve of predicted probabilities, with joint intervals.
+
+    In each bin of predicted probabilities, the fraction of positives,
+
+    .. math:: P(y = 1 \mid s \in B),
+
+    with intervals that cover in all bins of all models at once, the mean prediction and
+    the number of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two.
+    y_score : array-like of shape (n_samples,), or mapping of str to array-like
+        Probabilities of the positive label; of several models a mapping by name or a
+        data frame.
+    n_bins : int, default=10
+        Number of bins, at least 1.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Whether bins have about the same number of rows or the same width, as in
+        :func:`sklearn.calibration.calibration_curve`. Empty bins are left out.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, up to a common factor, in the fractions and mean
+        predictions; they do not move the bins.
+    method : str, default="score"
+        Interval method; "score" is close to "wilson", and takes weights and groups.
+    pos_label : label, optional
+        Positive label; 1 if not given. Labels that are strings need it.
+
+    Returns
+    -------
+    CalibrationReport
+        Of "fraction_of_positives"; labelled ``bin``, ``metric``, of several models
+        ``model``, ``metric``, ``bin``. Bins are numbered from 1 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the probabilities are not as described.
+
+    See Also
+    --------
+    CalibrationSlopeCI, CalibrationInterceptCI : Regression on the logit.
+    BrierScoreCI, LogLossCI : Losses of probabilities.
+    sklearn.calibration.calibration_curve : Estimates without intervals.
+
+    Notes
+    -----
+    A bin is miscalibrated if the mean prediction in it is not the fraction of
+    positives. The test of a bin is whether its interval excludes the mean prediction of
+    its rows. That this mean is estimated makes it conservative: of calibrated
+    predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
+    the variance :math:`E[s] (1 - E[s])` that is taken.
+
+    The report ends with its `summary`: calibration intercept and slope and the ratio of
+    observed to expected positives, as prediction models are reported by. The squared
+    calibration error is :class:`skci.SquaredCalibrationErrorCI` [1]_; the mean of
+    absolute differences, ECE, has a bias that is not known.
+
+    References
+    ----------
+    .. [1] Kumar, Liang and Ma (2019). Verified Uncertainty Calibration. Advances in
+       Neural Information Processing Systems 32.
+
+    Examples
+    --------
+    >>> from skci import calibration_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> report = calibration_report(y, [0.1] * 100 + [0.8] * 100, n_bins=2)
+    >>> report["2", "fraction_of_positives"]
+    fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
+    >>> report.mean_predicted
+    array([0.1, 0.8])
+    >>> report.findings()
+    ['bin 2: predictions are too high, 0.800 on average, where 0.500 are positive.']
+    >>> report.pvalue < 0.001
+    True
+    """
+    check_choice(strategy, STRATEGIES, "strategy")
+    n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
+    metrics = {"fraction_of_positives": "precision"}
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
+    scored = read_scores(y_true, y_score, rows, pos_label, data)
+    bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
+    joint = estimate_at_points(metric_set, scored, BIN, bins)
+    weights, means, n_rows = scored.rows.counts, [], []
+    for model, (_, number, _) in bins.items():
+        sums = np.bincount(number, weights * scored.scores[model].values)
+        means.append(sums / np.bincount(number, weights))
+        n_rows.append(np.bincount(number))
+    overall = MetricSet(_SUMMARY, confidence_level, None, pos_label, random_state)
+    summarise = partial(overall.report, scored)
+    bins_of_all = np.concatenate(means), np.concatenate(n_rows)
+    return CalibrationReport(joint, *bins_of_all, summarise)
+
+
+def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
+    """Bins that are not empty, each of which is where a classifier is positive.
+
+    The precision of this classifier is the fraction of positives in the bin.
+    """
+    probabilities, eps = scored.scores[model].values, scored.scores[model].eps
+    probabilities = check_probabilities(
+        probabilities, model, "a calibration curve", eps=eps
+    )
+    number = bin_numbers(probabilities, n_bins, strategy, scored.rows.frequencies)
+    occupied = number.max() + 1
+    names = [str(k) for k in range(1, occupied + 1)]
+    return Points(names, number, np.eye(occupied, dtype=bool))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from
-from skci._hints import with_hints
+from skci._docstrings import entry_point
 from skci._validation import (
     check_estimators,
     check_integer,
@@ -34,8 +33,7 @@ from skci.reports.importance import ImportanceReport
 _DEFAULT_SEED = 0
 
 
-@with_hints
-@parameters_from(JointEvaluator)
+@entry_point(JointEvaluator)
 def importance_report(
     estimators: Any,
     X: Any,
@@ -161,11 +159,17 @@ def importance_report(
             for kind, responded in zip(by_kind, responses, strict=True):
                 if name in responded:
                     kind[title] = responded[name]
-    predicted, scores = by_kind
-    sample = reader.sample(predicted or None, scores or None, by_rows=True)
+    predicted, scores = (kind or None for kind in by_kind)
+    sample = reader.sample(predicted, scores, by_rows=True)
     joint = metric_set.estimate(sample)
     sampling: Any = joint.sampling
-    with_donors = _with_donors(sampling.parameters, receivers, sample.rows)
+    by_key = {parameter.key: parameter for parameter in sampling.parameters}
+    with_donors = [
+        _with_donors(parameter, by_key, receivers, sample.rows)
+        if parameter.key.model in receivers
+        else parameter
+        for parameter in sampling.parameters
+    ]
     joint = replace(joint, sampling=sampling.with_parameters(with_donors))
     in_words = f"over {n_repeats} permutations"
     means = mean_over_runs(
@@ -177,7 +181,15 @@ def importance_report(
     of_contrasts = "delta" if method is None else None
     importances = contrast_estimate(means, contrasts, method=of_contrasts)
     given: Any = importances.sampling
-    parameters = tuple(map(_as_importance, given.parameters))
+    parameters = tuple(  # estimates, of which more is neither better nor worse
+        replace(
+            each,
+            trait=replace(each.trait, greater_is_better=True, has_better=False),
+            components=(),
+            coefficients=(),
+        )
+        for each in given.parameters
+    )
     sampling = replace(given, parameters=parameters)
     return ImportanceReport(replace(importances, sampling=sampling))
 
@@ -200,12 +212,6 @@ def _contrasts(
             key = Key(metric, feature, subgroup, factor="feature")
             contrasts.append((key, {base: sign, changed: -sign}))
     return contrasts
-
-
-def _as_importance(parameter: Parameter) -> Parameter:
-    """Take a difference for an estimate, of which more is neither better nor worse."""
-    trait = replace(parameter.trait, greater_is_better=True, has_better=False)
-    return replace(parameter, trait=trait, components=(), coefficients=())
 
 
 def _permuted_name(estimator: str, feature: str) -> str:
@@ -233,37 +239,25 @@ class _WithDonors(Functional):
 
 
 def _with_donors(
-    parameters: Sequence[TableParameter],
+    parameter: TableParameter,
+    by_key: Mapping[Key, TableParameter],
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
-) -> list[TableParameter]:
-    """Add the influence of rows as donors of permuted features.
+) -> TableParameter:
+    """Add the influence of rows as donors of a permuted feature.
 
     `receivers` are, by the names of permuted models, that of the model and the row that
     each row gives its value to.
     """
-    by_key = {parameter.key: parameter for parameter in parameters}
-    found = []
-    for parameter in parameters:
-        if parameter.key.model in receivers:
-            model, receiver = receivers[parameter.key.model]
-            unpermuted = by_key[replace(parameter.key, model=model)]
-            parameter = _of_donors(parameter, unpermuted, receiver, rows)
-        found.append(parameter)
-    return found
-
-
-def _of_donors(
-    parameter: TableParameter, unpermuted: TableParameter, receivers: Array, rows: Rows
-) -> TableParameter:
-    """Add the influence of rows as donors of a permuted feature."""
+    model, receiver = receivers[parameter.key.model]
+    unpermuted = by_key[replace(parameter.key, model=model)]
     permuted, reference = (
         Component(each.functional, each.index, each.size)
         for each in (parameter, unpermuted)
     )
     return replace(
         parameter,
-        functional=_WithDonors(permuted, reference, receivers),
+        functional=_WithDonors(permuted, reference, receiver),
         index=np.arange(len(rows)),
         counts=rows.counts,
         extremes=None,

@@ -64,8 +64,10 @@ def votes_report(
 
     Parameters
     ----------
-    first, second : array-like of shape (n_votes,), or str
-        Names of the two models of each vote, or names of columns of `data`.
+    first : array-like of shape (n_votes,), or str
+        Name of the first model of each vote, or of a column of `data`.
+    second : array-like of shape (n_votes,), or str
+        Name of the second model of each vote, or of a column of `data`.
     outcome : array-like of shape (n_votes,), or str
         "first", "second" or "tie"; or as arenas write them, "model_a", "model_b",
         "tie", and "tie (bothbad)" or "both_bad", which are ties.

@@ -2,6 +2,7 @@
 
 import csv
 import doctest
+import inspect
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from slow import in_turn, slow
 
 import skci.__main__
 from skci import JointAccumulator, joint_report, sample_size
+from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
 from skci.data import files
@@ -859,7 +861,10 @@ def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
     assert predictions.read_bytes() == content
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+NAMES = [command.__name__ for command in COMMANDS]
+
+
+@pytest.mark.parametrize("command", NAMES)
 def test_help_of_a_command_has_its_options_only(command, run):
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
@@ -871,6 +876,30 @@ def test_help_of_a_command_has_its_options_only(command, run):
     }
     for option, commands in own.items():
         assert (f"  {option} " in output) == (command in commands.split())
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_options_are_those_of_the_signatures(command):
+    (commands,) = (x for x in parser(COMMANDS)._actions if x.dest == "command")
+    command = commands.choices[command]
+    arguments = {action.dest: action for action in command._actions}
+    for function, names in command.get_default("options").items():
+        for name in names:
+            default = inspect.signature(function).parameters[name].default
+            argument = arguments[name]
+            assert argument.default is None
+            sentence, _, tail = argument.help.removesuffix(")").rpartition(" (")
+            if tail.endswith("by default"):
+                assert tail == f"{default} by default"
+            else:
+                sentence = argument.help
+                assert default in (None, False, (), inspect.Parameter.empty)
+            if default is inspect.Parameter.empty and not argument.required:
+                assert name in ("y_true", "files", "half_width")
+            documented = " ".join(function.__doc__.split()).replace("`", "")
+            assert sentence[:30] in documented
+            for choice in argument.choices or ():
+                assert f'"{choice}"' in documented
 
 
 # Requirements.

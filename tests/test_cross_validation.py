@@ -49,20 +49,13 @@ from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
-from skci.inference.resampling_variance import (
-    conservative_z,
-    corrected_t,
-    group_jackknife,
-    nested,
-)
+from skci.inference.resampling_variance import corrected_t, group_jackknife
 from skci.measures.traits import Trait
 from skci.metrics.names import resolve_metric
 from skci.reports import JointReport
 from skci.resampling import (
     Bootstrap632,
-    ConservativeZ,
     GroupJackknife,
-    NestedCrossValidation,
     cross_val_folds,
     fold_models_report,
 )
@@ -72,9 +65,7 @@ from skci.resampling.schemes import (
 )
 from skci.resampling.splitting import (
     ResampledRows,
-    Split,
     Splits,
-    disjoint_pools,
     have_equal_shares,
 )
 from skci.textbook import five_by_two_f_test
@@ -136,18 +127,6 @@ def test_corrected_t_is_nadeau_and_bengio_s():
     np.testing.assert_allclose(estimates, np.mean(values, axis=0))
     np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
     assert df == 9
-
-
-def test_conservative_z_is_the_mean_square_of_differences_of_halves():
-    rng = np.random.default_rng(1)
-    values, halves = rng.normal(size=(4, 2)), rng.normal(size=(7, 2, 2))
-    estimates, covariance, df, _ = conservative_z(values, halves)
-    total = np.zeros((2, 2))
-    for first, second in halves:
-        total += np.outer(first - second, first - second)
-    np.testing.assert_allclose(covariance, total / 14)
-    np.testing.assert_allclose(estimates, values.mean(axis=0))
-    assert df == np.inf
 
 
 def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
@@ -306,30 +285,6 @@ def test_estimated_variances_have_joint_intervals_that_cover():
     assert covered / n_samples == pytest.approx(0.94, abs=0.045)
 
 
-def nested_by_rows(estimator, group, n_folds):
-    """Estimate and variance of an accuracy, as Bates and others write them."""
-    errors = {}
-    for k in range(n_folds):
-        for j in range(n_folds):
-            train = np.flatnonzero((group != k) & (group != j))
-            test = np.flatnonzero(group == j)
-            y, predicted, _ = predicted_by(estimator, train, test)
-            errors[k, j] = (y == predicted).astype(float)
-    a, b, inner_means = [], [], []
-    for k in range(n_folds):
-        inner = np.concatenate([errors[k, j] for j in range(n_folds) if j != k])
-        outer = errors[k, k]
-        a.append((inner.mean() - outer.mean()) ** 2)
-        b.append(outer.var(ddof=1) / len(outer))
-        inner_means.append(inner.mean())
-    rows = np.concatenate([errors[k, k] for k in range(n_folds)])
-    mse = (n_folds - 1) / n_folds * (np.mean(a) - np.mean(b))
-    least = rows.std(ddof=1) / np.sqrt(len(rows))
-    error = np.clip(np.sqrt(max(mse, 0)), least, np.sqrt(n_folds) * least)
-    bias = (1 + (n_folds - 2) / n_folds) * (np.mean(inner_means) - rows.mean())
-    return np.mean(inner_means) - bias, error
-
-
 def test_splits_are_kept_as_they_were_made():
     """In order, with repetitions, and where none are left."""
     rows = np.random.default_rng(0).permutation(1000)
@@ -354,30 +309,6 @@ def test_splits_take_a_bit_of_memory_for_each_row():
     ).splits()
     assert len(splits) == 20
     assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS.values())
-def test_nested_cross_validation_is_that_of_bates_and_others(estimator):
-    resampling = NestedCrossValidation(n_folds=6, n_partitions=1)
-    report = cross_validate_report(
-        estimator, X, Y, metrics="accuracy", resampling=resampling, random_state=1
-    )
-    group = np.empty(len(Y), dtype=int)
-    for k, (_, test) in enumerate(report.splits):
-        group[test] = k
-    estimate, error = nested_by_rows(estimator, group, 6)
-    (found,) = (report[key] for key in report)
-    assert found == pytest.approx(estimate, abs=1e-12)
-    assert found.standard_error == pytest.approx(error, rel=1e-9)
-
-
-def test_nested_keeps_standard_errors_within_their_bounds():
-    rng = np.random.default_rng(5)
-    covariance = np.diag([4.0, 9.0])
-    tests = np.broadcast_to(np.eye(2), (2, 4, 2, 2))
-    inner = rng.normal(size=(2, 4, 2)) * [100, 1e-3]
-    found = nested(np.zeros((2, 2)), inner, 0 * inner, tests, covariance).covariance
-    np.testing.assert_allclose(np.sqrt(found.diagonal()), [2 * 2, 3])
 
 
 # --------------------------------------------------------------------------------------
@@ -465,7 +396,7 @@ def test_predictions_with_their_folds_are_those_of_fold_models():
 
 
 PARTS = {"5x2-t": None, "bootstrap-632": 60, "bootstrap-632+": 60}
-N_TRAIN = {"5x2-t": 120, "nested": 240, "bootstrap-632": 240, "bootstrap-632+": 240}
+N_TRAIN = {"5x2-t": 120, "bootstrap-632": 240, "bootstrap-632+": 240}
 
 
 @pytest.mark.parametrize("resampling", SCHEMES)
@@ -495,8 +426,6 @@ def test_every_report_names_its_target_and_resampling(resampling):
     ("resampling", "n_splits", "n_fits"),
     [
         (GroupJackknife(4, 2), 8, 2 * (4 + 6)),  # without each group, and each two
-        (ConservativeZ(3), 5, 5 + 3 * 2 * 5),
-        (NestedCrossValidation(4, 2), 8, 2 * (4 + 6)),
         (Bootstrap632(50), 50, 51),
         (Bootstrap632(60, plus=True), 60, 61),
     ],
@@ -521,20 +450,17 @@ def test_objects_set_the_sizes_of_a_resampling_scheme(resampling, n_splits, n_fi
     ("name", "same"),
     [
         ("jackknife", GroupJackknife(n_groups=4)),
-        ("nested", NestedCrossValidation(n_folds=4)),
         ("bootstrap-632", Bootstrap632(n_samples=60)),
         ("bootstrap-632+", Bootstrap632(n_samples=60, plus=True)),
-        ("conservative-z", ConservativeZ()),
     ],
 )
 def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
-    options = {"metrics": "accuracy"} | ({"cv": 4} if same == ConservativeZ() else {})
     cv = 60 if "bootstrap" in name else 4
     by_name = cross_validate_report(
         GaussianNB(), X, Y, metrics="accuracy", resampling=name, cv=cv
     )
     assert str(by_name) == str(
-        cross_validate_report(GaussianNB(), X, Y, resampling=same, **options)
+        cross_validate_report(GaussianNB(), X, Y, metrics="accuracy", resampling=same)
     )
 
 
@@ -543,8 +469,8 @@ def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
     [
         (lambda: GroupJackknife(n_groups=2), "n_groups must be a whole number from 3"),
         (lambda: GroupJackknife(n_partitions=0), "n_partitions must be a whole number"),
-        (lambda: ConservativeZ(n_halves=2.5), "n_halves must be a whole number"),
-        (lambda: NestedCrossValidation(n_folds="5"), "n_folds must be a whole number"),
+        (lambda: GroupJackknife(n_groups="5"), "n_groups must be a whole number"),
+        (lambda: GroupJackknife(7, 2.5), "n_partitions must be a whole number"),
         (lambda: Bootstrap632(49), "n_samples must be a whole number from 50 on"),
     ],
 )
@@ -663,9 +589,7 @@ def test_splitters_read_the_names_of_groups_and_lists_of_texts():
     assert report.estimates == pytest.approx([expected])
 
 
-@pytest.mark.parametrize(
-    "resampling", ["jackknife", "conservative-z", "nested", "5x2-t"]
-)
+@pytest.mark.parametrize("resampling", ["jackknife", "corrected-t", "5x2-t"])
 def test_groups_are_neither_divided_by_splits_nor_by_parts(resampling):
     groups = np.random.default_rng(0).integers(0, 40, len(Y)).astype(str)
     trains = []
@@ -747,17 +671,6 @@ def test_weights_reach_the_measures_and_the_fits_that_request_them():
     assert plain.estimates[0] == pytest.approx(np.mean(expected))
 
 
-def test_splits_are_pooled_while_their_test_sets_are_disjoint():
-    def sizes(cv, n=12):
-        splits = [Split(*split) for split in cv.split(np.zeros(n))]
-        return [len(pool) for pool in disjoint_pools(splits)]
-
-    assert sizes(KFold(4)) == [4]
-    assert sizes(RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)) == [3, 3]
-    assert sizes(TimeSeriesSplit(3)) == [3]
-    assert sizes(ShuffleSplit(3, test_size=8, random_state=0)) == [1, 1, 1]
-
-
 MOVING = ["accuracy", "f1", "precision", "log_loss", "average_precision"]
 STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"]
 
@@ -774,9 +687,6 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     names = str(warning.message).split(": the variance")[0].split(", ")
     assert names == [f"{name} of gaussiannb" for name in MOVING]
     cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
-    cross_validate_report(
-        GaussianNB(), X, Y, metrics=MOVING, cv=cv, resampling="conservative-z"
-    )
 
 
 def as_folds(splits):
@@ -865,7 +775,7 @@ class Silent(GaussianNB):
         return np.zeros(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("resampling", ["jackknife", "conservative-z", "corrected-t"])
+@pytest.mark.parametrize("resampling", ["jackknife", "corrected-t"])
 def test_an_undefined_measure_changes_no_other_interval(resampling):
     options = {"resampling": resampling, "cv": 4}
     alone = cross_validate_report(Silent(), X, Y, metrics="accuracy", **options)
@@ -974,15 +884,6 @@ def test_results_that_hold_no_common_models_are_refused():
         ),
         ({"cv": "five"}, "cv must be"),
         (
-            {"cv": TimeSeriesSplit(3)},
-            "splits halves of the rows as well and is the default with splits .* got "
-            "TimeSeriesSplit; resampling='corrected-t' takes any",
-        ),
-        (
-            {"cv": [(np.arange(120), np.arange(120, 240))]},
-            "is the default with .* list",
-        ),
-        (
             {"resampling": GroupJackknife(241)},
             "241 rows to divide, got 240; choose fewer",
         ),
@@ -1001,7 +902,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ({"X": Y}, "GaussianNB"),
         (
             {"groups": np.arange(240) % 9, "cv": [(np.arange(9), np.arange(9, 240))]},
-            "cv must be a number of folds or a splitter",
+            "cv must not divide groups",
         ),
         (
             {
@@ -1012,11 +913,8 @@ def test_results_that_hold_no_common_models_are_refused():
             "cv must not divide groups",
         ),
         (
-            {
-                "cv": [(np.arange(200), np.arange(200, 240))],
-                "resampling": "conservative-z",
-            },
-            "cv must be a number of folds or a splitter",
+            {"cv": [(np.arange(200), np.arange(200, 240))]},
+            "at least two splits .* is the default with splits of list, got 1; target=",
         ),
     ],
 )
@@ -1024,6 +922,28 @@ def test_wrong_options_are_refused(options, message):
     arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
     with pytest.raises(ValueError, match=message):
         cross_validate_report({"GaussianNB": GaussianNB()}, **arguments)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        TimeSeriesSplit(3),
+        ShuffleSplit(4, random_state=0),
+        KFold(3),
+        [(np.arange(120), np.arange(120, 240)), (np.arange(120, 240), np.arange(120))],
+    ],
+)
+def test_splits_have_the_corrected_t_by_default_and_the_header_says_so(cv):
+    options = {"metrics": "accuracy", "cv": cv}
+    report = cross_validate_report(GaussianNB(), X, Y, **options)
+    asked = cross_validate_report(
+        GaussianNB(), X, Y, resampling="corrected-t", **options
+    )
+    assert report.to_dict()["low"] == asked.to_dict()["low"]
+    note = f"the default with splits of {type(cv).__name__}, as it takes any; a number"
+    for each in (report, report.at(0.9)):
+        assert note in str(each) and note in each.to_dict()["resampling"][0]
+    assert "the default" not in str(asked)
 
 
 class Unfitted(GaussianNB):
@@ -1036,7 +956,6 @@ class Unfitted(GaussianNB):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resampling": "nested", "metrics": ["log_loss", "f1"]}, "not f1; use"),
         ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
         (
             {"resampling": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
@@ -1044,8 +963,8 @@ class Unfitted(GaussianNB):
         ),
         ({"resampling": "corrected-t", "cv": ShuffleSplit(1)}, "at least two splits"),
         (
-            {"resampling": "conservative-z", "cv": KFold(121)},
-            "number of splits n_splits=121 greater than the number of samples",
+            {"cv": KFold(241)},
+            "number of splits n_splits=241 greater than the number of samples",
         ),
     ],
 )
@@ -1129,16 +1048,17 @@ NO_MEANS_OVER_ROWS = {"top_k_accuracy", "rejection_rate"} | {
 
 
 @pytest.mark.parametrize("metric", sorted({*available_metrics()} - NO_MEANS_OVER_ROWS))
-def test_nested_cross_validation_takes_exactly_the_means_over_rows(metric):
+def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
     is_mean = metric in MEANS_OF_LABELS | MEANS_OF_NUMBERS
     y = np.arange(60) % 2  # equally many, where the null loss of each label is the same
     if metric in NUMBERS:
         y = 1e-9 * np.random.default_rng(0).exponential(size=60)
     with pytest.raises(AssertionError if is_mean else ValueError, match="f") as caught:
         cross_validate_report(
-            Unfitted(), X[:60], y, metrics=metric, resampling="nested"
+            Unfitted(), X[:60], y, metrics=metric, resampling="bootstrap-632"
         )
-    assert ("resampling='nested' is for means" in str(caught.value)) != is_mean
+    is_refused = "resampling='bootstrap-632' is for means" in str(caught.value)
+    assert is_refused != is_mean
 
 
 @pytest.mark.parametrize(

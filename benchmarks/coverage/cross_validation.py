@@ -99,22 +99,9 @@ def simulate(
     methods: Sequence[str] = tuple(method.name for method in METHODS),
 ) -> Records:
     """Intervals on samples of all settings, and whether they cover."""
-    corrects = any(each.corrected for each in METHODS if each.name in methods)
-    truths = runner.run(
-        [
-            Truth(setting, n, training_sets, ROWS)
-            for setting in settings
-            for n in (setting.n_train, setting.n)[: 1 + corrects]
-        ],
-        "true values",
-    )
-    by_name = {
-        setting.name: {
-            "corrected" if truth["n_train"] == setting.n else "smaller": truth["values"]
-            for truth in truths.where(setting=setting.name)
-        }
-        for setting in settings
-    }
+    wanted = [Truth(each, each.n_train, training_sets, ROWS) for each in settings]
+    truths = runner.run(wanted, "true values")
+    by_name = {each["setting"]: each["values"] for each in truths}
     blocks = [
         CrossValidations(setting, by_name[setting.name], block, BLOCK, tuple(methods))
         for setting in settings
@@ -154,15 +141,14 @@ intervals of :func:`~skci.cross_validate_report` cover what they are said to cov
 how often those that people make by hand cover it.
 
 Two models and all of their metrics are in one 95% report: accuracy, F1, MCC, the area
-under the ROC curve and the log loss, or R2 and the mean squared error. Except for
-*fold models* the true value is the mean performance in the population of models fitted
-to fresh samples of the size that the report names, 4/5 of the rows; nested
-cross-validation corrects its estimate to all rows. It is the mean over {training_sets}
-models, each evaluated on {rows:,} fresh rows. For *fold models* it is the mean
-performance of the five models that were fitted. There are {draws} samples of each
-setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95 from
-{draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of the
-samples.
+under the ROC curve and the log loss, or R2 and the mean squared error. Except for *fold
+models* the true value is the mean performance in the population of models fitted to
+fresh samples of the size that the report names, 4/5 of the rows. It is the mean over
+{training_sets} models, each evaluated on {rows:,} fresh rows. For *fold models* it is
+the mean performance of the five models that were fitted. There are {draws} samples of
+each setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95
+from {draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of
+the samples.
 """
 
 _WHY = """\
@@ -179,12 +165,6 @@ _WHY = """\
 - *Stratified folds* all have the same prevalence, so that no variance between folds
   shows how it varies between samples. That of a jackknife over groups that are not
   stratified does.
-- *Conservative z* is computed from training sets of 2/5 of the rows, whose performance
-  varies in another way, and its 10 pairs of halves are taken to be certain: a normal
-  quantile. Its joint intervals cover less often than those of the jackknife in most
-  settings, and its differences are wider.
-- *Nested* cross-validation covers with narrower intervals, for means over rows and with
-  150 fits.
 - *Noise of partitions*. The noise of partitioning the rows at random is in every
   estimate without a group, and the variance by the jackknife holds it G - 1 times: see
   the last column of `Noise of partitions`_. Where two models are much alike, it is
@@ -224,8 +204,8 @@ whole range as its interval, which covers.
 :func:`sklearn.model_selection.cross_val_score`: the standard error is that of five
 independent values, and nothing allows for several intervals. *One pooled table* is
 :func:`~skci.joint_report` of what :func:`sklearn.model_selection.cross_val_predict`
-returns, without its ``folds``. *Nested* is for means over rows only: accuracy, log loss
-and squared error. A sample with a training set of one label only is left out.
+returns, without its ``folds``. A sample with a training set of one label only is left
+out.
 """
 
 _DEFAULT = """\
@@ -289,7 +269,7 @@ _SETTINGS = """\
 - *rare and weak*: 10% positive, ten features, difference 1; LDA and a tree.
 - *large*: 30% positive, difference 1.5; LDA and a tree.
 - *stratified*: 20% positive, difference 1.5; folds are stratified, except for the
-  jackknife and nested cross-validation, which make their own.
+  jackknife, which makes its own.
 - *equal clusters*, *unequal clusters*: clusters of 5 rows, or of 3 times a lognormal
   rounded up, whose features share a normal deviation of .7 and whose labels have an
   intraclass correlation of .3.

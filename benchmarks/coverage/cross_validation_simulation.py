@@ -83,12 +83,6 @@ def jackknife(setting: Setting, sample: Sampled, seed: int) -> Any:
     return cross_validated(setting, sample, seed)
 
 
-def conservative_z(setting: Setting, sample: Sampled, seed: int) -> Any:
-    # A list of splits has none for halves of the rows; a number does for clusters.
-    cv = PARTS if sample.groups is not None else folds(setting, sample, seed)
-    return cross_validated(setting, sample, seed, resampling="conservative-z", cv=cv)
-
-
 def corrected_t(setting: Setting, sample: Sampled, seed: int) -> Any:
     cv = folds(setting, sample, seed)
     return cross_validated(setting, sample, seed, resampling="corrected-t", cv=cv)
@@ -102,11 +96,6 @@ def repeated_corrected_t(setting: Setting, sample: Sampled, seed: int) -> Any:
 def fold_t(setting: Setting, sample: Sampled, seed: int) -> Any:
     cv = folds(setting, sample, seed)
     return cross_validated(setting, sample, seed, resampling="fold-t", cv=cv)
-
-
-def nested(setting: Setting, sample: Sampled, seed: int) -> Any:
-    metrics = [name for name in setting.metrics if name in MEANS]
-    return cross_validated(setting, sample, seed, resampling="nested", metrics=metrics)
 
 
 def fold_models(setting: Setting, sample: Sampled, seed: int) -> Any:
@@ -147,8 +136,6 @@ class Method:
     report: Callable[[Setting, Sampled, int], Any]
     fits: int
     """Of each model."""
-    corrected: bool = False
-    """Whether the estimate is corrected to training sets as large as the sample."""
     of_fold_models: bool = False
     naive: bool = False
     """Whether intervals are two standard errors wide, to either side."""
@@ -158,10 +145,8 @@ class Method:
 
 METHODS = (
     Method("jackknife", jackknife, 45),
-    Method("conservative z", conservative_z, 105, every=2),
     Method("corrected t, 5 folds", corrected_t, 5),
     Method("corrected t, 5 x 5 folds", repeated_corrected_t, 25, every=2),
-    Method("nested", nested, 150, corrected=True, every=4),
     Method("t over folds", fold_t, 5),
     Method("mean over folds ± 2 SE", fold_t, 5, naive=True),
     Method("one pooled table", pooled_table, 5, every=2),
@@ -179,8 +164,8 @@ class CrossValidations:
     """Some samples of a setting, and the intervals of every method on them."""
 
     setting: Setting
-    truths: Mapping[str, Sequence[float]]
-    """True values on 4/5 of the rows, "smaller", and on all, "corrected"."""
+    truths: Sequence[float]
+    """True values on 4/5 of the rows."""
     block: int
     draws: int
     """Number of samples in this block."""
@@ -226,7 +211,7 @@ class CrossValidations:
     ) -> dict[tuple[str, ...], float]:
         """True values by label."""
         setting = self.setting
-        values = self.truths["corrected" if method.corrected else "smaller"]
+        values = self.truths
         if method.of_fold_models:
             values = self._performance_of_folds(report.estimators, rng)
         return dict(zip(setting.labels, values, strict=True))

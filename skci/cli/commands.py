@@ -1,138 +1,138 @@
-"""What each command does."""
+"""The commands: what each does, and the options of functions that it has."""
 
-import sys
+from __future__ import annotations
+
 from argparse import Namespace
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.output import Output, write
+from skci.cli.arguments import Groups, given
+from skci.cli.output import finish
 from skci.cli.reading import (
     accumulate,
-    given_options,
+    batches,
+    design_of,
+    options_of_metrics,
     report_rows,
     report_votes,
 )
-from skci.cli.requirements import exit_status, failures, judge
-from skci.logs import read
+from skci.evaluation import joint_report
+from skci.grades import grades_report
+from skci.logs.reading import read
+from skci.logs.rows import LogRows
 from skci.planning import sample_size
-from skci.reports.base import Report
+from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
-
-_OF_DIFFERENCES = {"control", "scale", "adjust", "margin"}
-"""Options of differences, which arguments have if they are given."""
+from skci.reports.votes import VotesReport
+from skci.votes import votes_report
 
 
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
-    return _report(arguments, *report_rows(arguments))
+    report, rows = report_rows(arguments)
+    return _finish(arguments, {"report": report} | _compared(arguments, report), rows)
 
 
-def merge(arguments: Namespace) -> int:
-    """Report on saved tables together."""
-    options = given_options(arguments)
-    total, *others = (
-        JointAccumulator.load(path, arguments.metrics, **options)
-        for path in arguments.tables
-    )
-    for path, other in zip(arguments.tables[1:], others, strict=True):
+def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
+    """Report on saved tables together.
+
+    Parameters
+    ----------
+    tables : list of path
+        Files saved by --save, or by JointAccumulator.save.
+    """
+    options = options_of_metrics(arguments)
+    total, *others = (JointAccumulator.load(path, **options) for path in tables)
+    for path, other in zip(tables[1:], others, strict=True):
         try:
             total.merge(other)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
-    return _report(arguments, total.report(), total)
-
-
-def _report(
-    arguments: Namespace, report: JointReport, rows: JointAccumulator | None
-) -> int:
-    reports: dict[str, Any] = {"report": report}
-    if arguments.differences:
-        reports["differences"] = report.differences()
-    return _finish(arguments, reports, rows)
+    report = total.report()
+    return _finish(arguments, {"report": report} | _compared(arguments, report), total)
 
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
     report, rows = report_rows(arguments)
-    differences = _differences(arguments, report)
+    differences = report.differences(**given(arguments, JointReport.differences))
     return _finish(arguments, {"differences": differences}, rows)
 
 
-def grades(arguments: Namespace) -> int:
-    """Report grades in logs, rank the models, and compare them."""
-    rows = read(
-        arguments.logs, groups=arguments.groups, incomplete=arguments.incomplete
-    ).select(models=arguments.models, tasks=arguments.tasks, scorers=arguments.scorer)
-    names = ("bounds", "average", "samples", "method", "missing_grades")
-    options = {name: getattr(arguments, name) for name in names}
-    options = {name: value for name, value in options.items() if value is not None}
-    options["confidence_level"] = arguments.level
-    options["higher_is_better"] = dict.fromkeys(arguments.lower_is_better or (), False)
+def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
+    """Report grades in logs, rank the models, and compare them.
+
+    Parameters
+    ----------
+    lower_is_better : str or iterable of str, optional
+        Scorers whose lower grades are better.
+    """
+    options = given(arguments, read)
+    rows = read(_named_logs(options.pop("paths")), **options)
+    rows = rows.select(**given(arguments, LogRows.select))
+    options = given(arguments, LogRows.report, grades_report)
+    options["higher_is_better"] = dict.fromkeys(lower_is_better, False)
     reports: dict[str, Any] = {"report": rows.report(**options)}
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
-    of_models = [*reports.items()] if len(rows.models) > 1 else []
-    if _compares(arguments):
-        reports["differences"] = _differences(arguments, reports["report"])
-    for name, report in of_models:
-        reports[f"ranks of {name}"] = report.ranks()
-    return _finish(arguments, reports)
+    ranked = reports if len(rows.models) > 1 else {}
+    ranks = {f"ranks of {name}": each.ranks() for name, each in ranked.items()}
+    return _finish(arguments, reports | _compared(arguments, reports["report"]) | ranks)
+
+
+def _named_logs(texts: list[str]) -> Any:
+    """Paths of logs, or those of each model that is named."""
+    by_model: dict[str, list[str]] = {}
+    for text in texts:
+        name, sign, path = text.partition("=")
+        is_named = bool(sign) and not Path(text).exists()
+        name, path = (name, path) if is_named else ("", text)
+        by_model.setdefault(name, []).append(path)
+    if "" in by_model and len(by_model) > 1:
+        raise ValueError("LOGS must all have a name before them, as NAME=LOGS, or none")
+    return by_model.get("", by_model)
 
 
 def votes(arguments: Namespace) -> int:
     """Report strengths of models by votes, rank the models, and compare them."""
     report = report_votes(arguments)
-    reports: dict[str, Any] = {"report": report}
-    if _compares(arguments):
-        reports["differences"] = _differences(arguments, report)
+    reports = {"report": report, **_compared(arguments, report)}
     return _finish(arguments, reports | {"ranks of report": report.ranks()})
 
 
-def _compares(arguments: Namespace) -> bool:
-    """Whether differences are asked for, or given an option."""
-    return arguments.differences or bool(_given(arguments))
+def _compared(
+    arguments: Namespace, report: Any, *, differences: bool | None = None
+) -> dict[str, Any]:
+    """Differences, where they are asked for, or given an option.
 
-
-def _given(arguments: Namespace) -> dict[str, Any]:
-    """Options of the comparison."""
-    return {k: value for k, value in vars(arguments).items() if k in _OF_DIFFERENCES}
-
-
-def _differences(arguments: Namespace, report: Any) -> Report:
-    differences: Report = report.differences(**_given(arguments))
-    return differences
+    Parameters
+    ----------
+    differences : bool
+        Also report the paired differences of the models.
+    """
+    options = given(arguments, JointReport.differences, VotesReport.differences)
+    wanted = given(arguments, _compared) or options
+    return {"differences": report.differences(**options)} if wanted else {}
 
 
 def _finish(
-    arguments: Namespace,
-    reports: dict[str, Any],
-    rows: JointAccumulator | None = None,
+    arguments: Namespace, reports: dict[str, Any], rows: JointAccumulator | None = None
 ) -> int:
-    """Save the table, judge the requirements, and write the reports."""
-    judged = judge(arguments, next(iter(reports.values())))
-    if rows is not None and arguments.save:
-        rows.save(arguments.save)
-    shown = {
-        name: each.styled(arguments.style) if isinstance(each, Report) else each
-        for name, each in reports.items()
-    }
-    output = Output(shown, judged, arguments.call, arguments.wide)
-    write(output, arguments.format, arguments.out)
-    if arguments.html:
-        write(output, "html", arguments.html)
-    for failure in failures(judged):
-        print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
-    return exit_status(judged)
+    options = given(arguments, finish)
+    return finish(arguments.command, arguments.call, reports, rows, **options)
 
 
 def plan(arguments: Namespace) -> int:
     """Print the number of rows for a width or a power."""
-    planned = _plan_by_pilot if arguments.files else _plan_without_pilot
-    print(planned(arguments))
+    print(_pilot(arguments) if arguments.files else _without_pilot(arguments))
     return 0
 
 
-def _plan_by_pilot(arguments: Namespace) -> int:
+def _pilot(arguments: Namespace) -> int:
+    """Plan from the rows of the files."""
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(each is not None for each in assumed):
         raise ValueError(
@@ -144,33 +144,113 @@ def _plan_by_pilot(arguments: Namespace) -> int:
     report = accumulate(arguments).report()
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
-    options = {"power": arguments.power, "difference": arguments.difference}
-    return report.differences().sample_size(**options)
+    options = given(arguments, ContrastReport.sample_size)
+    return report.differences().sample_size(power=arguments.power, **options)
 
 
-def _plan_without_pilot(arguments: Namespace) -> int:
-    if len(arguments.metrics) > 1:
+def _without_pilot(arguments: Namespace) -> int:
+    metric, *others = arguments.metrics
+    if others:
         raise ValueError(
             "without a pilot FILE, --metrics must be one metric, got "
             f"{', '.join(arguments.metrics)}"
         )
-    return sample_size(
-        arguments.metrics[0],
-        arguments.half_width,
-        expected=arguments.expected,
-        difference=arguments.difference,
-        disagreement=arguments.disagreement,
-        power=arguments.power,
-        confidence_level=arguments.level,
-        method=arguments.method,
-    )
+    of_plan = JointReport.sample_size, sample_size, ContrastReport.sample_size
+    options = given(arguments, *of_plan, JointAccumulator)
+    known = signature(sample_size).parameters
+    return sample_size(metric, **{k: x for k, x in options.items() if k in known})
 
 
-COMMANDS = {
-    "report": report,
-    "compare": compare,
-    "grades": grades,
-    "votes": votes,
-    "plan": plan,
-    "merge": merge,
+_ROWS = "y_pred y_score by missing groups query sample_weight counts"
+_DATA = [
+    (batches, "files+"),
+    (JointAccumulator.update, f"y_true! {_ROWS} proxy"),
+    (joint_report, "label_probability"),
+    (design_of, "strata crossed time"),
+    (JointAccumulator, "score_bins moments"),
+    (batches, "delimiter"),
+]
+_METRICS = [
+    (JointAccumulator, "metrics! confidence_level method pos_label labels abstain"),
+    (batches, "text"),
+]
+_OUTPUT = [(finish, "format style wide out html fail_if require")]
+_SAVED = [*_OUTPUT, (finish, "save")]
+_WITH_DIFFERENCES = [(_compared, "differences")]
+_DIFFERENCES = [(JointReport.differences, "control scale adjust margin")]
+
+COMMANDS: dict[Any, tuple[str, Groups]] = {
+    report: (
+        "Report metrics of models by joint intervals",
+        {
+            "the data": _DATA,
+            "the metrics": _METRICS,
+            "the output": [*_WITH_DIFFERENCES, *_SAVED],
+        },
+    ),
+    compare: (
+        "Compare models by simultaneous paired differences",
+        {
+            "the data": _DATA,
+            "the metrics": _METRICS,
+            "the comparison": _DIFFERENCES,
+            "the output": _SAVED,
+        },
+    ),
+    grades: (
+        "Rank models by the grades in logs of evaluations",
+        {
+            "the data": [
+                (read, "paths+ groups incomplete"),
+                (LogRows.select, "models tasks scorers"),
+            ],
+            "the grades": [
+                (LogRows.report, "samples"),
+                (grades_report, "missing_grades average bounds"),
+                (grades_report, "confidence_level method"),
+                (grades, "lower_is_better"),
+            ],
+            "the comparison": [*_WITH_DIFFERENCES, *_DIFFERENCES],
+            "the output": _OUTPUT,
+        },
+    ),
+    votes: (
+        "Rank models by pairwise votes, as of an arena",
+        {
+            "the votes": [
+                (batches, "files+ delimiter"),
+                (votes_report, "first! second! outcome! position covariates groups"),
+                (votes_report, "sample_weight scale confidence_level"),
+            ],
+            "the comparison": [
+                *_WITH_DIFFERENCES,
+                (VotesReport.differences, "control adjust margin"),
+            ],
+            "the output": _OUTPUT,
+        },
+    ),
+    plan: (
+        "Find the number of rows for a width or a power, from a pilot or without",
+        {
+            "the data": [
+                (batches, "files* delimiter"),
+                (JointAccumulator.update, f"y_true {_ROWS}"),
+            ],
+            "the metrics": _METRICS,
+            "the plan": [
+                (JointReport.sample_size, "half_width"),
+                (sample_size, "expected disagreement power"),
+                (ContrastReport.sample_size, "difference"),
+            ],
+        },
+    ),
+    merge: (
+        "Report on the tables of several sites or days together",
+        {
+            "the data": [(merge, "tables+")],
+            "the metrics": _METRICS,
+            "the output": [*_WITH_DIFFERENCES, *_SAVED],
+        },
+    ),
 }
+"""Summary of each command, and its options by the title of their group."""

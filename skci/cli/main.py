@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skci._validation import check_distinct, printable
-from skci.cli.arguments import parser
+from skci.cli.arguments import given, parser
 from skci.cli.commands import COMMANDS
 
 _WRONG, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             _check_paths(arguments)
-            status = arguments.run(arguments)
+            status = arguments.run(arguments, **given(arguments, arguments.run))
             problem = ""
         except KeyboardInterrupt:
             status, problem = _INTERRUPTED, "interrupted"

@@ -1,13 +1,16 @@
 """Reports as text and in other formats, on standard output or in a file."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from skci.accumulation import JointAccumulator
 from skci.data.writing import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
@@ -27,6 +30,10 @@ _HEADINGS = {
     "fail_if": "Conditions to fail",
 }
 """Headings of sections of a page that are not the name of the report."""
+_STATUS = {"shown": 0, "open": 3, "refuted": 1}
+"""Exit status by verdict."""
+_FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
+"""Failing verdicts by option."""
 
 
 class Output(NamedTuple):
@@ -133,7 +140,78 @@ _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
 }
 
 
-def write(output: Output, name: str | None, path: Path | None) -> None:
+def finish(
+    command: str,
+    call: str,
+    reports: dict[str, Any],
+    rows: JointAccumulator | None,
+    *,
+    format: str | None = None,
+    style: str = "interval",
+    wide: bool = False,
+    out: Path | None = None,
+    html: Path | None = None,
+    fail_if: Sequence[str] = (),
+    require: Sequence[str] = (),
+    save: Path | None = None,
+) -> int:
+    """Save the table, judge the requirements, and write the reports.
+
+    Parameters
+    ----------
+    command, call : str
+        Name of the command, and all of it.
+    reports : dict of str to Report
+        Of the first one things are required.
+    rows : JointAccumulator, optional
+        What can be saved.
+    format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
+        Format; by default that of the ending of --out, or text.
+    style : {"interval", "pm"}, default="interval"
+        In tables for readers, pm has estimates ± half widths.
+    wide : bool
+        Tables for readers have a column for each metric, as for a paper; in Markdown
+        and LaTeX with the models that may be the best in bold.
+    out : path
+        Write to a file, when all is done.
+    html : path
+        Also write a page to send.
+    fail_if : list of str
+        As --require, with < or >: exit with 1 if the interval lies where the condition
+        is true, else with 0; may be repeated.
+    require : list of str
+        As 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy >=
+        -0.02' of a difference: exit with 0 if the interval lies where the condition is
+        true, with 1 if it lies where it is false, else with 3; may be repeated.
+    save : path
+        Save the counts of outcomes, without rows, as .npz or .json.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    first = next(iter(reports.values()))
+    conditions = {"requirements": require, "fail_if": fail_if}
+    gates = {k: first.requirements(each) for k, each in conditions.items() if each}
+    if rows is not None and save:
+        rows.save(save)
+    shown = {
+        name: each.styled(style) if isinstance(each, Report) else each
+        for name, each in reports.items()
+    }
+    output = Output(shown, gates, call, wide)
+    _write(output, format, out)
+    if html:
+        _write(output, "html", html)
+    for name, gate in gates.items():
+        for failure in gate._sentences(*_FAILING[name]):
+            print(f"skci {command}: failed: {failure}", file=sys.stderr)
+    failing = {x.verdict for name, x in gates.items() if x.verdict in _FAILING[name]}
+    return _STATUS[min(failing, key=_STATUS.__getitem__, default="shown")]
+
+
+def _write(output: Output, name: str | None, path: Path | None) -> None:
     """Write an output in a format to a file, whole or not at all, or stdout."""
     ending = ".txt" if path is None else path.suffix.lower()
     name = name or _BY_ENDING.get(ending)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
+from skci.cli.arguments import flag_of, given
 from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
@@ -20,38 +21,22 @@ from skci.reports.joint import JointReport
 from skci.reports.votes import VotesReport
 from skci.votes import votes_report
 
-_COLUMNS = (
-    *("y_true", "y_pred", "y_score"),
-    *("by", "groups", "query", "sample_weight", "counts"),
-)
-_DESIGNS: dict[str, Callable[[Any], Any]] = {
-    "strata": Strata,
-    "crossed": lambda columns: Crossed(*columns),
-    "time": TimeOrder,
-}
-"""Designs by names of columns."""
-_OF_KEPT_ROWS = "label_probability", *_DESIGNS
+_OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Of rows that are kept."""
-_OF_VOTES = "first", "second", "outcome", "covariates", "groups", "sample_weight"
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
+_NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 _LINE_WIDTH = 79
 
 
-def given_options(arguments: Namespace) -> dict[str, Any]:
+def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     """Options of an accumulator that the arguments set."""
+    options = given(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
-    pos_label, abstain = arguments.pos_label, arguments.abstain
-    options = {
-        "labels": arguments.labels and [*map(read, arguments.labels)],
-        "pos_label": None if pos_label is None else read(pos_label),
-        "abstain": None if abstain is None else read(abstain),
-        "confidence_level": arguments.level,
-        "method": arguments.method,
-        "score_bins": getattr(arguments, "score_bins", None),
-        "moments": getattr(arguments, "moments", None) or None,
-    }
-    return {name: value for name, value in options.items() if value is not None}
+    for name in {"labels", "pos_label", "abstain"} & options.keys():
+        value = options[name]
+        options[name] = [*map(read, value)] if name == "labels" else read(value)
+    return options
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
@@ -64,10 +49,10 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
 
 def accumulate(arguments: Namespace) -> JointAccumulator:
     """Accumulate the rows of the files, a batch at a time."""
-    accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
-    names = _names(arguments, (*_COLUMNS, "proxy"))
-    for path, n_before, batch in _batches(arguments, names):
-        _add(accumulator, names | {"missing": arguments.missing}, batch, path, n_before)
+    accumulator = JointAccumulator(**options_of_metrics(arguments))
+    options = _columns(arguments)
+    for path, n_before, batch in batches(options, **given(arguments, batches)):
+        _add(accumulator, options, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
             f"{join_names(arguments.files)} must have rows of a weight and a count "
@@ -80,33 +65,25 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
     """Report on rows with label probabilities, or a design, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
-            needs = [_flag(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
+            needs = [flag_of(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
             raise ValueError(
-                f"{_flag(name)} must not be given with {join_names(needs)}, with which "
-                "all rows are kept"
+                f"{flag_of(name)} must not be given with {join_names(needs)}, with "
+                "which all rows are kept"
             )
-    names = _names(arguments, (*_COLUMNS, "proxy", "label_probability"))
-    of_design = {name: getattr(arguments, name) for name in _DESIGNS}
-    options = given_options(arguments) | {"missing": arguments.missing}
+    options = _columns(arguments) | given(arguments, joint_report)
+    columns = given(arguments, design_of)
     return joint_report(
-        **names,
-        data=_kept_columns(arguments, names | of_design),
-        metrics=arguments.metrics,
-        design=_design(of_design),
         **options,
+        **options_of_metrics(arguments),
+        data=_kept_columns(arguments, options | columns),
+        design=design_of(**columns),
     )
 
 
 def report_votes(arguments: Namespace) -> VotesReport:
     """Report on the votes of the files."""
-    names = {name: getattr(arguments, name) for name in _OF_VOTES}
-    return votes_report(
-        **names,
-        data=_kept_columns(arguments, names),
-        position=arguments.position,
-        scale=arguments.scale_of_strengths,
-        confidence_level=arguments.level,
-    )
+    options = given(arguments, votes_report)
+    return votes_report(**options, data=_kept_columns(arguments, options))
 
 
 def _kept_columns(
@@ -114,7 +91,7 @@ def _kept_columns(
 ) -> dict[str, list[Any]]:
     """Columns of all rows of the files."""
     columns: dict[str, list[Any]] = {}
-    for _, _, batch in _batches(arguments, names):
+    for _, _, batch in batches(names, **given(arguments, batches)):
         for column in _leaves(names):
             values: Any = batch[column]
             as_list = getattr(values, "to_pylist", None) or values.tolist
@@ -122,59 +99,97 @@ def _kept_columns(
     return columns
 
 
-def _design(columns: Mapping[str, Any]) -> Any:
-    """The design whose columns are named, if one is."""
-    given = [name for name, column in columns.items() if column]
-    if len(given) > 1:
+def design_of(
+    *,
+    strata: str | None = None,
+    crossed: tuple[str, str] | None = None,
+    time: str | None = None,
+) -> Any:
+    """The design whose columns are named, if one is.
+
+    Parameters
+    ----------
+    strata : array-like of shape (n_samples,)
+        Strata, from each of which a fixed number of rows was drawn.
+    crossed : pair of array-like
+        Two crossed factors, such as items and users.
+    time : array-like of shape (n_samples,)
+        What rows are in order of; --groups are then the series.
+    """
+    columns = {"strata": strata, "crossed": crossed, "time": time}
+    first, *others = [name for name, x in columns.items() if x] or [""]
+    if others:
         raise ValueError(
-            f"{_flag(given[0])} must not be given with {_flag(given[1])}: rows have "
+            f"{flag_of(first)} must not be given with {flag_of(others[0])}: rows have "
             "one design"
         )
-    return _DESIGNS[given[0]](columns[given[0]]) if given else None
+    if crossed:
+        return Crossed(*crossed)
+    if strata:
+        return Strata(strata)
+    return TimeOrder(time) if time else None
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _names(arguments: Namespace, parameters: Sequence[str]) -> dict[str, Any]:
-    """Names of the columns of some parameters."""
+def _columns(arguments: Namespace) -> dict[str, Any]:
+    """Options of the rows: names of their columns, and `missing`."""
+    options = given(arguments, JointAccumulator.update)
     for name, metric in named_metrics(arguments.metrics).items():
-        flag, parameter = "--models", "y_pred"
-        if metric.reads == "scores":
-            flag, parameter = "--scores", "y_score"
-        if not getattr(arguments, parameter):
+        needed = "y_score" if metric.reads == "scores" else "y_pred"
+        if needed not in options:
             raise ValueError(
-                f"{flag} must be given for metrics of {metric.reads}, got {name}"
+                f"{flag_of(needed)} must be given for metrics of {metric.reads}, got "
+                f"{name}"
             )
-    names = {parameter: getattr(arguments, parameter, None) for parameter in parameters}
-    names["y_score"] = _by_model(names["y_score"], names["y_pred"])
-    return names
+    if "y_score" in options:
+        options["y_score"] = _by_model(options["y_score"], options.get("y_pred"))
+    return options
 
 
-def _leaves(names: Mapping[str, Any]) -> Iterator[str]:
-    """Names of columns, without the proxy that is none."""
-    is_column = names.get("proxy") != PREDICTION
-    return leaves([x for k, x in names.items() if k != "proxy" or is_column])
+def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
+    """Names of the columns that are options, or only some of these."""
+    listed = [
+        value
+        for name, value in options.items()
+        if (not only or name in only) and name not in _NO_COLUMNS
+        if (name, value) != ("proxy", PREDICTION)
+    ]
+    return [*dict.fromkeys(leaves(listed))]
 
 
-def _batches(
-    arguments: Namespace, names: Mapping[str, Any]
+def batches(
+    names: Mapping[str, Any],
+    *,
+    files: Sequence[str],
+    delimiter: str | None = None,
+    text: bool = False,
 ) -> Iterator[tuple[str, int, Any]]:
-    """Path, number of rows before, and columns of each batch of rows of the files."""
-    only_empty_is_missing = getattr(arguments, "text", False)
-    text = [*_TEXT, *["y_true", "y_pred", "proxy"] * only_empty_is_missing]
-    columns = [*dict.fromkeys(_leaves(names))]
-    options = {
-        "columns": columns,
-        "text_columns": [*_leaves({k: names.get(k) for k in text})],
-        "delimiter": arguments.delimiter,
-        "only_empty_is_missing": only_empty_is_missing,
-    }
+    """Path, number of rows before, and columns of each batch of rows of some files.
+
+    Parameters
+    ----------
+    names : mapping
+        Columns by the parameters that they are of.
+    files : list of path
+        CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input;
+        of several files the rows are taken together.
+    delimiter : str, optional
+        Delimiter of CSV files, by default a comma, or a tab in .tsv.
+    text : bool, default=False
+        Labels are text even if they look like numbers; in CSV files only empty cells
+        are missing, not NA, N/A, nan or null.
+    """
+    columns = _leaves(names)
+    text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
     try:
-        for path in arguments.files:
+        for path in files:
             n_rows = 0
-            for batch in read_batches(path, **options):
+            for batch in read_batches(
+                path,
+                columns,
+                text_columns=text_columns,
+                delimiter=delimiter,
+                only_empty_is_missing=text,
+            ):
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
                 _show_progress(f"{Path(path).name}: {n_rows:,} rows")
@@ -182,12 +197,8 @@ def _batches(
         _show_progress("")
 
 
-def _by_model(
-    scores: dict[str, str] | None, models: dict[str, str] | None
-) -> dict[str, Any] | None:
+def _by_model(scores: dict[str, str], models: dict[str, str] | None) -> dict[str, Any]:
     """Columns of scores by model; in the order of the models if they have no names."""
-    if scores is None:
-        return None
     if models and len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores, strict=True))
     return {

@@ -54,34 +54,6 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     return ResampledMoments(values.mean(axis=0), covariance, n_splits - 1)
 
 
-def conservative_z(values: Array, halves: Array) -> ResampledMoments:
-    r"""Moments of resampled estimates, with a variance from pairs of disjoint halves.
-
-    .. math:: V = \frac{1}{2 R} \sum_r (m_{r1} - m_{r2}) (m_{r1} - m_{r2})^T
-
-    Each half is resampled as all rows are. It is conservative because halves, which are
-    smaller, vary more.
-
-    Parameters
-    ----------
-    values : ndarray of shape (M, K)
-        Estimates from all rows, of which the mean is taken.
-    halves : ndarray of shape (R, 2, K)
-        Estimates from each half of R random divisions.
-
-    Returns
-    -------
-    ResampledMoments
-
-    References
-    ----------
-    Nadeau and Bengio (2003). Machine Learning 52, 239-281.
-    """
-    differences = halves[:, 0] - halves[:, 1]
-    covariance = differences.T @ differences / (2 * len(differences))
-    return ResampledMoments(values.mean(axis=0), covariance)
-
-
 def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     r"""Moments of cross-validated estimates from leaving out groups of rows.
 
@@ -136,58 +108,6 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
         excess = (n_groups - 2) * noise if n_groups >= _FEWEST_GROUPS else None
     df = n_partitions * (n_groups - 1)
     return ResampledMoments(values.mean(axis=0), covariance, df, excess)
-
-
-def nested(
-    values: Array,
-    inner: Array,
-    outer: Array,
-    test_covariance: Array,
-    row_covariance: Array,
-) -> ResampledMoments:
-    r"""Moments of nested cross-validation (Bates, Hastie and Tibshirani, 2024).
-
-    .. math:: V = \frac{K - 1}{K} \Bigl(\overline{(m_{in} - m_{out})
-        (m_{in} - m_{out})^T} - \overline{V_{out}}\Bigr)
-
-    over all folds of all partitions in K folds, :math:`m_{out}` of a test fold with
-    covariance :math:`V_{out}` given its model, and :math:`m_{in}` of the
-    cross-validation of the other folds. Standard errors are kept between those of n
-    independent rows and :math:`\sqrt K` times as much, and so the lower bound of every
-    linear combination. The estimate is corrected for
-    the bias that smaller training sets cause.
-
-    Parameters
-    ----------
-    values : ndarray of shape (P, M)
-        Estimates of M means of losses from the cross-validation of all rows.
-    inner, outer : ndarray of shape (P, K, M)
-    test_covariance : ndarray of shape (P, K, M, M)
-    row_covariance : ndarray of shape (M, M)
-        Covariance of the means over all rows, as if they were independent.
-
-    Returns
-    -------
-    ResampledMoments
-
-    References
-    ----------
-    Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate and how
-    well does it do it? Journal of the American Statistical Association 119, 1434-1445.
-    """
-    n_folds = inner.shape[1]
-    differences = (inner - outer).reshape(-1, inner.shape[-1])
-    products = differences.T @ differences / len(differences)
-    error = products - test_covariance.mean(axis=(0, 1))
-    # At least that of independent rows also of every difference of the means.
-    covariance = _at_least((n_folds - 1) / n_folds * error, row_covariance)
-    most = np.sqrt(n_folds * row_covariance.diagonal())
-    deviations = np.sqrt(covariance.diagonal())
-    scale = np.minimum(most / np.where(deviations > 0, deviations, 1), 1)
-    covariance = covariance * np.outer(scale, scale)
-    cross_validated, of_inner = values.mean(axis=0), inner.mean(axis=(0, 1))
-    bias = (1 + (n_folds - 2) / n_folds) * (of_inner - cross_validated)
-    return ResampledMoments(of_inner - bias, covariance)
 
 
 def five_by_two_t(values: Array) -> ResampledMoments:

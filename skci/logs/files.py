@@ -95,11 +95,8 @@ class LogFile:
         if not self.is_text:
             return ""
         with self._open() as file:
-            try:
-                head = file.read(_HEAD)
-                return head + file.readline() if self.is_lines else head
-            except UnicodeDecodeError as error:
-                raise self.error(0, "must be text in UTF-8") from error
+            head = file.read(_HEAD)
+            return head + file.readline() if self.is_lines else head
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -206,6 +203,8 @@ class LogFile:
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 must = f"must be complete: the file is truncated or damaged: {error}"
                 raise self.error(0, must) from error
+            except UnicodeDecodeError as error:
+                raise self.error(0, "must be text in UTF-8") from error
 
     @property
     def _csv(self) -> dict[str, Any]:
@@ -329,10 +328,7 @@ class _Document:
     def _more(self) -> bool:
         """Read more, at least as much as is buffered."""
         held = len(self._buffer) - self._at
-        try:
-            piece = self._text.read(max(_PIECE, held))
-        except UnicodeDecodeError as error:
-            raise self._file.error(0, "must be text in UTF-8") from error
+        piece = self._text.read(max(_PIECE, held))
         if piece:
             self._line = self.line
             self._buffer = self._buffer[self._at :] + piece

@@ -11,8 +11,7 @@ from typing import Any
 from skci._validation import join_names
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade
-from skci.logs.rows import Aggregation, Row
+from skci.logs.rows import Aggregation, Row, as_grade
 
 _TIME = r"\d{4}-\d\d-\d\dT[\d.:-]+"
 _NAME = re.compile(rf"samples_(?P<task>.+?)(_(?P<time>{_TIME}))?")

@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, factorise
 from skci._validation import check_choice, check_names, join_names
+from skci.data.files import MISSING
 from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
 from skci.grades import SAMPLES as SAMPLES
 from skci.grades import grades_report
 from skci.logs.files import LogFile
-from skci.logs.grading import as_grade, as_group
+
+_WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
+    **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
+    **dict.fromkeys((*MISSING, "none"), math.nan),
+}
+"""Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
+
+
+def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:
+    """Read a grade; NaN for a missing one, such as None."""
+    if type(value) is float and not math.isinf(value):
+        return value
+    number = math.inf
+    with suppress(ValueError):
+        word = str(value).strip().lower()
+        number = _WORDS[word] if word in _WORDS else float(word)
+    if math.isinf(number):
+        raise file.error(
+            line,
+            f"the grade by {scorer!r} must be a finite number, or one of C, P, I and "
+            f"N, true and false; got {value!r:.60}",
+        )
+    return number
+
+
+def as_group(metadata: Iterable[Any], name: str, file: LogFile, line: int) -> Any:
+    """Look up the group of an item in its metadata."""
+    found: list[str] = []
+    for mapping in metadata:
+        if isinstance(mapping, Mapping):
+            if mapping.get(name) is not None:
+                return mapping[name]
+            found += mapping
+    fields = f"one of {found[:20]}" if found else "which has none"
+    raise file.error(
+        line, f"groups must name a field of the metadata, {fields}, got {name!r}"
+    )
+
 
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
@@ -141,11 +182,14 @@ class LogRows(Mapping[str, Array]):
 
         Parameters
         ----------
-        models, tasks : str or iterable of str, optional
-            Names.
+        models : str or iterable of str, optional
+            Names of models.
+        tasks : str or iterable of str, optional
+            Names of tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names; or the scorer of each task, such as exact match in one task and a
-            judge in another, whose grades then have one scorer without a name.
+            Names of scorers; or the scorer of each task, such as exact match in one
+            task and a judge in another, whose grades then have one scorer without a
+            name.
 
         Returns
         -------
@@ -392,8 +436,8 @@ class Collector:
     def __init__(self, groups: str | None) -> None:
         self._groups = groups
         self._files: list[LogFile] = []
-        self._known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
-        self._codes = {name: array("q") for name in _NAMES}
+        self._known: dict[str, str] = {}
+        self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
         self._grades, self._sizes = array("d"), array("d")
         self._places = array("q"), array("q")  # the file and the line
         self._aggregations: dict[tuple[str, str], Aggregation] = {}
@@ -403,16 +447,19 @@ class Collector:
     ) -> None:
         """Add the rows of a file, of a model with another name if it is given."""
         of_file, of_line = self._places
-        columns = [*zip(self._known.values(), self._codes.values(), strict=True)]
         for row in rows:
             if isinstance(row, Aggregation):
                 self._declare(row, file)
                 continue
-            if model is not None:
-                row = row._replace(model=model)
-            names = *row[1:6], self._group(row, file)
-            for (known, codes), name in zip(columns, names, strict=True):
-                codes.append(known.setdefault(name, len(known)))
+            group = row.group
+            if self._groups is not None:
+                group = as_group(row.metadata, self._groups, file, row.line)
+            if group is None:
+                must = "the group of an item must be a name, got None"
+                raise file.error(row.line, must)
+            names = (row.model if model is None else model, *row[2:6], str(group))
+            for column, name in zip(self._columns.values(), names, strict=True):
+                column.append(self._known.setdefault(name, name))
             self._grades.append(as_grade(row.grade, file, row.line, row.scorer))
             self._sizes.append(row.size)
             of_file.append(len(self._files))
@@ -436,57 +483,47 @@ class Collector:
                 f"{stated.higher_is_better}",
             )
 
-    def _group(self, row: Row, file: LogFile) -> str:
-        group = row.group
-        if self._groups is not None:
-            group = as_group(row.metadata, self._groups, file, row.line)
-        if group is None:
-            raise file.error(row.line, "the group of an item must be a name, got None")
-        return str(group)
-
     def rows(self) -> LogRows:
-        """Return all rows; no two of them may be of the same grade."""
-        codes = {name: np.array(self._codes[name]) for name in _NAMES}
-        grades, sizes = np.array(self._grades), np.array(self._sizes)
-        names = {name: np.array([*self._known[name]], dtype=object) for name in _NAMES}
-        if not len(grades):
-            raise ValueError("paths must be of logs with grades, got none")
-        self._check_distinct(codes, names)
-        self._check_graded(codes, names)
-        rows, codes["scorer"] = _with_missing(codes, names["scorer"])
-        columns = {
-            name: names[name][codes[name] if name == "scorer" else codes[name][rows]]
-            for name in _NAMES
+        """Return all rows; no two of them may be of the same grade.
+
+        Items without a grade have a missing one by each scorer of their task.
+        """
+        columns: dict[str, Array] = {
+            name: np.array(names, dtype=object) for name, names in self._columns.items()
         }
-        columns["grade"] = grades[rows]
+        if not self._grades:
+            raise ValueError("paths must be of logs with grades, got none")
+        self._check_distinct(columns)
+        graded = columns["scorer"] != ""
+        pairs = zip(columns["task"][graded], columns["scorer"][graded], strict=True)
+        by_task: dict[str, list[str]] = {}
+        for task, scorer in dict.fromkeys(pairs):
+            by_task.setdefault(task, []).append(scorer)
+        missing = []
+        for row in np.flatnonzero(~graded).tolist():
+            if (task := columns["task"][row]) not in by_task:
+                raise ValueError(
+                    f"{self._place(row)}: task {task!r} must have a sample with a "
+                    "grade, got none"
+                )
+            missing += [(row, scorer) for scorer in by_task[task]]
+        rows = [*np.flatnonzero(graded).tolist(), *(row for row, _ in missing)]
+        columns = {name: column[rows] for name, column in columns.items()}
+        columns["scorer"][graded.sum() :] = [scorer for _, scorer in missing]
+        columns["grade"] = np.array(self._grades)[rows]
+        sizes = np.array(self._sizes)[rows]
         if (sizes != 1).any():
-            columns["size"] = sizes[rows]
+            columns["size"] = sizes
         return LogRows(columns, self._aggregations)
 
     def _place(self, row: int) -> str:
         of_file, of_line = self._places
         return self._files[of_file[row]].place(of_line[row])
 
-    def _check_graded(
-        self, codes: Mapping[str, Array], names: Mapping[str, Array]
-    ) -> None:
-        """Check that each task has a grade."""
-        lacking = names["scorer"][codes["scorer"]] == ""
-        ungraded = lacking & ~np.isin(codes["task"], codes["task"][~lacking])
-        if ungraded.any():
-            row = int(ungraded.argmax())
-            task = names["task"][codes["task"][row]]
-            raise ValueError(
-                f"{self._place(row)}: task {task!r} must have a sample with a grade, "
-                "got none"
-            )
-
-    def _check_distinct(
-        self, codes: Mapping[str, Array], names: Mapping[str, Array]
-    ) -> None:
-        key = np.stack([codes[name] for name in _NAMES if name != "group"])
-        order = np.lexsort(key)
-        same = (np.diff(key[:, order]) == 0).all(axis=0)
+    def _check_distinct(self, columns: Mapping[str, Array]) -> None:
+        codes = [factorise(columns[name])[1] for name in _NAMES if name != "group"]
+        order = np.lexsort(codes)
+        same = (np.diff(np.stack(codes)[:, order]) == 0).all(axis=0)
         if not same.any():
             return
         pair = np.sort(order[same.argmax() :][:2]).tolist()
@@ -502,7 +539,7 @@ class Collector:
                 "leave one of them out, or, in a table, distinguish runs by a column "
                 "or field 'run' or 'epoch'"
             )
-        of = {name: names[name][codes[name][pair[0]]] for name in _NAMES}
+        of = {name: columns[name][pair[0]] for name in _NAMES}
         raise ValueError(
             f"{places[0]} and {places[1]}: model {of['model']!r} must have one grade "
             f"of item {of['item']!r} of task {of['task']!r} by {of['scorer']!r} in run "
@@ -520,13 +557,3 @@ def _naming(*paths: Path) -> str:
         return "new=new.json old=old.json"
     pairs = zip(names, ends, strict=True)
     return " ".join(shlex.quote(f"{name}={end}") for name, end in pairs)
-
-
-def _with_missing(codes: dict[str, Array], scorers: Array) -> tuple[Array, Array]:
-    """Positions and scorers of rows; those without have each scorer of the task."""
-    graded = scorers[codes["scorer"]] != ""
-    pairs = np.stack([codes["task"], codes["scorer"]])[:, graded]
-    tasks, by_task = np.unique(pairs, axis=1)
-    row, pair = np.nonzero(codes["task"][~graded, np.newaxis] == tasks)
-    rows = np.concatenate([np.flatnonzero(graded), np.flatnonzero(~graded)[row]])
-    return rows, np.concatenate([codes["scorer"][graded], by_task[pair]])

@@ -42,7 +42,6 @@ from skci.resampling.splitting import (
     ResampledRows,
     Split,
     Splits,
-    disjoint_pools,
     take_rows,
     unique_training_sets,
 )
@@ -271,14 +270,12 @@ class Resampling:
         of_mean, *others = np.array(values)
         rounding = _ROUNDING * np.abs(values).max(axis=0)
         is_mean = np.abs(np.mean(others, axis=0) - of_mean) <= rounding
-        if scheme.needs_losses:
-            is_mean &= np.isfinite(pool.best)
+        is_mean &= np.isfinite(pool.best)
         if not is_mean.all():
-            best = " with a best value" * scheme.needs_losses
             others = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
             raise ValueError(
-                f"resampling={scheme.name!r} is for means over rows{best}, such as "
-                "accuracy, log_loss and mean_squared_error, not "
+                f"resampling={scheme.name!r} is for means over rows with a best value, "
+                "such as accuracy, log_loss and mean_squared_error, not "
                 f"{join_names(others)}; use 'jackknife'"
             )
 
@@ -308,9 +305,7 @@ class Resampling:
         """What the estimate is of, if it is from some splits."""
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
-        if scheme.of_all_rows:
-            n = f"{self.rows.n}"
-        elif max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
+        if max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
             n = f"{min(sizes)} to {max(sizes)}"
         return self.trained_on(n)
 
@@ -327,8 +322,9 @@ class Resampling:
         The models are fitted, unless those of each fold are given by name.
         """
         splits = self.rows.splits()
-        pool, *others = disjoint_pools(splits)
-        if others:
+        pool = tuple(splits)
+        tested = np.concatenate([test for _, test in pool])
+        if len(np.unique(tested)) < len(tested):
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
                 f"{type(self.rows.cv).__name__}, which tests some again"
@@ -393,7 +389,7 @@ class Evaluations:
     def _evaluate(
         self, pool: Pool, fitted: Sequence[Mapping[str, Fitted]]
     ) -> EvaluatedPool:
-        by_rows = self.scheme.needs_losses
+        by_rows = self.scheme.needs_means
         sample = self.resampling.sample(pool, fitted, by_rows=by_rows)
         keys = [parameter.key for parameter in self.parameters]
         evaluated = EvaluatedPool(self.resampling.metric_set, sample, pool, keys)

@@ -75,12 +75,6 @@ class EvaluatedPool:
         return values
 
     @property
-    def covariance(self) -> Array:
-        """Covariance of the metrics given the models, (K, K)."""
-        pooled = replace(self.sample, subgroups=None)
-        return self.metric_set.estimate(pooled).sampling.covariance
-
-    @property
     def best(self) -> Array:
         """Best values of the metrics, (K,); infinite where there are none."""
         traits = [parameter.trait for parameter in self.parameters]
@@ -92,7 +86,12 @@ class EvaluatedPool:
 
         Rows are the units of the sample. A loss is the estimate plus the influence.
         """
-        return np.array([_row_losses(parameter) for parameter in self.parameters])
+        losses = []
+        for parameter in self.parameters:
+            counts = parameter.counts
+            estimate, influence, _ = parameter.functional(counts / counts.sum())
+            losses.append(np.append(estimate + influence, 0)[parameter.index])
+        return np.array(losses)
 
     @property
     def without_information(self) -> Array:
@@ -133,12 +132,6 @@ class EvaluatedPool:
             if not np.allclose(a, b, _ROUNDING, _ROUNDING, equal_nan=True):
                 moving.append(str(parameter))
         return moving
-
-
-def _row_losses(parameter: TableParameter) -> Array:
-    counts = parameter.counts
-    estimate, influence, _ = parameter.functional(counts / counts.sum())
-    return np.append(estimate + influence, 0)[parameter.index]
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:

@@ -10,30 +10,24 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from skci._validation import check_integer
-from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.resampling_variance import (
     ResampledMoments,
     bootstrap_632,
-    conservative_z,
     corrected_t,
     five_by_two_t,
     group_jackknife,
     leave_one_out_bootstrap,
-    nested,
 )
 from skci.resampling.pooling import EvaluatedPool
 from skci.resampling.splitting import (
     Pool,
     ResampledRows,
     Split,
-    disjoint_pools,
     is_number_of_folds,
 )
 
-_FEW_UNITS = 12  # whose halves leave too little to a normal quantile
 _BATCH = 16  # splits whose predictions are held at once
 
 Batch = tuple[list[Pool], int]
@@ -53,13 +47,9 @@ class Scheme(ABC):
     makes_splits: ClassVar[bool] = False
     """Whether it makes its splits, of which a number `cv` is the first size."""
     needs_means: ClassVar[bool] = False
-    """Whether it is for means over rows alone."""
-    needs_losses: ClassVar[bool] = False
-    """Whether it needs the loss of each row, and the best value of each metric."""
+    """Whether it is for means over rows with a best value alone, and keeps rows."""
     needs_spread_of_folds: ClassVar[bool] = False
     """Whether its variance is that between splits, which stratified ones reduce."""
-    of_all_rows: ClassVar[bool] = False
-    """Whether the estimate is corrected to training sets of all rows."""
 
     def __post_init__(self) -> None:
         for name, least in self.least.items():
@@ -80,15 +70,6 @@ class Scheme(ABC):
 
 def _values(evaluated: Evaluated) -> Any:
     return [[pool.values for pool in batch] for batch in evaluated]
-
-
-def _chance(df: int) -> str:
-    r"""Write how much standard errors vary with the seed and the order of the rows.
-
-    Of a sum of so many squares the relative standard deviation of the root is
-    :math:`1 / \sqrt{2 \nu}`.
-    """
-    return f"whose choice moves standard errors by about {1 / math.sqrt(2 * df):.0%}"
 
 
 def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
@@ -136,7 +117,16 @@ class GroupJackknife(Scheme):
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """The cross-validation over the groups, and that without each of them."""
-        for pools in jackknife_pools(rows, self.n_groups, self.n_partitions):
+        for group in rows.partitions(self.n_groups, self.n_partitions):
+            tests = [np.flatnonzero(group == k) for k in range(self.n_groups)]
+            pools: list[Pool] = [
+                tuple(
+                    Split(np.flatnonzero((group != k) & (group != left_out)), test)
+                    for k, test in enumerate(tests)
+                    if k != left_out
+                )
+                for left_out in (-1, *range(self.n_groups))
+            ]
             yield pools, 1
 
     def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
@@ -152,149 +142,12 @@ class GroupJackknife(Scheme):
         return moments._replace(df=moments.df / (1 + shared))
 
     def __str__(self) -> str:
+        # The deviation of the root of a sum of so many squares, relative to it.
+        chance = 1 / math.sqrt(2 * self.n_partitions * (self.n_groups - 1))
         return (
             f"jackknife over {self.n_groups} groups of rows in {self.n_partitions} "
-            f"random partition{'s' * (self.n_partitions > 1)}, "
-            f"{_chance(self.n_partitions * (self.n_groups - 1))}"
-        )
-
-
-def jackknife_pools(
-    rows: ResampledRows, n_groups: int, n_partitions: int
-) -> Iterator[list[Pool]]:
-    """Pools of each of several random partitions in groups.
-
-    The cross-validation over the groups, and that without each of them.
-    """
-    for group in rows.partitions(n_groups, n_partitions):
-        tests = [np.flatnonzero(group == k) for k in range(n_groups)]
-        yield [
-            tuple(
-                Split(np.flatnonzero((group != k) & (group != left_out)), test)
-                for k, test in enumerate(tests)
-                if k != left_out
-            )
-            for left_out in (-1, *range(n_groups))
-        ]
-
-
-@dataclass(frozen=True)
-class NestedCrossValidation(Scheme):
-    """Variance of means over rows by nested cross-validation.
-
-    For the parameter `resampling` of :func:`.cross_validate_report`, to set the sizes
-    that "nested" has. Each model is fitted
-    ``n_partitions * n_folds * (n_folds + 1) / 2`` times.
-
-    Parameters
-    ----------
-    n_folds : int, default=5
-        Number of folds of a partition of the rows, at least 3.
-    n_partitions : int, default=10
-        Number of random partitions that are averaged.
-
-    Examples
-    --------
-    >>> from skci.resampling import NestedCrossValidation
-    >>> NestedCrossValidation(n_folds=10, n_partitions=20)
-    NestedCrossValidation(n_folds=10, n_partitions=20)
-    """
-
-    n_folds: int = 5
-    n_partitions: int = 10
-
-    name = "nested"
-    makes_splits = True
-    least: ClassVar[Mapping[str, int]] = {"n_folds": 3, "n_partitions": 1}
-    needs_means = True
-    of_all_rows = True
-
-    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """The same splits as of a jackknife over groups, and each fold alone."""
-        for pools in jackknife_pools(rows, self.n_folds, self.n_partitions):
-            yield [*pools, *((split,) for split in pools[0])], 1
-
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
-        values: list[Any] = []
-        of_folds: list[Any] = []
-        of_rows = []
-        for batch in evaluated:
-            values += _values([batch])
-            of_rows.append(batch[0].covariance)
-            of_folds.append([pool.covariance for pool in batch[1 + self.n_folds :]])
-        # Of the whole, without each fold, and of each fold.
-        whole, others = np.array(values)[:, 0], np.array(values)[:, 1:]
-        inner, outer = others[:, : self.n_folds], others[:, self.n_folds :]
-        return nested(whole, inner, outer, np.array(of_folds), np.mean(of_rows, axis=0))
-
-    def __str__(self) -> str:
-        return (
-            f"nested cross-validation in {self.n_folds} folds, "
-            f"{self.n_partitions} times, corrected for bias"
-        )
-
-
-@dataclass(frozen=True)
-class ConservativeZ(Scheme):
-    """Variance of any splits by the same within pairs of disjoint halves of the rows.
-
-    For the parameter `resampling` of :func:`.cross_validate_report`, to set the number
-    of halves that "conservative-z" has. With k splits each model is fitted
-    ``k * (1 + 2 * n_halves)`` times.
-
-    Parameters
-    ----------
-    n_halves : int, default=10
-        Number of random divisions of the rows in two halves, at least 2.
-
-    Examples
-    --------
-    >>> from skci.resampling import ConservativeZ
-    >>> ConservativeZ(n_halves=20)
-    ConservativeZ(n_halves=20)
-    """
-
-    n_halves: int = 10
-
-    name = "conservative-z"
-    least: ClassVar[Mapping[str, int]] = {"n_halves": 2}
-
-    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        makes_splits = is_number_of_folds(rows.cv) or hasattr(rows.cv, "split")
-        if isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit) or not makes_splits:
-            raise ValueError(
-                "cv must be a number of folds or a splitter of any rows with "
-                "resampling='conservative-z', which splits halves of the rows as well "
-                "and is the default with splits other than a number of folds, got "
-                f"{type(rows.cv).__name__}; resampling='corrected-t' takes any splits"
-            )
-        if rows.n_units < _FEW_UNITS:
-            warn_caller(
-                f"fewer than {_FEW_UNITS} independent units, {rows.n_units}: the "
-                "variance between halves is poorly estimated and the intervals may be "
-                "too narrow; resampling='jackknife' allows for it",
-                ResamplingWarning,
-            )
-        pools, halves = list(disjoint_pools(rows.splits())), self._halves(rows)
-        first = next(halves)  # refused before any fit if halves cannot be split
-        yield pools, len(pools)
-        yield from itertools.chain([first], halves)
-
-    def _halves(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Splits within each half of random divisions of the rows."""
-        for half, k in itertools.product(rows.partitions(2, self.n_halves), range(2)):
-            splits = rows.splits(np.flatnonzero(half == k))
-            yield list(disjoint_pools(splits)), 0
-
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
-        whole, *halves = _values(evaluated)
-        means = np.array([np.mean(half, axis=0) for half in halves])
-        return conservative_z(np.array(whole), means.reshape(self.n_halves, 2, -1))
-
-    def __str__(self) -> str:
-        return (
-            f"conservative z from {self.n_halves} random pairs of halves, "
-            f"{_chance(self.n_halves)}"
+            f"random partition{'s' * (self.n_partitions > 1)}, whose choice moves "
+            f"standard errors by about {chance:.0%}"
         )
 
 
@@ -303,6 +156,8 @@ class SplitT(Scheme):
     """The t interval of the mean over splits, corrected for their overlap or not."""
 
     corrected: bool = True
+    default_for: str = ""
+    """Kind of the splits that have no number of folds, if it was not asked for."""
 
     needs_spread_of_folds = True
 
@@ -313,7 +168,12 @@ class SplitT(Scheme):
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         splits = rows.splits()
         if len(splits) < 2:
-            raise ValueError(f"cv must make at least two splits, got {len(splits)}")
+            default = f", which is the default with splits of {self.default_for}"
+            raise ValueError(
+                f"cv must make at least two splits with resampling={self.name!r}"
+                f"{default * bool(self.default_for)}, got {len(splits)}; "
+                "target='fold-models' takes one"
+            )
         yield from _batched(splits)
 
     def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
@@ -326,6 +186,11 @@ class SplitT(Scheme):
         return corrected_t(np.array(values), ratio)
 
     def __str__(self) -> str:
+        if self.default_for:
+            return (
+                f"corrected t, the default with splits of {self.default_for}, as it "
+                "takes any; a number as cv has the jackknife"
+            )
         return "corrected t" if self.corrected else "t over splits, uncorrected"
 
 
@@ -394,7 +259,7 @@ class Bootstrap632(Scheme):
 
     makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_samples": 50}
-    needs_means = needs_losses = True
+    needs_means = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -449,9 +314,7 @@ SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
         GroupJackknife(),
-        ConservativeZ(),
         SplitT(),
-        NestedCrossValidation(),
         SplitT(corrected=False),
         FiveByTwo(),
         Bootstrap632(),
@@ -465,8 +328,10 @@ def scheme_of(
     resampling: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)
 ) -> Scheme:
     """Resampling scheme of some name, with the number of folds given."""
+    if resampling is None and not is_number_of_folds(cv):
+        return SplitT(default_for=type(cv).__name__)
     if resampling is None:
-        resampling = "jackknife" if is_number_of_folds(cv) else "conservative-z"
+        resampling = "jackknife"
     scheme = SCHEMES.get(resampling) if isinstance(resampling, str) else resampling
     if not (isinstance(scheme, Scheme) and scheme.name in names):
         raise ValueError(

@@ -103,7 +103,7 @@ def is_number_of_folds(cv: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ResampledRows:
-    """Rows to resample, in independent units, and the splitter for parts of them."""
+    """Rows to resample, in independent units, and the splitter."""
 
     X: Any
     """Features, for splitters that read them."""
@@ -151,14 +151,12 @@ class ResampledRows:
         for _ in range(n_partitions):
             yield rng.permutation(parts)[units]
 
-    def splits(self, rows: Array | None = None) -> Splits:
-        """Splits of all rows, or of some of them, by the splitter."""
-        X = self.X if rows is None else take_rows(self.X, rows)
-        rows = np.arange(self.n) if rows is None else rows
-        groups = None if self.group_names is None else self.group_names[rows]
-        given = isinstance(self.cv, list)
-        pairs = self.cv if given else self._splitter.split(X, self.y[rows], groups)
-        splits = Splits(_check_splits(pairs, rows))
+    def splits(self) -> Splits:
+        """Splits of the rows by the splitter."""
+        pairs = self.cv
+        if not isinstance(pairs, list):
+            pairs = self._splitter.split(self.X, self.y, self.group_names)
+        splits = Splits(_check_splits(pairs, self.n))
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -195,8 +193,8 @@ class ResampledRows:
             ) from error
 
 
-def _check_splits(pairs: Iterable[Any], rows: Array) -> Iterator[Split]:
-    """Check what a splitter makes of some rows, or what was given in place of one."""
+def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
+    """Check what a splitter makes of n rows, or what was given in place of one."""
     k = -1
     for k, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -206,10 +204,10 @@ def _check_splits(pairs: Iterable[Any], rows: Array) -> Iterator[Split]:
                 f"{type(pair).__name__}{size} as split {k}"
             )
         train, test = (
-            _check_part(part, name, len(rows), f" as split {k}")
+            _check_part(part, name, n, f" as split {k}")
             for part, name in zip(pair, ("training", "test"), strict=True)
         )
-        times = np.bincount(test, minlength=len(rows))
+        times = np.bincount(test, minlength=n)
         if times.max() > 1:
             repeated = f"row {times.argmax()} {times.max()} times"
             raise ValueError(
@@ -221,7 +219,7 @@ def _check_splits(pairs: Iterable[Any], rows: Array) -> Iterator[Split]:
                 "cv must not test rows that train, got "
                 f"{np.count_nonzero(times[np.unique(train)])} of them in split {k}"
             )
-        yield Split(rows[train], rows[test])
+        yield Split(train, test)
     if k < 0:
         raise ValueError("cv must make at least one split, got none")
 
@@ -258,18 +256,3 @@ def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
     off = np.abs(counts - np.outer(sizes, shares))
     slack = np.outer(np.abs(sizes - sizes.mean()), shares)
     return bool((off < 1 + slack).all())
-
-
-def disjoint_pools(splits: Iterable[Split]) -> Iterator[Pool]:
-    """Unite consecutive splits while their test sets are disjoint."""
-    pool: list[Split] = []
-    tested: set[int] = set()
-    for split in splits:
-        rows = set(split.test.tolist())
-        if pool and tested & rows:
-            yield tuple(pool)
-            pool, tested = [], set()
-        pool.append(split)
-        tested |= rows
-    if pool:
-        yield tuple(pool)
