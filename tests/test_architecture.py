@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1]
 # folder, or a module beside the folders; those of the last set are entry points.
 ROOMS = {
     "_arrays": {"numpy"},
-    "_docstrings": set(),
     "_hints": set(),
+    "_docstrings": set(),
     "_lazy": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
@@ -37,8 +37,6 @@ ROOMS = {
 ENTRY_POINTS = {
     "accumulation",
     "agreement",
-    "calibration",
-    "classification",
     "cli",
     "cross_validation",
     "curves",
@@ -46,32 +44,23 @@ ENTRY_POINTS = {
     "evaluation",
     "grades",
     "importance",
-    "independent",
     "intervals",
-    "labelling",
-    "learning_curves",
     "logs",
     "planning",
-    "scorers",
-    "searching",
-    "suites",
     "textbook",
     "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
-    "calibration": {"curves"},
-    "classification": {"evaluation"},
-    "cli": {"accumulation", "designs", "evaluation", "logs", "planning", "votes"},
+    "cli": {
+        *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
+        "votes",
+    },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},
-    "learning_curves": {"cross_validation"},
     "logs": {"grades"},
-    "planning": {"labelling"},
-    "scorers": {"evaluation"},
-    "searching": {"cross_validation"},
-    "textbook": {"cross_validation", "grades", "independent", "intervals"},
+    "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
