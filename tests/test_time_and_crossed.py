@@ -134,6 +134,7 @@ def test_horizons_of_a_long_frame_are_those_of_arrays():
         )
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("lags", [0, 6])
 def test_newey_west_is_that_of_statsmodels(lags):
     found = MeanSquaredErrorCI(method="delta")(
@@ -175,6 +176,7 @@ def test_degrees_of_freedom_are_those_of_windows():
     assert ratio == pytest.approx(stats.t.ppf(0.975, df), rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_rows_are_sorted_by_time():
     order = RNG.permutation(N)
     frame = pd.DataFrame({"y": Y, "A": P, "month": MONTH}).iloc[order]
@@ -253,7 +255,7 @@ def reason_of(values, **options):
 def test_seasons_are_warned_of(method):
     errors = season(np.random.default_rng(0), 1001, 0.9) > 1
     y = np.arange(1001) % 2
-    match = r"rows 7 apart are correlated, .*; take TimeOrder\(cosines=[3-9]\)$"
+    match = r"rows one season apart are correlated .*; take TimeOrder\(cosines=[3-9]\)$"
     with pytest.warns(SmallSampleWarning, match=match):
         found = AccuracyCI()(y, y != errors, design=TimeOrder(method=method))
         assert found.low > 0
@@ -264,16 +266,32 @@ def test_seasons_of_several_series_are_pooled(scale):
     rng, n_series = np.random.default_rng(0), 10
     values = np.concatenate([season(rng, 70, 0.8) for _ in range(n_series)]) * scale
     design = TimeOrder().with_series(np.arange(len(values)) // 70)
-    assert "rows 7 apart" in design.small_sample_reason(values[:, np.newaxis])
+    assert design.small_sample_reason(values[:, np.newaxis]).most
 
 
 def test_fewer_cosines_see_a_season():
     values = season(np.random.default_rng(0), 2002, 0.6)
-    reason = reason_of(values)
-    assert "rows 7 apart" in reason
-    cosines = int(reason.split("cosines=")[1][:-1])
+    cosines = reason_of(values).most
     assert reason_of(values, cosines=cosines) == ""
-    assert "rows 7 apart" in reason_of(values, cosines=cosines + 1)
+    assert reason_of(values, cosines=cosines + 1).most == cosines
+
+
+@pytest.mark.parametrize("metrics", [["accuracy", "recall", "f1"], ["precision"]])
+def test_one_number_of_cosines_serves_all_metrics(metrics):
+    """With it no interval of the report warns of the season."""
+    rng = np.random.default_rng(3)
+    y = season(rng, 1001, 0.5) > 0
+    models = {name: y ^ (season(rng, 1001, 0.9) > k) for k, name in enumerate("AB")}
+    report = joint_report(y, models, metrics=metrics, design=TimeOrder())
+    texts = [text for text in report.warnings if "cosines=" in text]
+    assert len(texts) == 1
+    cosines = int(texts[0].split("cosines=")[1].split(")")[0])
+    alone = [report[key].warnings for key in report]
+    advised = [t.split("cosines=")[1].split(")")[0] for a in alone for t in a]
+    assert cosines == min(map(int, advised))
+    design = TimeOrder(cosines=cosines)
+    again = joint_report(y, models, metrics=metrics, design=design)
+    assert not any("season" in text for text in again.warnings)
 
 
 def test_what_is_repeated_is_no_season():

@@ -52,6 +52,7 @@ from benchmarks.coverage import (
     theory,
     unequal,
     votes,
+    warned,
 )
 
 PAGES = {
@@ -60,6 +61,7 @@ PAGES = {
     "decisions": decisions.run,
     "small_samples": small_samples.run,
     "unequal": unequal.run,
+    "warned": warned.run,
     "leaderboard": leaderboard.run,
     "bounded_grades": bounded_grades.run,
     "votes": votes.run,

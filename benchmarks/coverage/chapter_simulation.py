@@ -147,7 +147,8 @@ class Tally:
             self.covered += bool(individual.all() or covers(report, truths).all())
         self.draws += 1
         self.individual.update(dict(zip(report, individual.tolist(), strict=True)))
-        self.warnings.update({summary(str(each.message)) for each in caught})
+        texts = [text for each in caught for text in str(each.message).splitlines()]
+        self.warnings.update({*map(summary, texts)})
 
     def record(self) -> Record:
         least = min(self.individual, key=lambda label: self.individual[label])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
+from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.exchangeable import ExchangeableErrors
 from skci.inference.other_labels import greatest_change
 from skci.inference.parameter_sampling import (
     NO_VARIANCE,
     ParameterSampling,
-    SmallSampleReason,
     small_sample_factor,
 )
 from skci.inference.stratified import (
@@ -275,10 +275,12 @@ class DesignSampling(ParameterSampling):
         sparse = smooths and self.spans_strata and self.of_strata is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [_SPARSE]
-        df = self.degrees_of_freedom
-        if smooths:
-            df = min(self._df_of_weights, self._exchangeable.degrees_of_freedom)
-        reasons = self._reasons_of_few(df)
+        n_units = min(
+            self._units_with(units).n
+            for part in self.components or [self]
+            for units in part._informative
+        )
+        reasons = self._reasons_of_few(n_units)
         if not reasons:
             if smooths and self._exchangeable.may_lack_clusters(self.design_effect):
                 reasons.append(_UNSEEN)
@@ -286,9 +288,11 @@ class DesignSampling(ParameterSampling):
                 reasons.append(_ONE_LABEL)
             elif self._is_less_than_exchangeable:
                 reasons.append(_ALIKE)
-        text = self.has_variance and self.design.small_sample_reason(self._influences)
-        if text:
-            reasons.append(SmallSampleReason(text))
+        reason = self.has_variance and self.design.small_sample_reason(self._influences)
+        if isinstance(reason, SmallSampleReason):
+            reasons.append(reason)
+        elif reason:
+            reasons.append(SmallSampleReason(reason))
         return reasons
 
     @property

@@ -6,7 +6,6 @@ that is estimated from the errors is too small.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,6 @@ from skci.inference.rows import Rows
 from skci.inference.units import units_with
 
 _ROUNDING = 1e-12  # design effect that is zero
-_MATTERS = 2.0  # factor of a design effect from which on it must be known better
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
 _FEW_WITH_ERRORS = 30
@@ -128,20 +126,6 @@ class ExchangeableErrors:
             orders=[1, 1, 2, 2],
         )
         return intraclass_correlation(self.design.components(influences))
-
-    @cached_property
-    def degrees_of_freedom(self) -> float:
-        """Degrees of freedom of the correlation within clusters.
-
-        Those of totals like the number of errors in a cluster. None are needed unless
-        rows of a cluster that are all alike would at least double the variance.
-        """
-        if self.design.rows_are_units:
-            return math.inf
-        effect = self.design_effect
-        if effect and self._of_rows + self._of_pairs <= _MATTERS * effect:
-            return math.inf
-        return self._errors.degrees_of_freedom
 
     @cached_property
     def _errors(self) -> UnitWeights:

@@ -14,11 +14,12 @@ from scipy import sparse
 from skci._arrays import Array, cached_property, dataclass
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.loadings import Loadings
+from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import CANCELLED, Contrast, Key, Parameter
-from skci.inference.parameter_sampling import HEAVY_TAIL, SmallSampleReason
+from skci.inference.parameter_sampling import HEAVY_TAIL
 from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
 

@@ -60,6 +60,8 @@ class JointEstimate:
     """Number of rows that were given, where those of the sample are copies of them."""
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
+    warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    """Causes and parameters that a view of the same estimates has warned of."""
     _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
 
     @classmethod

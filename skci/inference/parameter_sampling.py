@@ -6,18 +6,23 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass, dot
-from skci.inference.designs.design import Component, SampleDesign
+from skci.inference.designs.design import (
+    Component,
+    SampleDesign,
+    SmallSampleReason,
+)
 from skci.inference.designs.totals import (
     Moments,
     moments,
     shape_of_ratios,
-    shape_of_tail,
     tail_shape,
+    weight_of_tail,
 )
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
@@ -33,24 +38,18 @@ NO_VARIANCE = 1e-10
 _ROUNDING = 1e-12  # relative, of degrees of freedom
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
-_ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
-# The same of a normal quantile; a proportion has about 2 x with few successes x. And
-# of survival, whose estimates are of few events far from normal.
-_ENOUGH_FOR_NORMAL = 19
+# Degrees of freedom below which "delta" and "blurred" warn, with a quantile of t and a
+# normal one: a proportion has about 2 x with few successes x.
+_ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
+_FEW = 10  # independent units below which, or at which, other methods warn
 _MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
 _SUBGROUPS_HINT = (
     "; if the groups are subgroups to report on, and not clusters that were sampled, "
     "give them to a report as by= in place of groups="
 )
-_HEAVY = 0.5  # shape of a tail from which on there is no variance
-_HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
-
-
-class SmallSampleReason(NamedTuple):
-    """Why an interval may be too narrow, and whether another method would not be."""
-
-    text: str
-    other_method_helps: bool = False
+_HEAVY = 1.05  # weight of a tail above which intervals are too narrow
+_HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no variance
+_P, _Z = 0.975, float(ndtri(0.975))  # of the interval that one more row may leave
 
 
 HEAVY_TAIL = SmallSampleReason(
@@ -59,15 +58,11 @@ HEAVY_TAIL = SmallSampleReason(
 )
 
 
-def few_degrees_of_freedom(
-    least: int, other_method_helps: bool = False, few: str = "rows or groups"
-) -> SmallSampleReason:
-    """Reason of a variance with fewer than so many degrees of freedom."""
-    text = (
-        f"fewer than {least} degrees of freedom: few {few} determine the variance, "
-        "and the interval may be too narrow"
-    )
-    return SmallSampleReason(text, other_method_helps)
+_ONE_MORE = SmallSampleReason(
+    "few rows of the rarer class: one more with the worst score would move the "
+    "estimate out of the interval, which is too narrow if there are such rows and the "
+    "sample lacks them"
+)
 
 
 def small_sample_factor(m: float, n: float) -> float:
@@ -423,34 +418,52 @@ class ParameterSampling:
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the whole range
         reasons = self._reasons_of_design
-        if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
+        if self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         return reasons
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
         """Reasons that are due to the number of units, and to their weights."""
-        return self._reasons_of_few(self.degrees_of_freedom)
+        reasons = self._reasons_of_few(self.n_units)
+        return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 
-    def _reasons_of_few(self, df: float) -> list[SmallSampleReason]:
-        """Reason of too few degrees of freedom, if they are."""
-        if df >= _ENOUGH_FOR_NORMAL * (1 - _ROUNDING):
+    def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
+        """Reason of an estimated variance that so few units determine."""
+        method, units = self.parameter.interval_method, self.design.kinds_of_units
+        if not (method.studentises or method.smooths):
+            least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
+            few = self.degrees_of_freedom < least * (1 - _ROUNDING)
+            cause = f"fewer than {least} degrees of freedom: few {units}"
+        else:
+            few, cause = bool(units) and n_units <= _FEW, f"at most {_FEW} {units}"
+        if not few:
             return []
-        parts = self.components or [self]
-        of_events = any(part.parameter.support.events for part in parts)
-        needs_more = self.is_normal or of_events
-        least = _ENOUGH_FOR_NORMAL if needs_more else _ENOUGH_FOR_T
-        if df >= least * (1 - _ROUNDING):
-            return []
-        helps = self.is_normal and not of_events
-        few = "events" if of_events else self.design.kinds_of_units
-        if any(part.classes_of_area for part in parts):
-            few += " of one class"
-        reason = few_degrees_of_freedom(least, helps, few)
+        if any(part.classes_of_area for part in self.components or [self]):
+            cause += " of one class"
+        text = f"{cause} determine the variance, and the interval may be too narrow"
         may_be_subgroups = (
             self.design.units_are_groups and self.design.n_units <= _MOST_SUBGROUPS
         )
-        return [reason._replace(text=reason.text + _SUBGROUPS_HINT * may_be_subgroups)]
+        text += _SUBGROUPS_HINT * may_be_subgroups
+        return [SmallSampleReason(text, other_method_helps=self.is_normal)]
+
+    @property
+    def _is_moved_by_one_more(self) -> bool:
+        """Whether one more row of the rarer class could move an area out of limits.
+
+        It has the worst score, so that the estimate is the mean with the least value.
+        """
+        parameter, rarer = self.parameter, self.parameter.support.rarer_class
+        is_area = rarer and len(self.classes_of_area) == 2 and not self.components
+        if not (is_area and self.has_variance):
+            return False
+        trait, estimate, _ = parameter.unsigned
+        task = self.task(math.sqrt(self.estimated_variance))
+        quantile = float(stdtrit(self.degrees_of_freedom, _P))
+        limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
+        shift = (estimate - trait.bounds[0]) / (rarer + 1)
+        return limits[0][0] > estimate - shift
 
     @property
     def _rows_nest(self) -> bool:

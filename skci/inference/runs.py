@@ -23,19 +23,15 @@ from scipy.special import ndtr, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass
 from skci.inference.contrasts import contrast_estimate
+from skci.inference.designs.design import SmallSampleReason
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Contrast, Key, Parameter, given_parameter
-from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling, with_methods
 
 _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
 _NO_VARIANCE = 1e-12  # share of the largest possible variance that is rounding
-_FEW_RUNS = SmallSampleReason(
-    "only two runs: the variance between runs has one degree of freedom, and the "
-    "interval is wider than it need be where they differ by little"
-)
 
 
 class VarianceComponents(NamedTuple):
@@ -289,9 +285,6 @@ class RunEstimates(Sampling):
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, those of its rows included."""
         reasons = super().small_sample_reasons(k) + self.of_rows.small_sample_reasons(k)
-        _, runs, both, _ = self.by_source
-        if (self.means.sizes[runs[:, k] + both[:, k] > 0] == 2).any():
-            reasons.append(_FEW_RUNS)
         return list(dict.fromkeys(reasons))
 
     def task(self, k: int, standard_error: float) -> Task:

@@ -15,15 +15,12 @@ from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
 from skci.inference.critical.loadings import Loadings
 from skci.inference.design_sampling import DesignSampling
-from skci.inference.designs.design import SampleDesign
+from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.parameter_sampling import (
-    ParameterSampling,
-    SmallSampleReason,
-)
+from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 from skci.inference.units import is_simple

@@ -274,7 +274,9 @@ class RootMeanSquaredErrorCI(
     _function = staticmethod(np.sqrt)
 
 
-class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
+class MeanAbsoluteErrorCI(
+    RegressionMetricCI, measure="mean_absolute_error", heavy_tails=False
+):
     r"""Mean absolute error: :math:`E|y - \hat y|`. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.mean_absolute_error`.
@@ -292,7 +294,6 @@ class MedianAbsoluteErrorCI(
     MeanAbsoluteErrorCI,
     measure="median_absolute_error",
     has_curvature=False,
-    heavy_tails=False,
 ):
     r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
 
@@ -324,7 +325,7 @@ class MedianAbsoluteErrorCI(
 
 
 class MeanAbsolutePercentageErrorCI(
-    RegressionMetricCI, measure="mean_absolute_percentage_error"
+    RegressionMetricCI, measure="mean_absolute_percentage_error", heavy_tails=False
 ):
     r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
 
@@ -382,7 +383,7 @@ class RootMeanSquaredLogErrorCI(
 
 
 @declare_options
-class _PinballCI(RegressionMetricCI):
+class _PinballCI(RegressionMetricCI, heavy_tails=False):
     """A metric of predicted quantiles.
 
     Parameters

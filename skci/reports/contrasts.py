@@ -424,7 +424,7 @@ class ContrastReport(ReportWithContrasts):
         """Which contrasts differ significantly from the null, shape (C,)."""
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
-        warn_of_intervals(self._joint, range(len(self)))
+        warn_of_intervals(self._joint)
         return excludes(self._joint, self._null)
 
     @property

@@ -138,12 +138,15 @@ class MetricEstimate(HintedAttributes, float):
         interval is extended by; 0 where they are not.
     metric, model : str
         Names of the measure and of the model within a report; empty without one.
+    warnings : tuple of str
+        What is warned of, whether the warning was shown or not.
 
     Warns
     -----
     DegenerateVarianceWarning, SmallSampleWarning, BinningWarning
         When the interval is accessed and the data leave no usable variance, the sample
-        is too small for its method, or its scores are in wide bins.
+        is too small for its method, or its scores are in wide bins. Within a report, of
+        all its estimates and once.
 
     Examples
     --------
@@ -236,6 +239,10 @@ class MetricEstimate(HintedAttributes, float):
     def binning_error(self) -> float:
         return self._parameter.binning_error
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(describe_warnings(self._joint, positions=[self._position]))
+
     @with_hints
     def confidence_interval(
         self, confidence_level: float | None = None
@@ -260,7 +267,7 @@ class MetricEstimate(HintedAttributes, float):
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
         low, high = joint.intervals[self._position].tolist()
-        warn_of_intervals(joint, [self._position])
+        warn_of_intervals(joint)
         return ConfidenceInterval(low, high)
 
     def to_dict(self) -> dict[str, Any]:
@@ -334,7 +341,7 @@ class MetricEstimate(HintedAttributes, float):
             null = float(self._parameter.trait.scale == LOG)
         value = self._check_value(null, "null")
         check_alternative(alternative)
-        warn_of_intervals(self._joint, [self._position])
+        warn_of_intervals(self._joint)
         return pvalue(self._joint, self._position, value, alternative)
 
     def _check_value(self, value: Any, name: str) -> float:
@@ -513,16 +520,24 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
         _warn(joint, causes)
 
 
-def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
-    """Warn of intervals without a usable variance or from a small sample."""
-    if causes := _causes_of_intervals(joint, positions):
+def warn_of_intervals(joint: JointEstimate) -> None:
+    """Warn of intervals without a usable variance or from a small sample, once."""
+    if causes := _causes_of_intervals(joint, range(len(joint.parameters))):
         _warn(joint, causes)
 
 
-def describe_warnings(joint: JointEstimate, most: int) -> list[str]:
+def describe_warnings(
+    joint: JointEstimate,
+    most: int | None = None,
+    positions: Sequence[int] | None = None,
+) -> list[str]:
     """Write what is warned of, with at most so many names in each."""
-    undefined = _causes_of_undefined(joint, ())
-    intervals = _causes_of_intervals(joint, range(len(joint.parameters)))
+    if positions is None:
+        positions = range(len(joint.parameters))
+    undefined = [
+        each for each in _causes_of_undefined(joint, ()) if each[1] in positions
+    ]
+    intervals = _causes_of_intervals(joint, positions)
     return [text for text, _ in _warnings(joint, [*undefined, *intervals], most)]
 
 
@@ -586,8 +601,8 @@ def _causes_of_intervals(
             if joint.usable[k]:
                 consequence = "the interval rests on the blurring alone"
             causes.append((_zero_variance(joint, k, consequence), k))
-        for text, helps in joint.sampling.small_sample_reasons(k):
-            causes.append((_Cause(text, SmallSampleWarning, helps), k))
+        for reason in joint.sampling.small_sample_reasons(k):
+            causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
         parameter = joint.parameters[k]
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
@@ -604,6 +619,8 @@ class _Cause(NamedTuple):
     message: str
     category: type[Warning]
     remedy: bool = False
+    most: int | None = None
+    """Number in the message, of which the least serves all parameters."""
 
 
 _COARSE_BINS = _Cause(
@@ -641,9 +658,18 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
 
 
 def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
-    """Warn once of the parameters at the positions that share a cause."""
-    for message, category in _warnings(joint, causes):
-        warn_caller(message, category)
+    """Warn once of the causes that no view of the same estimates has warned of.
+
+    There is one warning of each category.
+    """
+    new = [(cause, k, (cause.message, str(joint.parameters[k]))) for cause, k in causes]
+    new = [each for each in new if each[-1] not in joint.warned]
+    joint.warned.update(pair for *_, pair in new)
+    messages: dict[type[Warning], list[str]] = {}
+    for message, category in _warnings(joint, [(cause, k) for cause, k, _ in new]):
+        messages.setdefault(category, []).append(message)
+    for category, each in messages.items():
+        warn_caller("\n".join(each), category)
 
 
 def _warnings(
@@ -656,13 +682,20 @@ def _warnings(
     The remedy is a method that serves them all better.
     """
     positions: dict[_Cause, list[int]] = {}
+    least: dict[_Cause, int] = {}
     for cause, position in causes:
-        positions.setdefault(cause, []).append(position)
-    for (message, category, remedy), alike in positions.items():
-        parameters = [joint.parameters[k] for k in alike]
+        alike = cause._replace(most=None)
+        positions.setdefault(alike, []).append(position)
+        if cause.most is not None:
+            least[alike] = min(cause.most, least.get(alike, cause.most))
+    for cause, places in positions.items():
+        message, category, remedy, _ = cause
+        if cause in least:
+            message = message.format(most=least[cause])
+        parameters = [joint.parameters[k] for k in places]
         better = {joint.sampling.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
         names = [*map(str, parameters[:most])]
-        others = [f"{len(alike) - len(names)} others"] * (len(names) < len(alike))
+        others = [f"{len(places) - len(names)} others"] * (len(names) < len(places))
         yield f"{', '.join(names + others)}: {message}", category

@@ -216,7 +216,7 @@ class JointReport(ReportWithDifferences):
         level = 1 - (1 - joint.confidence_level) / n_metrics
         level = min(level, _HIGHEST_LEVEL)
         intervals, differences = intervals_to_best(joint.at(level), positions)
-        warn_of_intervals(differences, range(len(differences.parameters)))
+        warn_of_intervals(differences)
         names = self._labels_at(positions).items()
         model, parameter = self._model_header, joint.parameters[positions[0]]
         return BestReport(
@@ -322,7 +322,7 @@ class JointReport(ReportWithDifferences):
         panels = self._panels(check_names(chosen, self.metrics, "metric"))
         if max(map(len, panels.values())) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
-        warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
+        warn_of_intervals(self._joint)
         blocks = [best_first(self._joint, rows) for rows in panels.values()]
         order = [k for rows in blocks for k in rows]
         keys = [self._joint.parameters[k].key for k in order]

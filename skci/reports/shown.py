@@ -24,6 +24,7 @@ from skci.reports.estimate import (
     describe_sample_size,
     describe_target,
     describe_unseen_ends,
+    describe_warnings,
     warn_of_intervals,
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
@@ -81,6 +82,11 @@ class ShownReport(IndexedReport[MetricEstimate]):
         return MetricEstimate(self._joint, position)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is warned of, whether the warning was shown or not."""
+        return tuple(describe_warnings(self._joint))
+
+    @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in order."""
         return list(dict.fromkeys(key.title for key in self._keys))
@@ -88,7 +94,7 @@ class ShownReport(IndexedReport[MetricEstimate]):
     def _limits(self) -> Array:
         """Limits of the intervals, after the warnings about them."""
         limits = self._joint.intervals
-        warn_of_intervals(self._joint, range(len(self)))
+        warn_of_intervals(self._joint)
         return limits
 
     def _columns(self) -> list[Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -67,6 +67,15 @@ class Component:
     is_part: bool = False
 
 
+class SmallSampleReason(NamedTuple):
+    """Why an interval may be too narrow, and whether another method would not be."""
+
+    text: str
+    other_method_helps: bool = False
+    most: int | None = None
+    """Number for ``{most}`` in the text; for several estimates, the least of them."""
+
+
 @runtime_checkable
 class Design(Protocol):
     """How the rows of a sample were drawn.
@@ -81,7 +90,8 @@ class Design(Protocol):
     weight are left out of them unless the design has series. With
     ``with_series(series)``, which returns a design of rows in series of these numbers,
     it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
-    be too narrow, or is empty, and `kinds_of_units` what units are called there.
+    be too narrow, or is empty, and `kinds_of_units` what units are called where few of
+    them are warned of, empty if they are not.
 
     A design without `columns` learns the number of rows from the influence values. What
     it estimates from the data, such as a bandwidth, is chosen before it is made, from

@@ -10,11 +10,16 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_integer
-from skci.inference.designs.design import Component
+from skci.inference.designs.design import Component, SmallSampleReason
 from skci.inference.designs.season import find_season
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
-_ENOUGH = 120  # effective sample size below which intervals are warned of
+# Intervals warn below an effective sample size of 120 where it is less than the number
+# of rows by a factor of 2.5, and below one of 20.
+_ENOUGH, _CORRELATED, _FEW = 120, 2.5, 20
+_ENOUGH_FOR_T = 12  # degrees of freedom
+_NOTABLE = 3.0  # standard errors of an autocorrelation of uncorrelated rows
+_SLOWEST = 0.98  # decay of autocorrelations
 _SEEN = 0.9  # share of the variance of a season that is to be estimated
 
 
@@ -83,7 +88,7 @@ class TimeOrder:
     -2.223
     """
 
-    kinds_of_units = "runs of rows"
+    kinds_of_units = ""
 
     def __init__(
         self,
@@ -197,8 +202,8 @@ class TimeOrder:
         n = min(map(len, self._rows))
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
-    def small_sample_reason(self, influences: Any) -> str:
-        """Say if few rows are as good as independent, or if a season is not seen.
+    def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
+        """Say if few rows or runs of rows count, or if a season is not seen.
 
         Parameters
         ----------
@@ -207,15 +212,20 @@ class TimeOrder:
 
         Returns
         -------
-        str
-            Why intervals may be too narrow; empty if they need not be.
+        str or tuple
+            Why intervals may be too narrow, with a number of cosines if fewer help;
+            empty if they need not be.
         """
         values = np.asarray(influences)[:, 0]
         values = values / (np.abs(values).max() or 1.0)  # lest powers overflow
         series = [values[rows] for rows in self._rows]
-        return self._reason_of_season(series) or self._reason_of_few(series)
+        return (
+            self._reason_of_season(series)
+            or self._reason_of_runs(series)
+            or self._reason_of_few(series)
+        )
 
-    def _reason_of_season(self, series: Sequence[Array]) -> str:
+    def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
         """Say if there is a season that the estimated variance does not allow for."""
         season = find_season(series)
         if season is None:
@@ -231,10 +241,11 @@ class TimeOrder:
         if estimate >= least:
             return ""
         enough = np.logical_and.accumulate(estimates >= least)
-        return (
-            f"rows {season.period} apart are correlated, as in a season, for longer "
-            "than the estimated variance allows for, and the interval may be too "
-            f"narrow; take TimeOrder(cosines={max(enough.sum(), 1)})"
+        return SmallSampleReason(
+            "rows one season apart are correlated for longer than the estimated "
+            "variance allows for, and the interval may be too narrow; take "
+            "TimeOrder(cosines={most})",
+            most=max(int(enough.sum()), 1),
         )
 
     def _lag_weights(self, lags: Array, n: int) -> Array:
@@ -246,16 +257,26 @@ class TimeOrder:
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
         """Say if rows are so autocorrelated that few of them are independent."""
-        n_cosines = self._n_cosines
-        effective = sum(
-            len(values) / max(_long_run_ratio(values, n_cosines), 1.0)
-            for values in series
-        )
-        if effective >= _ENOUGH:
+        n = sum(map(len, series))
+        effective = sum(len(values) / _variance_ratio(values) for values in series)
+        enough = _ENOUGH if n > _CORRELATED * effective else _FEW
+        if effective >= enough:
             return ""
         return (
             f"the effective sample size of autocorrelated rows is {effective:.0f}, and "
             "the interval may be too narrow"
+        )
+
+    def _reason_of_runs(self, series: Sequence[Array]) -> str:
+        """Say if a few runs of rows, such as outages, have most of the influence."""
+        n_cosines = self._n_cosines
+        most = n_cosines * len(series)
+        df = sum(_degrees_of_freedom(values, n_cosines) for values in series)
+        if self.method != "cosine" or df >= min(most, _ENOUGH_FOR_T):
+            return ""
+        return (
+            f"fewer than {_ENOUGH_FOR_T} degrees of freedom: few runs of rows "
+            "determine the variance, and the interval may be too narrow"
         )
 
     def __str__(self) -> str:
@@ -324,9 +345,16 @@ def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
 _NORMAL = 1e9  # degrees of freedom of a normal quantile
 
 
-def _long_run_ratio(values: Array, n_cosines: int) -> float:
-    """Long-run variance over that of independent rows."""
+def _variance_ratio(values: Array) -> float:
+    """Long-run variance over that of independent rows, at least 1.
+
+    That of an autoregression of order 1, which may be observed with noise. The mean
+    square of cosine sums is no help: where it is too small, so is the variance.
+    """
     centred = values - values.mean()
-    square = centred @ centred
-    sums = np.asarray(_cosine_sums(values[:, np.newaxis], n_cosines).totals)
-    return float((sums**2).sum() / square) if square > 0 else 1.0
+    sums = [centred[k:] @ centred[: len(centred) - k] for k in range(3)]
+    first = sums[1] / sums[0] if sums[0] > 0 else 0.0
+    if first <= _NOTABLE / np.sqrt(len(values)):
+        return 1.0
+    decay = np.clip(sums[2] / sums[1], first, _SLOWEST)
+    return float(1 + 2 * first / (1 - decay))
