@@ -18,7 +18,7 @@ from skci.data.sample import Sample
 from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
-from skci.reports.calibration import BIN, CalibrationReport
+from skci.reports.classification import BIN, CalibrationReport
 
 _SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
 

@@ -52,7 +52,7 @@ from skci.measures.registry import IDENTITY, LOG, Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._judged_grades import estimate_judged_grades
 from skci.metrics._metric_set import methods_by_metric
-from skci.reports.grades import GradesReport
+from skci.reports.grading import GradesReport
 from skci.reports.joint import JointReport
 from skci.reports.runs import RunsReport, runs_report
 

@@ -18,7 +18,7 @@ from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.suites import METRICS, Suite
 from skci.inference.joint import JointEstimate
-from skci.reports.suites import SuiteReport
+from skci.reports.grading import SuiteReport
 
 
 @with_hints

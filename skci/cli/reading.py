@@ -16,8 +16,8 @@ from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import named_metrics
+from skci.reports.grading import VotesReport
 from skci.reports.joint import JointReport
-from skci.reports.votes import VotesReport
 from skci.votes import votes_report
 
 _COLUMNS = (

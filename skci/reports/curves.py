@@ -15,8 +15,8 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
 from skci.reports.band_display import QUANTILES, ConfidenceBandDisplay
+from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
-from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
 from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
@@ -94,14 +94,10 @@ class ThresholdReport(JointReport):
     recall at threshold 0.6 = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
-    _model_header = THRESHOLD
     _compares_models = False
     _of_pairs = " at one threshold, as of a report with thresholds=[...]"
     _other_attributes: ClassVar = {
-        **JointReport._other_attributes,
-        **dict.fromkeys(
-            ("auc", "roc_auc"), "joint_report(y_true, y_score=..., metrics='roc_auc')"
-        ),
+        "joint_report(y_true, y_score=..., metrics='roc_auc')": "auc roc_auc"
     }
 
     def __init__(
@@ -114,13 +110,15 @@ class ThresholdReport(JointReport):
         super().__init__(joint)
         self._is_curve = is_curve
         self._thresholds = thresholds  # by names of the model and of the threshold
-        if joint.parameters[0].key.subgroup:
-            self._model_header = "model"
 
     def __str__(self) -> str:
         """Print several curves with a line for each point."""
         several = len({*self._models}) > 1
-        return str(self._wide()) if self._is_curve and several else super().__str__()
+        return (
+            str(self._wide_grid(False))
+            if self._is_curve and several
+            else super().__str__()
+        )
 
     __repr__ = __str__
 
@@ -177,19 +175,16 @@ class ThresholdReport(JointReport):
                 np.clip(ndtri(rates), -QUANTILES, QUANTILES)
                 for rates in (estimates, limits)
             )
-        return ConfidenceBandDisplay(
+        return self._bands(
             models=[points[k][0] for k in order],
             metrics=[""] * len(order),
             points=estimates,
             intervals=limits[:, 1],
             horizontal_intervals=limits[:, 0],
             axis_labels=(across.replace("_", " "), up.replace("_", " ")),
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
             normal_quantiles=is_tradeoff,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
-            known_models=self._known_models,
         )
 
     def _over_thresholds(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
@@ -197,7 +192,9 @@ class ThresholdReport(JointReport):
         thresholds = np.array([self._thresholds[point] for point in self._points])
         if len(np.unique(thresholds)) < 2:
             return super()._display()
-        return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **self._baselines)
+        return self._bands_over(
+            thresholds, axis_labels=(THRESHOLD, ""), **self._baselines
+        )
 
     @property
     def _baselines(self) -> dict[str, Any]:

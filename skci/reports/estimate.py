@@ -159,14 +159,14 @@ class MetricEstimate(HintedAttributes, float):
     """
 
     _other_attributes: ClassVar = {
-        **dict.fromkeys(("ci", "conf_int", "interval"), "confidence_interval()"),
-        **dict.fromkeys(("lower", "ci_low", "ci_lower", "lower_bound"), "low"),
-        **dict.fromkeys(("upper", "ci_high", "ci_upper", "upper_bound"), "high"),
-        **dict.fromkeys(("se", "stderr", "std"), "standard_error"),
-        **dict.fromkeys(("value", "estimate", "mean"), "float(estimate)"),
-        **dict.fromkeys(("p_value", "p", "pval"), "pvalue(null)"),
-        **dict.fromkeys(("to_frame", "to_pandas", "to_csv", "to_json"), "to_dict()"),
-        "summary": "print(estimate)",
+        "confidence_interval()": "ci conf_int interval",
+        "low": "lower ci_low ci_lower lower_bound",
+        "high": "upper ci_high ci_upper upper_bound",
+        "standard_error": "se stderr std",
+        "float(estimate)": "value estimate mean",
+        "pvalue(null)": "p_value p pval",
+        "to_dict()": "to_frame to_pandas to_csv to_json",
+        "print(estimate)": "summary",
     }
 
     _joint: JointEstimate
