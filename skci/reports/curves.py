@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_known, join_names
+from skci._validation import check_choice, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
@@ -259,13 +259,9 @@ class ThresholdReport(JointReport):
         among = f"{'models and ' * any(self._models)}thresholds"
         return super()._best_of_all()[0], f"may be the best of all {among}"
 
-    def _compared(self) -> list[list[int]]:
-        return [self._compared_positions(metric) for metric in self.metrics]
-
-    def _compared_positions(self, metric: str) -> list[int]:
-        """Positions of a metric at all thresholds of all models."""
-        check_known(metric, self.metrics, "metric")
-        return [k for k, key in enumerate(self._keys) if key.title == metric]
+    def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
+        keys = [*enumerate(self._keys)]
+        return [[k for k, key in keys if key.title == name] for name in metrics]
 
 
 TREAT_ALL = "treat all"
@@ -306,7 +302,7 @@ class DecisionCurveReport(ThresholdReport):
         lower = self._limits()[:, 0]
         points = set(self._points)
         for metric in self.metrics:
-            positions = self._compared_positions(metric)
+            positions = self._positions(metric)
             points &= {self._points[k] for k in positions if lower[k] > 0}
         useful: Any = self._thresholds_at(x for x in self._thresholds if x in points)
         return {name: each for name, each in useful.items() if name != TREAT_ALL}
@@ -416,7 +412,7 @@ class ThresholdRequirementReport(RequirementReport):
             If there is no such metric, or no threshold is shown to meet them.
         """
         points, shown = self.report._points, {*self._shown}
-        compared = self.report._compared_positions(metric)
+        compared = self.report._positions(metric)
         positions = [k for k in compared if points[k] in shown]
         if not positions:
             raise ValueError(

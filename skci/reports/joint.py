@@ -198,8 +198,8 @@ class JointReport(ReportWithContrasts):
         """
         if control is not None:
             _check_control(control, self.models)
-        contrasts = self._contrasts("model", control, metrics, scale)
-        return self._report(self._joint, contrasts, scale, method, adjust, margin)
+        joint, contrasts = self._contrasts("model", control, None, metrics, scale)
+        return self._report(joint, contrasts, scale, method, adjust, margin)
 
     def gaps(
         self,
@@ -273,51 +273,47 @@ class JointReport(ReportWithContrasts):
         if control is not None:
             names = [key.level("subgroup") for key in self._keys]
             control = _check_control(control, list(dict.fromkeys(names)))
-        if to is None:
-            joint = self._joint
-            contrasts = self._contrasts("subgroup", control, metrics, scale)
-        else:
+        if to is not None:
             check_alone("to", {"control": control})
-            joint, contrasts = self._contrasts_with(to, metrics, scale)
+            check_choice(to, ("rest", "overall"), "to")
+        joint, contrasts = self._contrasts("subgroup", control, to, metrics, scale)
         return self._report(joint, contrasts, scale, method, adjust, margin, to)
-
-    def _contrasts_with(
-        self, to: str, metrics: str | Iterable[str] | None, scale: str
-    ) -> tuple[JointEstimate, list[Contrast]]:
-        """Contrasts of subgroups with the "rest" or with all rows, "overall"."""
-        check_choice(to, ("rest", "overall"), "to")
-        check_choice(scale, ("difference", "ratio"), "scale")
-        if self._references is None:
-            raise ValueError(
-                f"to={to!r} needs subgroups by which the rows of one test set are "
-                "divided, as by joint_report(..., by=); use control= here"
-            )
-        kept = check_names(metrics, self.metrics, "metric")
-        positions = list(itertools.chain(*self._blocks("subgroup", kept)))
-        references = self._references(to)
-        return contrasts_with(self._joint, positions, references, to, scale == "ratio")
 
     def _contrasts(
         self,
         factor: str,
         control: str | None,
+        to: str | None,
         metrics: str | Iterable[str] | None,
         scale: str,
-    ) -> list[Contrast]:
-        """Contrasts of estimates that differ in one factor, "model" or "subgroup"."""
+    ) -> tuple[JointEstimate, list[Contrast]]:
+        """Contrasts of estimates that differ in one factor, "model" or "subgroup".
+
+        Or of subgroups with the "rest" or all rows, with the estimates they are of.
+        """
         check_choice(scale, ("difference", "ratio"), "scale")
+        if to is not None and self._references is None:
+            raise ValueError(
+                f"to={to!r} needs subgroups by which the rows of one test set are "
+                "divided, as by joint_report(..., by=); use control= here"
+            )
         joint, ratio = self._joint, scale == "ratio"
-        kept = check_names(metrics, self.metrics, "metric")
-        contrasts: list[Contrast] = []
-        for positions in self._blocks(factor, kept):
-            contrasts += pairwise_contrasts(joint, positions, factor, control, ratio)
+        blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
+        if to is not None and self._references is not None:
+            positions, references = (
+                [k for rows in blocks for k in rows],
+                self._references(to),
+            )
+            return contrasts_with(joint, positions, references, to, ratio)
+        pairs = (pairwise_contrasts(joint, k, factor, control, ratio) for k in blocks)
+        contrasts = list(itertools.chain(*pairs))
         if not contrasts:
             factors = [factor] if factor == "model" else self._subgroup_columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        return contrasts
+        return joint, contrasts
 
     def _report(
         self,
@@ -539,9 +535,7 @@ class JointReport(ReportWithContrasts):
         metrics = self._metrics_of_several if metric is None else metric
         metrics = [metrics] if isinstance(metrics, str) else [*metrics]
         number = len(metrics) if self._joint.simultaneous else 1
-        best = BestReports(
-            (m, self._best(self._compared_positions(m), number)) for m in metrics
-        )
+        best = BestReports((m, self._best(self._positions(m), number)) for m in metrics)
         return best[metric] if isinstance(metric, str) else best
 
     @property
@@ -573,11 +567,9 @@ class JointReport(ReportWithContrasts):
         )
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        compared = [
-            positions
-            for positions in self._compared()
-            if self._joint.parameters[positions[0]].trait.has_better
-        ]
+        parameters = self._joint.parameters
+        compared = self._compared(self.metrics)
+        compared = [k for k in compared if parameters[k[0]].trait.has_better]
         number = len(compared) if self._joint.simultaneous else 1
         best: list[int] = []
         for positions in compared:
@@ -588,13 +580,9 @@ class JointReport(ReportWithContrasts):
         among = f" of those with the same {join_names(columns)}" if columns else ""
         return best, f"may be the best{among}"
 
-    def _compared(self) -> list[list[int]]:
+    def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of estimates that the best is one of, on each metric."""
-        return list(self._panels(self.metrics).values())
-
-    def _compared_positions(self, metric: str) -> list[int]:
-        """Positions of the estimates that the best is one of."""
-        return self._positions(metric)
+        return self._blocks("model", metrics)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
         r"""Confidence intervals of the ranks of the models on each metric.
@@ -715,7 +703,12 @@ class JointReport(ReportWithContrasts):
         best : Compares each model only with the best of the others.
         """
         metrics = self.metrics if metric is None else [metric]
-        positions = [best_first(self._joint, self._positions(name)) for name in metrics]
+        positions = [
+            best_first(
+                self._joint, self._positions(name, self._blocks("model", [name]))
+            )
+            for name in metrics
+        ]
         separated: Separated = {}
         if max(map(len, positions)) > 1:
             separated = self.differences(
@@ -754,16 +747,18 @@ class JointReport(ReportWithContrasts):
             parts |= self.differences()._parts()
         return parts
 
-    def _positions(self, metric: str) -> list[int]:
-        """Positions of the estimates of a metric in the only subgroup."""
+    def _positions(
+        self, metric: str, compared: Sequence[list[int]] | None = None
+    ) -> list[int]:
+        """Positions that are compared on a metric: those that the best is one of."""
         check_known(metric, self.metrics, "metric")
-        panels = self._panels([metric])
-        if len(panels) > 1:
+        compared = self._compared([metric]) if compared is None else compared
+        if len(compared) > 1:
             raise ValueError(
-                f"models are compared in one subgroup, got {len(panels)}; choose one "
+                f"models are compared in one subgroup, got {len(compared)}; choose one "
                 "by report.select"
             )
-        return next(iter(panels.values()))
+        return compared[0]
 
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
         """Number of rows for intervals of some width, with this report as the pilot.
