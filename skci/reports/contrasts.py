@@ -477,25 +477,21 @@ class ContrastReport(ReportWithContrasts):
             pairs = [(first, _REFERENCES[second]) for first, second in pairs]
         separated: Separated = {panel: [] for panel in panels}
         for k, parameter in enumerate(self._joint.parameters):
-            trait, has_margin = parameter.trait, not np.isnan(self._margins[k])
-            greater = bool(parameter.estimate > self._null)
-            first_is_better = greater == trait.greater_is_better
-            if has_margin:
-                first_is_better, relation = strongest[k]
+            if not np.isnan(self._margins[k]):
+                of_first, relation = strongest[k]
                 predicate = _PREDICATES.get(relation)
-            elif not differ[k]:
-                predicate = None
-            elif self._stepwise:  # these tests show that there is a difference alone
-                predicate = "differs from {}"
             else:
-                better = first_is_better and self._reference
-                predicate = "is better than {}" if better else "is worse than {}"
+                greater = bool(parameter.estimate > self._null)
+                is_better = greater == parameter.trait.greater_is_better
+                of_first = self._reference is not None or not is_better
+                better = "better" if of_first and is_better else "worse"
+                # Step-down tests show that there is a difference, and no direction.
+                some = "differs from {}" if self._stepwise else f"is {better} than {{}}"
+                predicate = some if differ[k] else None
             if predicate:
-                of_first = first_is_better == has_margin or (
-                    self._reference is not None and not has_margin
-                )
                 name, other = pairs[k] if of_first else pairs[k][::-1]
-                separated[panels[k]].append((name, trait.worded(predicate), other))
+                found = name, parameter.trait.worded(predicate), other
+                separated[panels[k]].append(found)
         order = list(dict.fromkeys(name for pair in pairs for name in pair))
         for panel, shown in separated.items():
             if np.isnan(self._margins[panels.index(panel)]):

@@ -113,12 +113,9 @@ class ThresholdReport(JointReport):
 
     def __str__(self) -> str:
         """Print several curves with a line for each point."""
-        several = len({*self._models}) > 1
-        return (
-            str(self._wide_grid(False))
-            if self._is_curve and several
-            else super().__str__()
-        )
+        if self._is_curve and len({*self._models}) > 1:
+            return str(self._wide_grid(False))
+        return super().__str__()
 
     __repr__ = __str__
 
@@ -159,9 +156,15 @@ class ThresholdReport(JointReport):
         point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
 
-    def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+    def _display(
+        self, **options: Any
+    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        """Display of a curve, of metrics over thresholds, or of intervals at one."""
         if not self._is_curve or len(self.metrics) < 2:
-            return self._over_thresholds()
+            thresholds = np.array([self._thresholds[point] for point in self._points])
+            if len(np.unique(thresholds)) < 2:
+                return super()._display()
+            return self._bands_over(thresholds, axis_labels=(THRESHOLD, ""), **options)
         (across, up), points = self.metrics, self._points[::2]
         models = list(dict.fromkeys(self._models))
         order = sorted(
@@ -186,20 +189,6 @@ class ThresholdReport(JointReport):
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
         )
-
-    def _over_thresholds(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
-        """Display of each metric over several thresholds, or of intervals at one."""
-        thresholds = np.array([self._thresholds[point] for point in self._points])
-        if len(np.unique(thresholds)) < 2:
-            return super()._display()
-        return self._bands_over(
-            thresholds, axis_labels=(THRESHOLD, ""), **self._baselines
-        )
-
-    @property
-    def _baselines(self) -> dict[str, Any]:
-        """Options of the display of metrics over thresholds."""
-        return {}
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the measures are shown to meet requirements.
@@ -333,19 +322,19 @@ class DecisionCurveReport(ThresholdReport):
         """What models are compared with."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
-    @property
-    def _baselines(self) -> dict[str, Any]:
+    def _display(
+        self, **options: Any
+    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
         # Treating all has a benefit far below 0 at high thresholds.
-        estimates = [
-            estimate
-            for estimate, parameter, model in zip(
-                self._joint.estimates, self._joint.parameters, self._models, strict=True
-            )
-            if model != TREAT_ALL and DEFAULTS[parameter.key.metric] != TREAT_ALL
+        shown = [
+            k
+            for k, key in enumerate(self._keys)
+            if TREAT_ALL not in (key.model, DEFAULTS[key.metric])
         ]
-        highest = max(estimates, default=np.inf)
+        highest = max(self._joint.estimates[shown], default=np.inf)
         baseline = " or ".join(self._defaults)
-        return {"baseline": baseline, "floor": -0.5 * max(highest, 0.0)}
+        floor = -0.5 * max(highest, 0.0)
+        return super()._display(baseline=baseline, floor=floor, **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

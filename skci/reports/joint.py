@@ -91,6 +91,8 @@ class JointReport(ReportWithContrasts):
 
     _other_attributes: ClassVar = {"differences()": "compare comparisons pairwise"}
 
+    _references: References | None
+
     _of_pairs: ClassVar = ""
     """What else estimates must have in common to be compared."""
 
@@ -98,10 +100,9 @@ class JointReport(ReportWithContrasts):
     """Whether a page has the ranks and the differences of what the rows are of."""
 
     def __init__(
-        self, joint: JointEstimate, references: References | None = None
+        self, joint: JointEstimate, references: References | None = None, **known: Any
     ) -> None:
-        super().__init__(joint)
-        self._references = references
+        super().__init__(joint, _references=references, **known)
 
     @property
     def models(self) -> list[str]:

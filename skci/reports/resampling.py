@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import Target
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
@@ -40,15 +40,8 @@ class CrossValidationReport(JointReport):
     ['gaussiannb']
     """
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        splits: Sequence[tuple[Array, Array]],
-        estimators: dict[str, list[Any]],
-    ) -> None:
-        super().__init__(joint)
-        self.splits = splits
-        self.estimators = estimators
+    splits: Sequence[tuple[Array, Array]]
+    estimators: dict[str, list[Any]]
 
 
 class SearchReport(CrossValidationReport):
@@ -90,7 +83,7 @@ class SearchReport(CrossValidationReport):
                 target += " that were preselected on the same rows"
             resampling = ", ".join(filter(None, [resampling, splits]))
             joint = replace(joint, target=Target(target, resampling))
-        super().__init__(joint, report.splits, report.estimators)
+        super().__init__(joint, splits=report.splits, estimators=report.estimators)
         self._parameter_settings = parameter_settings
         self.n_parameter_settings = n_parameter_settings
 
