@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from skci import AccuracyCI
-from skci.reports.panels import COLOURS
+from skci.reports.displays import COLOURS
 
 DOCS = Path(__file__).resolve().parent
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -42,35 +42,20 @@ _SYNONYMS = {
 """Other names of a parameter."""
 
 
-_SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "alpha": ("confidence_level", lambda alpha: f"confidence_level={_rest(alpha)}"),
-    **dict.fromkeys(
-        ("strata", "stratify"), ("design", lambda strata: "design=Strata(...)")
-    ),
-    "ci": ("confidence_level", lambda ci: f"confidence_level={_share(ci)}"),
-    "group": ("groups", lambda group: "groups=... if clusters, or by=... if subgroups"),
-    **dict.fromkeys(
-        ("run", "runs", "seeds", "case", "reader", "readers", "rater", "raters"),
-        (
-            "design",
-            lambda value: (
-                "**Runs.from_long(data, ...)"
-                if isinstance(value, str)
-                else "y_pred=Runs(...)"
-            ),
-        ),
-    ),
-    **dict.fromkeys(("time", "order"), ("design", lambda _: "design=TimeOrder(...)")),
-    **dict.fromkeys(
-        ("prevalence", "prior", "priors"),
-        ("design", lambda _: "design=Prevalence(...)"),
-    ),
-    "ratio": ("scale", lambda ratio: "scale='ratio'"),
-    "figsize": ("ax", lambda size: f"ax=plt.subplots(figsize={brief(size)})[1]"),
-    "name": ("y_pred", lambda name: f"y_pred={{{brief(name)}: ...}}"),
-    "names": ("y_pred", lambda names: "y_pred={'A': ..., 'B': ...}"),
+_SPELLED = {
+    "alpha": ("confidence_level", "confidence_level={rest}"),
+    "ci": ("confidence_level", "confidence_level={share}"),
+    "figsize": ("ax", "ax=plt.subplots(figsize={value})[1]"),
+    "group": ("groups", "groups=... if clusters, or by=... if subgroups"),
+    "name": ("y_pred", "y_pred={{{value}: ...}}"),
+    "names": ("y_pred", "y_pred={{'A': ..., 'B': ...}}"),
+    "prevalence prior priors": ("design", "design=Prevalence(...)"),
+    "ratio": ("scale", "scale='ratio'"),
+    "run runs seeds case reader readers rater raters": ("design", "{runs}"),
+    "strata stratify": ("design", "design=Strata(...)"),
+    "time order": ("design", "design=TimeOrder(...)"),
 }
-"""Parameters in place of others, and how to write them for a value of the others."""
+"""Other names of what a parameter expresses, and how to write it for a value."""
 
 _OF_NAMES = "control", "metric", "metrics", "models"
 """Parameters that are names, in whatever order."""
@@ -90,17 +75,13 @@ QUERY_HINT = (
 
 _NOWHERE = {
     "name": "a report names metrics by a mapping, as in metrics={'loss': ...}",
-    **dict.fromkeys(
-        ("n_bootstraps", "n_bootstrap", "n_boot", "n_resamples"),
-        "intervals need no resampling",
-    ),
+    "n_bootstraps n_bootstrap n_boot n_resamples": "intervals need no resampling",
     "design": (
         "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
         "a design, with all rows at once"
     ),
-    **dict.fromkeys(
-        ("alpha", "confidence_level", "level"),
-        "the confidence level is that of the report, as in report.at(0.9)",
+    "alpha confidence_level level": (
+        "the confidence level is that of the report, as in report.at(0.9)"
     ),
     "query": QUERY_HINT,
     "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
@@ -108,14 +89,20 @@ _NOWHERE = {
 """Options that there are not, and why."""
 
 
-def _share(percent: Any) -> str:
-    is_percent = isinstance(percent, int | float) and 1 < percent < 100
-    return f"{percent / 100:g}" if is_percent else "0.95"
+def _found(table: Mapping[str, Any], name: str) -> Any:
+    """Entry of a table by one of the names that its keys list."""
+    return next((v for names, v in table.items() if name in names.split()), None)
 
 
-def _rest(alpha: Any) -> str:
-    is_share = isinstance(alpha, float) and 0 < alpha < 1
-    return f"{1 - alpha:g}" if is_share else "1 - alpha"
+def _spelled(template: str, value: Any) -> str:
+    """Write an option for a value of another one."""
+    share, rest = "0.95", "1 - alpha"
+    if isinstance(value, int | float):
+        share = f"{value / 100:g}" if 1 < value < 100 else share
+        rest = f"{1 - value:g}" if 0 < value < 1 else rest
+    long = isinstance(value, str)
+    runs = "**Runs.from_long(data, ...)" if long else "y_pred=Runs(...)"
+    return template.format(value=brief(value), share=share, rest=rest, runs=runs)
 
 
 def brief(value: Any) -> str:
@@ -183,10 +170,11 @@ def option_hint(options: Sequence[str], name: str, value: Any) -> str:
         if name in _SYNONYMS.get(option, "").split():
             written = brief(value)
             return f"give it as {option}={written if written == repr(value) else '...'}"
-    if name in _SPELLED and _SPELLED[name][0] in options:
-        return f"give it as {_SPELLED[name][1](value)}"
-    if name in _NOWHERE:
-        return _NOWHERE[name]
+    parameter, template = _found(_SPELLED, name) or ("", "")
+    if parameter in options:
+        return f"give it as {_spelled(template, value)}"
+    if reason := _found(_NOWHERE, name):
+        return str(reason)
     near = difflib.get_close_matches(name, options, 1, 0.75)
     return f"did you mean {near[0]}?" if near else ""
 
@@ -204,7 +192,7 @@ def with_hints(function: _Function) -> _Function:
     Parameters
     ----------
     function : callable
-        Without parameters such as ``**kwargs``.
+        One with a parameter such as ``**kwargs`` is returned as it is.
 
     Returns
     -------
@@ -216,6 +204,8 @@ def with_hints(function: _Function) -> _Function:
         function.__init__ = with_hints(function.__init__)  # type: ignore[misc]
         return function
     parameters = signature(function).parameters
+    if any(p.kind == Parameter.VAR_KEYWORD for p in parameters.values()):
+        return function
     options = [name for name in parameters if name != "self"]
     named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
     most = len(parameters) - len(named)
@@ -235,7 +225,8 @@ def with_hints(function: _Function) -> _Function:
             raise TypeError(f"{name}() has no parameter {listed}")
         if unknown or not named:
             got = ", ".join(unknown) or f"{len(args) - most} values too many"
-            raise TypeError(f"{name}() takes the options {options}, got {got}")
+            known = f"the options {options}" if options else "no options"
+            raise TypeError(f"{name}() takes {known}, got {got}")
         raise TypeError(
             f"{name}() takes {named} by name, got {brief(args[most])} without one; "
             f"did you mean {_meant(named, args[most])}=...?"
@@ -253,15 +244,23 @@ def _meant(options: Sequence[str], value: Any) -> str:
 
 
 class HintedAttributes:
-    """An object whose attributes are guessed from other libraries."""
+    """An object whose attributes, and options of methods, have hints."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
-    """What to use in place of attributes that there are not."""
+    """What to use, and names that it has in other libraries."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, value in [*vars(cls).items()]:
+            if isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, with_hints(value))
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if instead := self._other_attributes.get(name):
-                message += f"; use {instead}"
+            for kind in type(self).__mro__:
+                others = vars(kind).get("_other_attributes", {})
+                for instead, names in others.items():
+                    message += f"; use {instead}" * (name in names.split())
             raise AttributeError(message, name=name, obj=self)

@@ -22,7 +22,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
-from skci.reports.calibration import BIN, CalibrationReport
+from skci.reports.classification import BIN, CalibrationReport
 from skci.reports.curves import (
     DET,
     ROC,

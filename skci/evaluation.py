@@ -711,7 +711,9 @@ def classification_report_ci(
         }
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
-        keys += [Key(column, line) for column in metrics for line in lines]
+        keys += [
+            Key(column, line, factor="class") for column in metrics for line in lines
+        ]
         chosen |= {f"{column}, {average}": each for column, each in metrics.items()}
     metric_set = MetricSet(chosen, confidence_level, random_state=random_state)
     bound = zip(metric_set.bind(sample), keys, strict=True)

@@ -18,7 +18,7 @@ from skci import (
     threshold_report,
 )
 from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
-from skci.reports.panels import COLOURS
+from skci.reports.displays import COLOURS
 
 Y, MODELS = some_models(**{"a good model": 0.9, "fair": 0.8, "poor": 0.7})
 PERFECT = {"perfect": Y, "fair": MODELS["fair"], "silent": 0 * Y}

@@ -183,7 +183,7 @@ def test_pages_are_whole_accessible_and_load_nothing(pages):
 def test_pages_have_every_cell_and_sentence(pages):
     for report, page in pages.values():
         cells = [e.text for e in Tree(page).elements if e.tag in ("th", "td")]
-        rows = [cell for row in report._rows() for cell in row]
+        rows = [cell for row in report._grid().rows() for cell in row]
         start = cells.index(next(filter(None, rows)))
         start -= not rows[0]
         assert cells[start : start + len(rows)] == rows

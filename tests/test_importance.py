@@ -74,6 +74,18 @@ def test_worse_metrics_are_positive_importances():
     assert str(report).splitlines()[2].startswith("feature  metric")
 
 
+@pytest.mark.parametrize("option", ["models", "feature"])
+def test_features_are_selected_and_named_as_such(option):
+    report = importance_report(Fixed(), X, Y, metrics=["accuracy", "f1"], n_repeats=3)
+    kept = report.select(metrics="accuracy", **{option: ["0", "2"]})
+    assert list(kept) == [("0", "accuracy"), ("2", "accuracy")]
+    assert type(kept) is type(report)
+    assert kept["2", "accuracy"].to_dict()["feature"] == "2"
+    with pytest.raises(KeyError, match=r"feature must be one of \['0', '1', '2'\]"):
+        report.select(**{option: "age"})
+    assert kept.findings() == ["On accuracy, feature 2 is lower than 0."]
+
+
 def test_brier_score_is_the_squared_error_of_probabilities():
     class Probabilities(Fixed):
         def predict(self, X):

@@ -10,7 +10,6 @@ from slow import each_once
 from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 
 from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
-from skci.reports.margins import margin_sentences, strongest_findings
 
 RNG = np.random.default_rng(0)
 TARGET = RNG.normal(size=150)
@@ -247,12 +246,13 @@ def test_error_rates_at_the_margin(shift):
 )
 @pytest.mark.parametrize("sign", [1, -1])  # of losses the limits are exchanged
 def test_the_most_that_an_interval_shows(low, high, words, sign):
+    given = {("first", "accuracy"): 0.5, ("second", "accuracy"): 0.5}
+    report = joint_intervals(given, np.eye(2), greater_is_better=sign > 0)
+    differences = report.differences(margin=0.01)
     intervals = np.sort(sign * np.array([[low, high]]))
-    pairs = [("first", "second")]
-    shown = strongest_findings(intervals, np.array([sign]), np.array([0.01]))
-    found = margin_sentences("accuracy", 0.01, pairs, shown)
+    vars(differences._joint)["intervals"] = intervals
     none = "no model is shown not to be worse than another by more than 0.01"
-    assert found == [f"On accuracy, {words or none}."]
+    assert differences.findings() == [f"On accuracy, {words or none}."]
 
 
 def test_findings():

@@ -423,10 +423,7 @@ def test_names_and_numbers_of_all_reports(reports, kind):
             name: column[list(report).index(key)] for name, column in columns.items()
         }
         shared = [*names, "estimate", "low", "high"]
-        labels = {"class": "model", "threshold": "model"}
-        assert [values[labels.get(name, name)] for name in shared] == [
-            row[name] for name in shared
-        ]
+        assert [values[name] for name in shared] == [row[name] for name in shared]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -436,7 +433,7 @@ def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
     weighted = classification_report_ci(Y, MODELS["good"], sample_weight=1 + Y / 3)
     shown = [report for report, _ in reports.values()]
     for report in [*shown, wide, wide.differences(), weighted]:
-        for cells in zip(*report._rows(), strict=True):
+        for cells in zip(*report._grid().rows(), strict=True):
             numbers = re.findall(
                 r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", " ".join(cells[1:])
             )

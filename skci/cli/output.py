@@ -14,7 +14,7 @@ from skci.accumulation import JointAccumulator
 from skci.data.writing import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
-from skci.reports.rendering import TabularReport, escape_markdown, json_value
+from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
 from skci.reports.requirements import RequirementReport
 
 _SUMMARY = (
@@ -39,7 +39,7 @@ _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
 class Output(NamedTuple):
     """What a command shows."""
 
-    reports: dict[str, TabularReport]
+    reports: dict[str, TabularReport[Any]]
     """Reports that are shown together, by what they are of."""
     gates: dict[str, RequirementReport]
     """Verdicts on requirements, by the option that they were given by."""
@@ -54,10 +54,10 @@ class Output(NamedTuple):
         compared = (x for x in self.reports.values() if isinstance(x, ContrastReport))
         return [report.findings() for report in compared]
 
-    def tables(self, *, bold: bool = True) -> list[TabularReport]:
+    def tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
-            report._wide(bold=bold)
+            report._wide_grid(bold)
             if self.wide and isinstance(report, Report)
             else report
             for report in self.reports.values()
@@ -121,7 +121,7 @@ def _csv(output: Output) -> str:
     return text.getvalue().removesuffix("\n")
 
 
-def _table(report: TabularReport) -> list[tuple[Any, ...]]:
+def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
     """Header and rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]

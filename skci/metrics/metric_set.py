@@ -599,7 +599,7 @@ def estimate_at_points(
         columns.append(each.is_positive[level])
         for name in each.names:
             key = {"model": model, "subgroup": ((column, name),)}
-            keys[str(len(keys))] = {"model": name} if alone else key
+            keys[str(len(keys))] = {"model": name, "factor": column} if alone else key
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)

@@ -11,8 +11,7 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._hints import with_hints
-from skci.reports.panels import (
+from skci.reports.displays import (
     PanelDisplay,
     axis_limits,
     colour_places,
@@ -20,7 +19,6 @@ from skci.reports.panels import (
     line_handles,
     new_axes,
     new_panels,
-    panel_width,
     styled,
     wrapped,
 )
@@ -131,7 +129,6 @@ class ConfidenceBandDisplay(PanelDisplay):
 
     _legend_columns: ClassVar = 3
 
-    @with_hints
     def plot(
         self,
         *,
@@ -229,7 +226,7 @@ class ConfidenceBandDisplay(PanelDisplay):
 
     def _new_axes(self, panels: int) -> Any:
         if not self.unit_square:
-            return new_panels(panels, panel_width(panels), 3.0, 0.2, sharex=True)
+            return new_panels(panels, 3.0, 0.2, sharex=True)
         if self.n_rows is None:
             return new_axes(1, 1, figsize=(4.4, 4.8))
         return new_axes(2, 1, figsize=(4.4, 5.9), height_ratios=[5, 1])

@@ -1,44 +1,25 @@
-"""Reports of contrasts."""
+"""Reports of contrasts, also beside margins, and what they show in words."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
-from skci._hints import with_hints
 from skci._validation import as_name, check_contrasts, check_known, join_names
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import (
-    margin_pvalues,
-    region_of,
-)
+from skci.inference.margins import margin_pvalues, region_of
 from skci.inference.parameter import Key
-from skci.inference.planning import (
-    Region,
-    power_at,
-    rows_for_power,
-    rows_for_width,
-)
+from skci.inference.planning import Region, power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.estimate import (
-    MetricEstimate,
-    warn_of_intervals,
-    warn_of_undefined,
-)
-from skci.reports.interval_display import ConfidenceIntervalDisplay
-from skci.reports.margins import (
-    Finding,
-    describe_margins,
-    margin_sentences,
-    sentences,
-    strongest_findings,
-)
+from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
 from skci.reports.requirements import Requirement
@@ -52,10 +33,38 @@ Separated = dict[str, list[tuple[str, str, str]]]
 """What is shown of pairs by panel, such as "A", "is worse than {}" and "B"."""
 
 
+_PREDICATES = {
+    "better by more": "is better than {} by more than {:g}",
+    "better by less": "is better than {}, by less than {:g}",
+    "better": "is better than {}",
+    "not worse": "is not worse than {} by more than {:g}",
+    "equivalent": "is equivalent to {} within {:g}",
+}
+"""What the better of two is by a relation, with the names of others and the margin."""
+
+
+def sentences(
+    panel: str,
+    found: Iterable[tuple[str, str, str]],
+    none: str,
+    margin: float = np.nan,
+) -> list[str]:
+    """Say what is found on a metric of models, or subgroups, or that nothing is.
+
+    Each finding is of a model, what it is, such as "is worse than {}", and of another.
+    """
+    others: dict[tuple[str, str], list[str]] = {}
+    for name, predicate, other in found:
+        others.setdefault((name, predicate), []).append(other)
+    return [
+        f"On {panel}, {name} {predicate.format(join_names(names), margin)}."
+        for (name, predicate), names in others.items()
+    ] or [f"On {panel}, {none}."]
+
+
 class ReportWithContrasts(Report):
     """A report whose estimates can be combined linearly."""
 
-    @with_hints
     def contrasts(
         self, matrix: Any, labels: Sequence[str], *, method: str | None = None
     ) -> ContrastReport:
@@ -102,8 +111,7 @@ class ReportWithContrasts(Report):
         ]
         joint = contrast_estimate(self._joint, contrasts, method=method)
         warn_of_undefined(joint)
-        subject = "confidence intervals of contrasts"
-        return self._contrast_report(joint, null=0.0, subject=subject)
+        return self._contrast_report(joint, _kind="contrasts")
 
     @property
     def _contrast_report(self) -> type[ContrastReport]:
@@ -132,30 +140,16 @@ class ContrastReport(ReportWithContrasts):
     """
 
     _other_attributes: ClassVar = {
-        **ReportWithContrasts._other_attributes,
-        **{
-            name: f"that of the report of the models, report.{name}()"
-            for name in ("best", "letters", "ranks")
-        },
-        **dict.fromkeys(("p_values", "pvalue"), "pvalues"),
-    }
+        f"that of the report of the models, report.{name}()": name
+        for name in ("best", "letters", "ranks")
+    } | {"pvalues": "p_values pvalue"}
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        *,
-        null: float,
-        stepwise: bool = False,
-        margin: Mapping[str, float] | None = None,
-        reference: str | None = None,
-        subject: str,
-    ) -> None:
-        super().__init__(joint)
-        self._null: float = null
-        self._stepwise = stepwise
-        self._margin = margin or {}
-        self._reference = reference
-        self._subject = subject
+    _null: float = 0.0
+    _stepwise: bool = False
+    _margin: Mapping[str, float] = MappingProxyType({})
+    """Largest difference that does not matter, by metric."""
+    _reference: str | None = None
+    """What all are compared with, "rest" or "overall", if that is no subgroup."""
 
     @cached_property
     def _margins(self) -> Array:
@@ -205,16 +199,17 @@ class ContrastReport(ReportWithContrasts):
     def _reverse(self) -> JointEstimate:
         return reverse(self._joint)
 
-    def _judges(
-        self, required: list[Requirement]
-    ) -> Iterable[tuple[Report, list[Requirement]]]:
-        """Reports that judge: of differences the other way round, the reverse."""
+    def _judged(
+        self, required: Sequence[Requirement]
+    ) -> list[tuple[Requirement, MetricEstimate]]:
+        """Judge also differences the other way round."""
         keys = self._keys
         reverse = [x for x in required if any(x.is_of(key.reverse) for key in keys)]
         reverse = [x for x in reverse if not any(x.is_of(key) for key in keys)]
-        yield self, [x for x in required if x not in reverse]
+        judged = super()._judged([x for x in required if x not in reverse])
         if reverse:
-            yield self._with(self._reverse), reverse
+            judged += self._with(self._reverse)._judged(reverse)
+        return judged
 
     def select(self, **kept: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.
@@ -238,7 +233,6 @@ class ContrastReport(ReportWithContrasts):
             check_known(kind, list(self._labels), "label")
         return self._with(self._select(kept))
 
-    @with_hints
     def sample_size(
         self,
         half_width: float | Mapping[str, float] | None = None,
@@ -325,7 +319,6 @@ class ContrastReport(ReportWithContrasts):
             )
         return region_of(claim, self._margins, self._joint)
 
-    @with_hints
     def power(
         self,
         n_samples: Any,
@@ -374,30 +367,25 @@ class ContrastReport(ReportWithContrasts):
             another by more than the margin, better, or not worse by more than it, or
             that they differ by less.
         """
-        findings = []
         if "contrast" in self._labels:
-            for k in np.flatnonzero(self._differ()):
-                side = "above" if self._joint.estimates[k] > self._null else "below"
-                findings.append(f"{self._joint.parameters[k]} is {side} 0.")
-            return self._qualified(
-                findings or ["No contrast is shown to differ from 0."]
-            )
+            estimates, names = self._joint.estimates, self._joint.parameters
+            found = [
+                f"{names[k]} is {'above' if estimates[k] > self._null else 'below'} 0."
+                for k in np.flatnonzero(self._differ())
+            ]
+            none = "No contrast is shown to differ from 0."
+            return self._qualified(found or [none])
         kind = "subgroup" if "model" in self._labels else "model"
         other = _REFERENCES.get(self._reference, "another")
-        pairs, panels = self._spoken_pairs, self._panels
-        strongest = self._strongest if self._margin else []
-        for panel, found in self._separated().items():
-            rows = [k for k, name in enumerate(panels) if name == panel]
-            margin = float(self._margins[rows[0]])
-            if np.isnan(margin):
-                none = f"no {kind} is shown to differ from {other}"
-                findings += sentences(panel, found, none)
-            else:
-                compared, shown = [pairs[k] for k in rows], [strongest[k] for k in rows]
-                worded = self._joint.parameters[rows[0]].trait.worded
-                findings += margin_sentences(
-                    panel, margin, compared, shown, kind, worded
-                )
+        panels, findings = self._panels, list[str]()
+        for panel, shown in self._separated().items():
+            first = panels.index(panel)
+            margin = float(self._margins[first])
+            none = f"no {kind} is shown to differ from {other}"
+            if not np.isnan(margin):
+                none = f"no {kind} is shown not to be worse than another by more than "
+                none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
+            findings += sentences(panel, shown, none, margin)
         return self._qualified([*findings, *self._agreements()])
 
     def _agreements(self) -> Iterator[str]:
@@ -407,13 +395,6 @@ class ContrastReport(ReportWithContrasts):
             if parameter.agreement:
                 in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
                 yield f"On {panel}, {first} and {second} {in_words}."
-
-    @property
-    def _spoken_pairs(self) -> list[tuple[str, str]]:
-        """What each difference or ratio compares, as in sentences."""
-        if self._reference is None:
-            return self._pairs
-        return [(first, _REFERENCES[second]) for first, second in self._pairs]
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -436,27 +417,47 @@ class ContrastReport(ReportWithContrasts):
         return excludes(self._joint, self._null)
 
     @property
-    def _strongest(self) -> list[Finding]:
-        """The most that the interval of each difference or ratio shows."""
+    def _strongest(self) -> list[tuple[bool, str]]:
+        """Whether the first is the better, and the most that each interval shows.
+
+        The relation of the better to the other is one of `_PREDICATES`, or "open".
+        """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
-        return strongest_findings(self._limits() - self._null, signs, self._margins)
+        limits = signs[:, np.newaxis] * (self._limits() - self._null)
+        low, high = np.sort(limits, axis=1).T
+        first, margins = high >= -low, self._margins
+        low, high = np.where(first, low, -high), np.where(first, high, -low)
+        shown = {
+            "better by more": low > margins,
+            "better by less": (low > 0) & (high < margins),
+            "better": low > 0,
+            "equivalent": (low > -margins) & (high < margins),
+            "not worse": low > -margins,
+        }
+        relations = np.select([*shown.values()], [*shown], "open")
+        first |= relations == "equivalent"
+        return list(zip(first.tolist(), relations.tolist(), strict=True))
 
     @property
     def _verdicts(self) -> list[str]:
-        """What the interval of each contrast shows."""
-        if "contrast" not in self._labels:
-            pairs = zip(self._joint.parameters, self._strongest, strict=True)
-            return [each.trait.worded(found.verdict) for each, found in pairs]
-        low, high = self._limits().T
-        return np.select([low > 0, high < 0], ["above 0", "below 0"], "open").tolist()
+        """What the interval of each contrast shows; see `VERDICT_COLOURS`."""
+        if "contrast" in self._labels:
+            low, high = self._limits().T
+            sides = ["above 0", "below 0"]
+            return np.select([low > 0, high < 0], sides, "open").tolist()
+        verdicts = []
+        for parameter, (first, relation) in zip(
+            self._joint.parameters, self._strongest, strict=True
+        ):
+            if relation not in ("equivalent", "open"):
+                relation = relation.removesuffix(" by more").removesuffix(" by less")
+                relation = f"{'first' if first else 'second'} is {relation}"
+            verdicts.append(parameter.trait.worded(relation))
+        return verdicts
 
     def _display(self) -> ConfidenceIntervalDisplay:
         shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
         return ConfidenceIntervalDisplay(**self._drawing(), **shown)
-
-    @property
-    def _kind(self) -> str:
-        return self._subject.removeprefix("confidence intervals of ")
 
     @property
     def _topic(self) -> str:
@@ -473,32 +474,36 @@ class ContrastReport(ReportWithContrasts):
         return super()._part()._replace(findings=self.findings())
 
     def _separated(self) -> Separated:
-        """Models or subgroups whose difference or ratio excludes the null.
+        """What differences or ratios show of models or subgroups.
 
-        Of gaps to a reference each is of the subgroup, of others of the worse.
+        Of gaps to a reference each is of the subgroup, of others of the worse; beside
+        a margin of the better.
         """
-        pairs, panels, parameters = (
-            self._spoken_pairs,
-            self._panels,
-            self._joint.parameters,
-        )
-        order = list(dict.fromkeys(name for pair in pairs for name in pair))
+        pairs, panels, differ = self._pairs, self._panels, self._differ()
+        strongest = self._strongest if self._margin else []
+        if self._reference:
+            pairs = [(first, _REFERENCES[second]) for first, second in pairs]
         separated: Separated = {panel: [] for panel in panels}
-        for k in np.flatnonzero(self._differ()):
-            greater = parameters[k].estimate > self._null
-            first, second = pairs[k]
-            relation = "is worse than {}"
-            if greater == parameters[k].trait.greater_is_better:
-                if self._reference is None:
-                    first, second = second, first
-                else:
-                    relation = "is better than {}"
-            # Free step-down tests show that there is a difference, and no direction.
-            relation = "differs from {}" if self._stepwise else relation
-            relation = parameters[k].trait.worded(relation)
-            separated[panels[k]].append((first, relation, second))
-        for found in separated.values():
-            found.sort(key=lambda each: order.index(each[0]))
+        for k, parameter in enumerate(self._joint.parameters):
+            if not np.isnan(self._margins[k]):
+                of_first, relation = strongest[k]
+                predicate = _PREDICATES.get(relation)
+            else:
+                greater = bool(parameter.estimate > self._null)
+                is_better = greater == parameter.trait.greater_is_better
+                of_first = self._reference is not None or not is_better
+                better = "better" if of_first and is_better else "worse"
+                # Step-down tests show that there is a difference, and no direction.
+                some = "differs from {}" if self._stepwise else f"is {better} than {{}}"
+                predicate = some if differ[k] else None
+            if predicate:
+                name, other = pairs[k] if of_first else pairs[k][::-1]
+                found = name, parameter.trait.worded(predicate), other
+                separated[panels[k]].append(found)
+        order = list(dict.fromkeys(name for pair in pairs for name in pair))
+        for panel, shown in separated.items():
+            if np.isnan(self._margins[panels.index(panel)]):
+                shown.sort(key=lambda each: order.index(each[0]))
         return separated
 
     @cached_property
@@ -516,5 +521,8 @@ class ContrastReport(ReportWithContrasts):
         return columns
 
     def _title(self) -> str:
-        title = super()._title()
-        return f"{title}, {describe_margins(self._margin)}" if self._margin else title
+        title, margins = super()._title(), self._margin
+        if len({*margins.values()}) == 1:
+            return f"{title}, margin {next(iter(margins.values())):g}"
+        each = [f"{value:g} of {metric}" for metric, value in margins.items()]
+        return f"{title}, margins {join_names(each)}" if margins else title

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_known, join_names
+from skci._validation import check_choice, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
 from skci.reports.band_display import QUANTILES, ConfidenceBandDisplay
+from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
-from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
 from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
@@ -94,14 +94,10 @@ class ThresholdReport(JointReport):
     recall at threshold 0.6 = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
-    _model_header = THRESHOLD
     _compares_models = False
     _of_pairs = " at one threshold, as of a report with thresholds=[...]"
     _other_attributes: ClassVar = {
-        **JointReport._other_attributes,
-        **dict.fromkeys(
-            ("auc", "roc_auc"), "joint_report(y_true, y_score=..., metrics='roc_auc')"
-        ),
+        "joint_report(y_true, y_score=..., metrics='roc_auc')": "auc roc_auc"
     }
 
     def __init__(
@@ -114,13 +110,12 @@ class ThresholdReport(JointReport):
         super().__init__(joint)
         self._is_curve = is_curve
         self._thresholds = thresholds  # by names of the model and of the threshold
-        if joint.parameters[0].key.subgroup:
-            self._model_header = "model"
 
     def __str__(self) -> str:
         """Print several curves with a line for each point."""
-        several = len({*self._models}) > 1
-        return str(self._wide()) if self._is_curve and several else super().__str__()
+        if self._is_curve and len({*self._models}) > 1:
+            return str(self._wide_grid(False))
+        return super().__str__()
 
     __repr__ = __str__
 
@@ -161,9 +156,15 @@ class ThresholdReport(JointReport):
         point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
 
-    def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+    def _display(
+        self, **options: Any
+    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        """Display of a curve, of metrics over thresholds, or of intervals at one."""
         if not self._is_curve or len(self.metrics) < 2:
-            return self._over_thresholds()
+            thresholds = np.array([self._thresholds[point] for point in self._points])
+            if len(np.unique(thresholds)) < 2:
+                return super()._display()
+            return self._bands_over(thresholds, axis_labels=(THRESHOLD, ""), **options)
         (across, up), points = self.metrics, self._points[::2]
         models = list(dict.fromkeys(self._models))
         order = sorted(
@@ -177,32 +178,17 @@ class ThresholdReport(JointReport):
                 np.clip(ndtri(rates), -QUANTILES, QUANTILES)
                 for rates in (estimates, limits)
             )
-        return ConfidenceBandDisplay(
+        return self._bands(
             models=[points[k][0] for k in order],
             metrics=[""] * len(order),
             points=estimates,
             intervals=limits[:, 1],
             horizontal_intervals=limits[:, 0],
             axis_labels=(across.replace("_", " "), up.replace("_", " ")),
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
             normal_quantiles=is_tradeoff,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
-            known_models=self._known_models,
         )
-
-    def _over_thresholds(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
-        """Display of each metric over several thresholds, or of intervals at one."""
-        thresholds = np.array([self._thresholds[point] for point in self._points])
-        if len(np.unique(thresholds)) < 2:
-            return super()._display()
-        return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **self._baselines)
-
-    @property
-    def _baselines(self) -> dict[str, Any]:
-        """Options of the display of metrics over thresholds."""
-        return {}
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the measures are shown to meet requirements.
@@ -262,13 +248,9 @@ class ThresholdReport(JointReport):
         among = f"{'models and ' * any(self._models)}thresholds"
         return super()._best_of_all()[0], f"may be the best of all {among}"
 
-    def _compared(self) -> list[list[int]]:
-        return [self._compared_positions(metric) for metric in self.metrics]
-
-    def _compared_positions(self, metric: str) -> list[int]:
-        """Positions of a metric at all thresholds of all models."""
-        check_known(metric, self.metrics, "metric")
-        return [k for k, key in enumerate(self._keys) if key.title == metric]
+    def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
+        keys = [*enumerate(self._keys)]
+        return [[k for k, key in keys if key.title == name] for name in metrics]
 
 
 TREAT_ALL = "treat all"
@@ -309,7 +291,7 @@ class DecisionCurveReport(ThresholdReport):
         lower = self._limits()[:, 0]
         points = set(self._points)
         for metric in self.metrics:
-            positions = self._compared_positions(metric)
+            positions = self._positions(metric)
             points &= {self._points[k] for k in positions if lower[k] > 0}
         useful: Any = self._thresholds_at(x for x in self._thresholds if x in points)
         return {name: each for name, each in useful.items() if name != TREAT_ALL}
@@ -340,19 +322,19 @@ class DecisionCurveReport(ThresholdReport):
         """What models are compared with."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
-    @property
-    def _baselines(self) -> dict[str, Any]:
+    def _display(
+        self, **options: Any
+    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
         # Treating all has a benefit far below 0 at high thresholds.
-        estimates = [
-            estimate
-            for estimate, parameter, model in zip(
-                self._joint.estimates, self._joint.parameters, self._models, strict=True
-            )
-            if model != TREAT_ALL and DEFAULTS[parameter.key.metric] != TREAT_ALL
+        shown = [
+            k
+            for k, key in enumerate(self._keys)
+            if TREAT_ALL not in (key.model, DEFAULTS[key.metric])
         ]
-        highest = max(estimates, default=np.inf)
+        highest = max(self._joint.estimates[shown], default=np.inf)
         baseline = " or ".join(self._defaults)
-        return {"baseline": baseline, "floor": -0.5 * max(highest, 0.0)}
+        floor = -0.5 * max(highest, 0.0)
+        return super()._display(baseline=baseline, floor=floor, **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -419,7 +401,7 @@ class ThresholdRequirementReport(RequirementReport):
             If there is no such metric, or no threshold is shown to meet them.
         """
         points, shown = self.report._points, {*self._shown}
-        compared = self.report._compared_positions(metric)
+        compared = self.report._positions(metric)
         positions = [k for k in compared if points[k] in shown]
         if not positions:
             raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -160,14 +160,14 @@ class MetricEstimate(HintedAttributes, float):
     """
 
     _other_attributes: ClassVar = {
-        **dict.fromkeys(("ci", "conf_int", "interval"), "confidence_interval()"),
-        **dict.fromkeys(("lower", "ci_low", "ci_lower", "lower_bound"), "low"),
-        **dict.fromkeys(("upper", "ci_high", "ci_upper", "upper_bound"), "high"),
-        **dict.fromkeys(("se", "stderr", "std"), "standard_error"),
-        **dict.fromkeys(("value", "estimate", "mean"), "float(estimate)"),
-        **dict.fromkeys(("p_value", "p", "pval"), "pvalue(null)"),
-        **dict.fromkeys(("to_frame", "to_pandas", "to_csv", "to_json"), "to_dict()"),
-        "summary": "print(estimate)",
+        "confidence_interval()": "ci conf_int interval",
+        "low": "lower ci_low ci_lower lower_bound",
+        "high": "upper ci_high ci_upper upper_bound",
+        "standard_error": "se stderr std",
+        "float(estimate)": "value estimate mean",
+        "pvalue(null)": "p_value p pval",
+        "to_dict()": "to_frame to_pandas to_csv to_json",
+        "print(estimate)": "summary",
     }
 
     _joint: JointEstimate
@@ -527,14 +527,12 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
-    if causes := _causes_of_undefined(joint, new):
-        _warn(joint, causes)
+    _warn(joint, _causes_of_undefined(joint, new))
 
 
 def warn_of_intervals(joint: JointEstimate) -> None:
     """Warn of intervals without a usable variance or from a small sample, once."""
-    if causes := _causes_of_intervals(joint, range(len(joint.parameters))):
-        _warn(joint, causes)
+    _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
 
 
 def describe_warnings(
@@ -545,17 +543,16 @@ def describe_warnings(
     """Write what is warned of, with at most so many names in each."""
     if positions is None:
         positions = range(len(joint.parameters))
-    undefined = [
-        each for each in _causes_of_undefined(joint, ()) if each[1] in positions
-    ]
-    intervals = _causes_of_intervals(joint, positions)
-    return [text for text, _ in _warnings(joint, [*undefined, *intervals], most)]
+    causes = [each for each in _causes_of_undefined(joint) if each[1] in positions]
+    causes += _causes_of_intervals(joint, positions)
+    return [text for text, _ in _warnings(joint, causes, most)]
 
 
 def _causes_of_undefined(
-    joint: JointEstimate, new: Sequence[Parameter]
+    joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> list[tuple[_Cause, int]]:
-    causes = _causes_of_clipping(joint)
+    clipped = {k: p.clipped for k, p in enumerate(joint.parameters) if p.clipped}
+    causes = [(_clipping(clipped.values()), k) for k in clipped]
     for k, parameter in enumerate(joint.parameters):
         if not parameter.defined:
             components = [c for c in parameter.components if not c.defined]
@@ -566,39 +563,35 @@ def _causes_of_undefined(
             if all(c in new for c in components):
                 causes.append((_Cause(message, UndefinedMetricWarning), k))
         if parameter.undefined_classes:
-            message = _of_undefined_classes(parameter.undefined_classes)
-            causes.append((_Cause(message, UndefinedMetricWarning), k))
+            causes.append((_undefined_classes(parameter.undefined_classes), k))
     return causes
 
 
-def _causes_of_clipping(joint: JointEstimate) -> list[tuple[_Cause, int]]:
-    """Losses that depend on where probabilities of 0 are clipped; one cause for all."""
-    found = {k: p.clipped for k, p in enumerate(joint.parameters) if p.clipped}
-    if not found:
-        return []
-    worst = max(found.values(), key=lambda each: each.share)
-    up_to = "up to " * (len({*found.values()}) > 1)
-    message = (
-        f"{up_to}{worst.n:g} of {worst.n_samples:g} rows have probability 0 for their "
-        f"true label; clipped to {worst.eps:.1e}, they make up {worst.share:.0%} of "
-        "the loss, which depends on that number; smooth or calibrate the "
-        "probabilities, or report brier_score"
+def _clipping(found: Collection[Any]) -> _Cause:
+    """Say that losses depend on where probabilities of 0 are clipped."""
+    worst = max(found, key=lambda each: each.share)
+    return _Cause(
+        f"{'up to ' * (len({*found}) > 1)}{worst.n:g} of {worst.n_samples:g} rows have "
+        f"probability 0 for their true label; clipped to {worst.eps:.1e}, they make up "
+        f"{worst.share:.0%} of the loss, which depends on that number; smooth or "
+        "calibrate the probabilities, or report brier_score",
+        UserWarning,
     )
-    return [(_Cause(message, UserWarning), k) for k in found]
 
 
-def _of_undefined_classes(weights: Mapping[str, float]) -> str:
+def _undefined_classes(weights: Mapping[str, float]) -> _Cause:
     """Say why the interval of an average is wide, and what narrows it."""
     names = [repr(name) for name in weights]
     if len(names) > _MAX_CLASSES:
         names[_MAX_CLASSES - 1 :] = [f"{len(names) - _MAX_CLASSES + 1} others"]
     kind = "class" if len(weights) == 1 else "classes"
     weight = f"{sum(weights.values()):.2g}"
-    return (
+    return _Cause(
         f"undefined for the {kind} {join_names(names)}, a division of zero by zero; "
         f"the interval is extended to hold any value there, at a weight of {weight} in "
         "the average; where the metric has the options, zero_division sets the "
-        f"estimate alone and labels can omit the {kind}"
+        f"estimate alone and labels can omit the {kind}",
+        UndefinedMetricWarning,
     )
 
 
@@ -621,8 +614,10 @@ def _causes_of_intervals(
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))
         chance = parameter.unsigned[0].chance
-        if chance is not None and _is_below_half(joint, k, chance):
-            causes.append((_OTHER_LABEL, k))
+        if chance is not None and abs(parameter.estimate) < chance / 2:
+            limits = joint.individual.intervals[k].tolist()
+            if max(map(abs, limits)) < chance / 2:
+                causes.append((_OTHER_LABEL, k))
     return causes
 
 
@@ -650,14 +645,6 @@ _OTHER_LABEL = _Cause(
     "column of predict_proba, or the wrong pos_label?",
     UserWarning,
 )
-
-
-def _is_below_half(joint: JointEstimate, position: int, chance: float) -> bool:
-    """Whether an estimate and its interval are far below that of random scores."""
-    if not abs(joint.parameters[position].estimate) < chance / 2:
-        return False
-    limits = map(abs, joint.individual.intervals[position].tolist())
-    return max(limits) < chance / 2
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:

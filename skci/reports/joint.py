@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import comb
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
-from skci._validation import check_choice, check_known, check_names, join_names
+from skci._hints import brief
+from skci._validation import (
+    as_name,
+    check_alone,
+    check_choice,
+    check_known,
+    check_names,
+    join_names,
+)
+from skci.inference.contrasts import (
+    comparison,
+    contrast_estimate,
+    contrasts_with,
+    pairwise_contrasts,
+)
+from skci.inference.intervals.methods import check_method
+from skci.inference.joint import JointEstimate
+from skci.inference.margins import check_margin
+from skci.inference.parameter import Contrast, Key, TableParameter
 from skci.inference.planning import rows_for_width
 from skci.inference.ranking import (
     best_first,
@@ -20,19 +37,39 @@ from skci.inference.ranking import (
     intervals_to_best,
     rank_intervals,
 )
-from skci.reports.contrasts import Separated
-from skci.reports.differences import ReportWithDifferences
-from skci.reports.estimate import describe_positive, warn_of_intervals
-from skci.reports.margins import sentences
+from skci.reports.contrasts import (
+    ContrastReport,
+    ReportWithContrasts,
+    Separated,
+    sentences,
+)
+from skci.reports.estimate import (
+    MetricEstimate,
+    describe_positive,
+    warn_of_intervals,
+    warn_of_undefined,
+)
 from skci.reports.page import Part
 from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
+from skci.reports.requirements import Requirement
 
 _MOST_PAIRS = 10_000  # on a page
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
+References = Callable[[str], Mapping[Key, TableParameter]]
+"""From "rest" or "overall" to the parameters that those of subgroups, by their keys,
+are compared with."""
+
+_MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
+_MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
+_SHARPER = dict.fromkeys(
+    ("bonferroni", "holm", "sidak"),
+    "single-step rejects no less than the procedure of Bonferroni, and step-down than "
+    "that of Holm",
+)
 
 
-class JointReport(ReportWithDifferences):
+class JointReport(ReportWithContrasts):
     """Joint confidence intervals of several measures of several models.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
@@ -52,8 +89,314 @@ class JointReport(ReportWithDifferences):
     f1 = 0.67 [0.53, 0.78], joint 95% interval (score, n = 100)
     """
 
+    _other_attributes: ClassVar = {"differences()": "compare comparisons pairwise"}
+
+    _references: References | None
+
+    _of_pairs: ClassVar = ""
+    """What else estimates must have in common to be compared."""
+
     _compares_models: ClassVar = True
     """Whether a page has the ranks and the differences of what the rows are of."""
+
+    def __init__(
+        self, joint: JointEstimate, references: References | None = None, **known: Any
+    ) -> None:
+        super().__init__(joint, _references=references, **known)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in order."""
+        return self._subjects
+
+    def differences(
+        self,
+        *,
+        control: str | None = None,
+        metrics: str | Iterable[str] | None = None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
+    ) -> ContrastReport:
+        r"""Simultaneous paired differences of the models on each metric.
+
+        Estimates on the same rows are correlated, so that a difference varies less than
+        for independent ones: differences can separate models whose intervals overlap.
+
+        Parameters
+        ----------
+        control : str, optional
+            Compare the other models with this one only; by default, all pairs.
+        metrics : str or list of str, optional
+            Metrics to compare on; all if not given.
+        scale : {"difference", "ratio"}, default="difference"
+            Whether to subtract the second from the first or divide by it. A ratio is of
+            nonnegative measures; its interval is symmetric on the logarithmic scale.
+        method : {"auto", "score", "blurred", "hall", "delta"}, optional
+            Interval method of the differences. By default that of the estimates where
+            it was chosen and serves their difference, or "auto": "hall" for areas and
+            Brier scores, else as for the metrics.
+        adjust : {"single-step", "step-down", "none"}, default="single-step"
+            Adjustment for multiplicity. "single-step": all intervals cover at once, and
+            a p-value is below alpha exactly if its interval excludes zero (one, for
+            ratios). "step-down": p-values, never larger, that control the family-wise
+            error rate, with the intervals of "single-step". "none", and all differences
+            of :meth:`individual` intervals: unadjusted.
+        margin : float or mapping of str to float, optional
+            Largest difference that does not matter, above 0; by metric, for some of
+            them. Adds the p-values of three claims: that the first is "not worse" than
+            the second by more than the margin, is "better" by more than it, and both
+            are "equivalent", the difference being less than it. `findings` then says
+            which hold.
+
+        Returns
+        -------
+        ContrastReport
+            Labelled ``metric``, ``first``, ``second``: first minus second.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such model or metric, there is nothing to compare, or an
+            option is not one of its values.
+
+        Notes
+        -----
+        A difference is one more parameter :math:`L \theta`, with the covariance
+        :math:`L V L^T` [1]_; after cross-validation by "jackknife" it is less by the
+        noise of partitions that the jackknife multiplies. "score" inverts a test in
+        the multinomial of the truth and both models: for accuracies it is Tango's [2]_
+        up to the improvement of the statistic, and McNemar's at no difference.
+
+        Models that agree in all n rows may differ in a share of at most
+        :math:`1 - \alpha^{1/n}` of the population, which bounds the difference of areas
+        and of means of bounded losses: method "agreement", whatever `method` is.
+
+        A claim with a margin has a p-value below alpha exactly where the joint interval
+        shows it, whatever `adjust`. So those of a single difference are twice those of
+        two one-sided tests [3]_, whose level of .05 is that of 90% intervals,
+        ``report.at(0.9)``; non-inferiority is usually tested at a one-sided .025.
+
+        References
+        ----------
+        .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
+        .. [2] Tango (1998). Statistics in Medicine 17, 891-908.
+        .. [3] Schuirmann (1987). Journal of Pharmacokinetics and Biopharmaceutics 15,
+           657-680.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0] * 50 + [1] * 50
+        >>> models = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
+        >>> report = joint_report(y, models, metrics=["accuracy"])
+        >>> report.differences()["accuracy", "A", "B"].low > 0
+        True
+
+        A faster model need not be better, only as good up to a difference of .06:
+
+        >>> models = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
+        >>> report = joint_report([0] * 94 + [1] * 6, models, metrics="accuracy")
+        >>> report.differences(control="slow", margin=0.06).findings()
+        ['On accuracy, fast is equivalent to slow within 0.06.']
+        """
+        if control is not None:
+            _check_control(control, self.models)
+        joint, contrasts = self._contrasts("model", control, None, metrics, scale)
+        return self._report(joint, contrasts, scale, method, adjust, margin)
+
+    def gaps(
+        self,
+        *,
+        control: str | None = None,
+        to: str | None = None,
+        metrics: str | Iterable[str] | None = None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
+    ) -> ContrastReport:
+        r"""Simultaneous differences of the subgroups on each metric of each model.
+
+        Gaps are signed: unlike the largest absolute gap, which is never below 0, each
+        is evidence of a gap if its interval excludes 0.
+
+        Parameters
+        ----------
+        control : str, optional
+            Compare the other subgroups with this one only; by default, all pairs. With
+            several columns its names are joined by a comma, as in "f, old".
+        to : {"rest", "overall"}, optional
+            Instead compare each subgroup with the rest of the rows, those that are not
+            in it, or with all rows together; also with the rows of subgroups that were
+            not selected.
+        metrics, scale, method, adjust, margin
+            See :meth:`differences`.
+
+        Returns
+        -------
+        ContrastReport
+            Labelled ``model``, ``metric``, ``first``, ``second``: first minus second.
+
+        Raises
+        ------
+        KeyError, ValueError
+            As :meth:`differences`; also if the report has no subgroups, or with `to` a
+            single one, or none that are parts of the rows.
+
+        Notes
+        -----
+        A subgroup and all rows are correlated, for all rows include it. With
+        :math:`\psi_g` the influence values of the metric on the :math:`n_g` rows of the
+        subgroup and :math:`\psi` those on all n rows, the variance of the gap is that
+        of the mean of
+
+        .. math:: \frac{n}{n_g} 1\{i \in g\} \psi_{g, i} - \psi_i
+
+        over rows i. For a mean such as accuracy the gap to all rows is the gap to the
+        rest times :math:`1 - n_g / n`; for other metrics it need not be.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0, 1] * 100
+        >>> predicted = [0, 1] * 50 + [0, 1, 1, 1, 0] * 20
+        >>> shop = ["north"] * 100 + ["south"] * 100
+        >>> report = joint_report(y, predicted, metrics="accuracy", by=shop)
+        >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
+        True
+        >>> for finding in report.gaps(to="overall").findings():
+        ...     print(finding)
+        On accuracy of y_pred, north is better than overall.
+        On accuracy of y_pred, south is worse than overall.
+        """
+        if not self._subgroup_columns:
+            raise ValueError(
+                f"gaps needs a report with by=, got one labelled {list(self._labels)}"
+            )
+        if control is not None:
+            names = [key.level("subgroup") for key in self._keys]
+            control = _check_control(control, list(dict.fromkeys(names)))
+        if to is not None:
+            check_alone("to", {"control": control})
+            check_choice(to, ("rest", "overall"), "to")
+        joint, contrasts = self._contrasts("subgroup", control, to, metrics, scale)
+        return self._report(joint, contrasts, scale, method, adjust, margin, to)
+
+    def _contrasts(
+        self,
+        factor: str,
+        control: str | None,
+        to: str | None,
+        metrics: str | Iterable[str] | None,
+        scale: str,
+    ) -> tuple[JointEstimate, list[Contrast]]:
+        """Contrasts of estimates that differ in one factor, "model" or "subgroup".
+
+        Or of subgroups with the "rest" or all rows, with the estimates they are of.
+        """
+        check_choice(scale, ("difference", "ratio"), "scale")
+        if to is not None and self._references is None:
+            raise ValueError(
+                f"to={to!r} needs subgroups by which the rows of one test set are "
+                "divided, as by joint_report(..., by=); use control= here"
+            )
+        joint, ratio = self._joint, scale == "ratio"
+        blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
+        if to is not None and self._references is not None:
+            positions, references = (
+                [k for rows in blocks for k in rows],
+                self._references(to),
+            )
+            return contrasts_with(joint, positions, references, to, ratio)
+        pairs = (pairwise_contrasts(joint, k, factor, control, ratio) for k in blocks)
+        contrasts = list(itertools.chain(*pairs))
+        if not contrasts:
+            factors = [factor] if factor == "model" else self._subgroup_columns
+            raise ValueError(
+                f"{scale}s need two {join_names(factors)}s with one metric"
+                f"{self._of_pairs}, got {brief(list(self))}"
+            )
+        return joint, contrasts
+
+    def _report(
+        self,
+        joint: JointEstimate,
+        contrasts: Sequence[Contrast],
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
+        reference: str | None = None,
+    ) -> ContrastReport:
+        """Report differences or ratios, perhaps all to a reference."""
+        check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
+        if method is not None:
+            check_method(method)
+        number, ratio = len(contrasts), scale == "ratio"
+        most = _MOST_CONTRASTS if joint.sampling.known == "table" else _MOST_GIVEN
+        if number > most:
+            raise ValueError(
+                f"{scale}s must be at most {most:,}, got {number:,}; "
+                "name a control or some of the metrics, or select models first"
+            )
+        simultaneous = joint.simultaneous and adjust != "none"
+        compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
+        warn_of_undefined(compared, joint.parameters[len(self) :])
+        if ratio and margin is not None:
+            raise ValueError("margin needs scale='difference', got 'ratio'")
+        return self._contrast_report(
+            compared,
+            _kind=f"{scale}s",
+            _null=1.0 if ratio else 0.0,
+            _stepwise=simultaneous and adjust == "step-down",
+            _margin={} if margin is None else check_margin(margin, compared),
+            _reference=reference,
+        )
+
+    def _judged(
+        self, required: Sequence[Requirement]
+    ) -> list[tuple[Requirement, MetricEstimate]]:
+        """Judge differences of models by the intervals of those required alone."""
+        of_models: list[Requirement] = []
+        of_differences: list[Requirement] = []
+        contrasts: dict[Key, Contrast] = {}
+        for each in required:
+            pair = each.pair(self.models) or ()
+            found: list[Contrast] = []
+            for positions in self._blocks("model", [each.metric]) if pair else []:
+                place = dict(zip(self._names(positions), positions, strict=True))
+                if {*pair} <= {*place}:
+                    first, second = (place[name] for name in pair)
+                    found.append(comparison(self._joint, first, second))
+            contrasts |= {contrast[0]: contrast for contrast in found}
+            if found:
+                of_differences.append(each._replace(name=" - ".join(pair)))
+            else:
+                of_models.append(each)
+        judged = super()._judged(of_models)
+        if contrasts:
+            compared = self._report(self._joint, [*contrasts.values()])
+            judged += compared._judged(of_differences)
+        return judged
+
+    def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
+        """Positions of the estimates that differ in one factor only."""
+        blocks: dict[Key, list[int]] = {}
+        for k, key in enumerate(self._keys):
+            if key.metric in metrics:
+                blocks.setdefault(key.without(factor), []).append(k)
+        order = sorted(blocks, key=lambda key: metrics.index(key.metric))
+        return [blocks[key] for key in order]
+
+    def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
+        """Positions of estimates whose models are compared, by name."""
+        blocks = self._blocks("model", metrics)
+        return {self._joint.parameters[k[0]].key.panel: k for k in blocks}
+
+    def _names(self, positions: Sequence[int]) -> list[str]:
+        return [self._joint.parameters[k].key.name for k in positions]
 
     def select(
         self,
@@ -84,14 +427,14 @@ class JointReport(ReportWithDifferences):
         KeyError, ValueError
             If there is no such name, or none is kept.
         """
+        factor = self._keys[0].factor
         if models is None:  # whose column may have another name
-            models = subgroups.pop(self._model_header, None)
+            models = subgroups.pop(factor, None)
         for column in subgroups:
             check_known(column, self._subgroup_columns, "subgroup")
-        wanted = {"model": models, "metric": metrics, **subgroups}
+        wanted = {factor: models, "metric": metrics, **subgroups}
         return self._with(self._select(wanted), _coloured=self._known_models)
 
-    @with_hints
     def findings(self, by: str = "intervals") -> Findings:
         """Say in words which models are worse than which others.
 
@@ -117,7 +460,7 @@ class JointReport(ReportWithDifferences):
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.models) < 2:
             return Findings()
-        kind = self._model_header
+        kind = self._keys[0].factor
         prefix = "" if kind == "model" else f"{kind} "
         by_intervals = by == "intervals"
         source = self if by_intervals else self.differences()
@@ -155,7 +498,6 @@ class JointReport(ReportWithDifferences):
     @overload
     def best(self, metric: list[str] | None = None) -> BestReports: ...
 
-    @with_hints
     def best(self, metric: str | list[str] | None = None) -> BestReport | BestReports:
         """Multiple comparisons with the best model on a metric, or on each of all.
 
@@ -198,9 +540,7 @@ class JointReport(ReportWithDifferences):
         metrics = self._metrics_of_several if metric is None else metric
         metrics = [metrics] if isinstance(metrics, str) else [*metrics]
         number = len(metrics) if self._joint.simultaneous else 1
-        best = BestReports(
-            (m, self._best(self._compared_positions(m), number)) for m in metrics
-        )
+        best = BestReports((m, self._best(self._positions(m), number)) for m in metrics)
         return best[metric] if isinstance(metric, str) else best
 
     @property
@@ -218,10 +558,11 @@ class JointReport(ReportWithDifferences):
         intervals, differences = intervals_to_best(joint.at(level), positions)
         warn_of_intervals(differences)
         names = self._labels_at(positions).items()
-        model, parameter = self._model_header, joint.parameters[positions[0]]
+        parameter = joint.parameters[positions[0]]
+        factor = parameter.key.factor
         return BestReport(
             metric=parameter.key.title,
-            names={c: v for c, v in names if c == model or len({*v}) > 1},
+            names={c: v for c, v in names if c == factor or len({*v}) > 1},
             estimate=self._entry(best_first(joint, positions)[0]),
             estimates=joint.estimates[positions],
             intervals=intervals,
@@ -231,11 +572,9 @@ class JointReport(ReportWithDifferences):
         )
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        compared = [
-            positions
-            for positions in self._compared()
-            if self._joint.parameters[positions[0]].trait.has_better
-        ]
+        parameters = self._joint.parameters
+        compared = self._compared(self.metrics)
+        compared = [k for k in compared if parameters[k[0]].trait.has_better]
         number = len(compared) if self._joint.simultaneous else 1
         best: list[int] = []
         for positions in compared:
@@ -246,15 +585,10 @@ class JointReport(ReportWithDifferences):
         among = f" of those with the same {join_names(columns)}" if columns else ""
         return best, f"may be the best{among}"
 
-    def _compared(self) -> list[list[int]]:
+    def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of estimates that the best is one of, on each metric."""
-        return list(self._panels(self.metrics).values())
+        return self._blocks("model", metrics)
 
-    def _compared_positions(self, metric: str) -> list[int]:
-        """Positions of the estimates that the best is one of."""
-        return self._positions(metric)
-
-    @with_hints
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
         r"""Confidence intervals of the ranks of the models on each metric.
 
@@ -338,7 +672,6 @@ class JointReport(ReportWithDifferences):
             positive_label=describe_positive(self._joint.parameters),
         )
 
-    @with_hints
     def letters(
         self,
         metric: str | None = None,
@@ -375,7 +708,12 @@ class JointReport(ReportWithDifferences):
         best : Compares each model only with the best of the others.
         """
         metrics = self.metrics if metric is None else [metric]
-        positions = [best_first(self._joint, self._positions(name)) for name in metrics]
+        positions = [
+            best_first(
+                self._joint, self._positions(name, self._blocks("model", [name]))
+            )
+            for name in metrics
+        ]
         separated: Separated = {}
         if max(map(len, positions)) > 1:
             separated = self.differences(
@@ -414,18 +752,19 @@ class JointReport(ReportWithDifferences):
             parts |= self.differences()._parts()
         return parts
 
-    def _positions(self, metric: str) -> list[int]:
-        """Positions of the estimates of a metric in the only subgroup."""
+    def _positions(
+        self, metric: str, compared: Sequence[list[int]] | None = None
+    ) -> list[int]:
+        """Positions that are compared on a metric: those that the best is one of."""
         check_known(metric, self.metrics, "metric")
-        panels = self._panels([metric])
-        if len(panels) > 1:
+        compared = self._compared([metric]) if compared is None else compared
+        if len(compared) > 1:
             raise ValueError(
-                f"models are compared in one subgroup, got {len(panels)}; choose one "
+                f"models are compared in one subgroup, got {len(compared)}; choose one "
                 "by report.select"
             )
-        return next(iter(panels.values()))
+        return compared[0]
 
-    @with_hints
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
         """Number of rows for intervals of some width, with this report as the pilot.
 
@@ -455,3 +794,16 @@ class JointReport(ReportWithDifferences):
         343
         """
         return rows_for_width(self._joint, half_width)
+
+
+def _check_control(control: Any, known: list[str]) -> str:
+    """Check the name of what others are compared with."""
+    if isinstance(control, tuple | list):
+        joined = ", ".join(map(str, map(as_name, control)))
+        instead = "leave it out to compare all pairs"
+        if joined in known:
+            instead = f"give {joined!r}"
+        raise ValueError(f"control must be a single name, got {control!r}; {instead}")
+    name = as_name(control)
+    check_known(name, known, "control")
+    return name

@@ -18,8 +18,7 @@ from skci.reports.estimate import (
     describe_sample_size,
     describe_warnings,
 )
-from skci.reports.panels import PanelDisplay
-from skci.reports.rendering import IndexedReport, format_level, packaged
+from skci.reports.rendering import TabularReport, format_level, packaged
 
 _MOST_ROWS = 60  # of a table that is not folded
 _MOST_FOLDED = 2000  # of one that is there at all
@@ -38,8 +37,8 @@ _GIVEN = "The estimates and their covariance were given, and are taken to be rig
 class Part(NamedTuple):
     """What a page shows in one section."""
 
-    report: IndexedReport[Any]
-    display: PanelDisplay | None = None
+    report: TabularReport[Any]
+    display: Any = None
     joint: JointEstimate | None = None
     """What there may be warnings of."""
     findings: Sequence[str] = ()
@@ -164,7 +163,6 @@ def _picture(part: Part, number: int) -> str:
         from matplotlib import pyplot as plt
     except ImportError:
         return _paragraphs(["A picture needs matplotlib, which is not installed."])
-    assert part.display is not None
     options: dict[str, Any] = {"sort": True} if part.sort else {}
     drawn = part.display.plot(**options)
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skci"}):

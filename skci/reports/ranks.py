@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 from skci._arrays import Array, ReadOnlyArrays
 from skci._hints import HintedAttributes
 from skci._validation import check_integer, check_known, join_names
+from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
-from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
-    IndexedReport,
+    TabularReport,
     estimate_columns,
     format_level,
     notebook_html,
@@ -83,7 +83,7 @@ class RankInterval(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestReport(ReadOnlyArrays, IndexedReport[ComparisonWithBest]):
+class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     """Which of several models may be the best on a metric.
 
     Multiple comparisons with the best [1]_, [2]_: with the confidence level, `models`
@@ -193,7 +193,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
     """
 
     _other_attributes: ClassVar = {
-        name: f"that of a metric, as best()[metric].{name}"
+        f"that of a metric, as best()[metric].{name}": name
         for name in ("estimate", "models", "plot", "to_dict", "to_frame", "to_latex")
     }
 
@@ -211,7 +211,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
+class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     """Confidence intervals of the ranks of several models; 1 is the best.
 
     With the confidence level, all intervals cover the ranks at once, on all metrics; of

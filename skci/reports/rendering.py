@@ -13,6 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
@@ -22,7 +23,7 @@ from unicodedata import combining, east_asian_width
 import numpy as np
 
 from skci._arrays import cached_property
-from skci._hints import HintedAttributes, with_hints
+from skci._hints import HintedAttributes
 from skci._lazy import optional_module
 from skci._validation import as_name, check_known, check_text, printable
 
@@ -142,74 +143,206 @@ class Column(NamedTuple):
         return list(map(self.write, *self.values.values()))
 
 
+INTERVAL_STYLES = ("interval", "pm")
+"""Styles of estimates and intervals: columns of both, or "estimate ± half width"."""
+
+
 def estimate_columns(
-    estimates: Any, limits: Any, header: str, interval: str, null: float | None = None
+    estimates: Any,
+    limits: Any,
+    header: str,
+    interval: str,
+    null: float | None = None,
+    style: str = "interval",
 ) -> list[Column]:
-    """Columns of estimates and intervals, whose headers are given."""
+    """Columns of estimates and intervals, whose headers are given, in some style."""
     low, high = np.transpose(limits).tolist()
     places = decimals(limits, null)
     number, pair = (partial(f, places=places) for f in (format_number, format_interval))
+    values = {"estimate": np.asarray(estimates).tolist()}
+    ends = {"low": low, "high": high}
+    if style == "interval":
+        return [Column(values, header, number), Column(ends, interval, pair)]
+    header += f" ± {interval.replace('interval', 'half width')}"
     return [
-        Column({"estimate": np.asarray(estimates).tolist()}, header, number),
-        Column({"low": low, "high": high}, interval, pair),
+        Column(
+            values | ends,
+            header,
+            lambda x, a, b: f"{number(x)} ± {number((b - a) / 2)}",
+        )
     ]
 
 
-def half_width_columns(
-    estimates: Any, limits: Any, header: str, interval: str, null: float | None = None
-) -> list[Column]:
-    """Column of estimates plus and minus half widths; see `estimate_columns`."""
-    columns = estimate_columns(estimates, limits, header, interval, null)
-    values = {**columns[0].values, **columns[1].values}
-    number = columns[0].write
-    header += f" ± {interval.replace('interval', 'half width')}"
-    return [Column(values, header, partial(_format_half_width, number))]
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid:
+    """A titled table of text, and the formats that it is written in.
+
+    Parameters
+    ----------
+    title : str
+    names, columns : mapping of str to sequence of R str
+        Names of the rows, and other cells, by the headers of their columns.
+    bold : collection of (int, str)
+        Rows and headers of the cells in bold.
+    """
+
+    title: str
+    names: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Sequence[str]]
+    bold: Collection[tuple[int, str]] = ()
+
+    def rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
+        """Rows of cells, the headers first; in `short` ones long names are cut."""
+        names, numbers = (
+            [[*map(printable, (header, *cells))] for header, cells in columns.items()]
+            for columns in (self.names, self.columns)
+        )
+        if short:
+            names = [shorten(column) for column in names]
+        header, *rows = zip(*names, *numbers, strict=True)
+        return [tuple(shorten(header)) if short else header, *rows]
+
+    def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
+        """Rows of escaped cells, some of them in bold."""
+        header, *rows = self.rows()
+        marked = [
+            [
+                bold.format(escaped(cell)) if (k, name) in self.bold else escaped(cell)
+                for name, cell in zip(header, row, strict=True)
+            ]
+            for k, row in enumerate(rows)
+        ]
+        return [[*map(escaped, header)], *marked]
+
+    def to_frame(self) -> Any:
+        """Write a data frame, indexed by the names."""
+        return _frame({**self.names, **self.columns}, [*self.names])
+
+    def to_markdown(self, caption: str | None = None) -> str:
+        """Write Markdown, under the title or another caption if that is not empty."""
+        check_text(caption, "caption")
+        rows = self._marked_rows(escape_markdown, "**{}**")
+        rows.insert(1, ["---"] * len(rows[0]))
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        if caption is None:
+            caption = escape_markdown(printable(self.title))
+        return "\n".join([caption, "", *lines] if caption else lines)
+
+    def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
+        """Write a LaTeX table; without a caption, the tabular alone."""
+        check_text(caption, "caption")
+        check_text(label, "label")
+        if caption is None:
+            caption = escape_latex(printable(self.title))
+        if label is not None and not caption:
+            raise ValueError(f"label needs a caption, got {label!r} and none")
+        rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
+        alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
+        # A rule or a row break would take a bracket or an asterisk for its option.
+        lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]
+        header, *lines = [line + r" \\" for line in lines]
+        begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
+        lines = [begin, r"\toprule", header, r"\midrule", *lines, r"\bottomrule", end]
+        if caption:
+            above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
+            above += [] if label is None else [rf"\label{{{label}}}"]
+            lines = [*above, *lines, r"\end{table}"]
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Write HTML, with the title as its caption; a wide table scrolls."""
+        title = escape(printable(self.title))
+        header, *rows = [
+            "".join(
+                _cell(escape(cell), "row" if k else "col", column < len(self.names))
+                for column, cell in enumerate(row)
+            )
+            for k, row in enumerate(self.rows())
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
+            f"<table><caption>{title}</caption><thead><tr>{header}</tr></thead>"
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def __str__(self) -> str:
+        rows = self.rows(short=True)
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        header, *lines = [
+            "  ".join(
+                cell + " " * (width - _width(cell))
+                for cell, width in zip(row, widths, strict=True)
+            )
+            for row in rows
+        ]
+        ruler = "-" * (sum(widths) + 2 * len(widths) - 2)
+        lines = [printable(self.title), "", header, ruler, *lines]
+        return "\n".join(line.rstrip() for line in lines)
 
 
-def _format_half_width(
-    number: Callable[[float], str], estimate: float, low: float, high: float
-) -> str:
-    """Write an estimate plus and minus a half width."""
-    return f"{number(estimate)} ± {number((high - low) / 2)}"
+def _cell(content: str, scope: str, is_name: bool) -> str:
+    """HTML of a cell of a row whose header cells are of this scope."""
+    kind = ' class="name"' if is_name else ""
+    if content and (is_name or scope == "col"):
+        return f'<th scope="{scope}"{kind}>{content}</th>'
+    return f"<td{kind}>{content}</td>"
 
 
-class IntervalStyle(NamedTuple):
-    """How reports write estimates and intervals."""
-
-    columns: Callable[..., list[Column]]
-    individual: str
-    """Header of the individual intervals beside joint ones; empty without a column."""
-    caption: str = ""
-    """What the caption of a table with a column for each metric says of it."""
+def _frame(data: Mapping[str, Sequence[Any]], index: list[str]) -> Any:
+    """Data frame of columns, indexed by some of them."""
+    pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
+    return pd.DataFrame(data).set_index(index)
 
 
-INTERVAL_STYLES = {
-    "interval": IntervalStyle(estimate_columns, "individual interval"),
-    "pm": IntervalStyle(half_width_columns, "", "; ± half width"),
-}
+def wide_grid(
+    labels: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Sequence[str]],
+    title: str,
+    best: Collection[int],
+) -> Grid:
+    """Arrange K estimates in a table with a column for each metric.
+
+    Parameters
+    ----------
+    labels : mapping of str to sequence of K str
+        Names of each estimate by column, one of them "metric".
+    columns : mapping of str to sequence of K str
+        Text of each estimate, whose column has the name "metric" and is divided, and of
+        what is the same for all metrics.
+    title : str
+    best : collection of int
+        Positions of the estimates in bold.
+    """
+    kinds = [kind for kind in labels if kind != "metric"]
+    names = list(zip(*map(labels.__getitem__, kinds), strict=True))
+    row = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    cells: dict[str, list[str]] = {}
+    for header, column in columns.items():
+        headers = labels["metric"] if header == "metric" else [header] * len(names)
+        for each, name, cell in zip(headers, names, column, strict=True):
+            cells.setdefault(each, [""] * len(row))[row[name]] = cell
+    bold = {(row[names[k]], printable(labels["metric"][k])) for k in best}
+    rows = dict(zip(kinds, zip(*row, strict=True), strict=True))
+    return Grid(title, rows, cells, bold)
 
 
-class TabularReport(HintedAttributes, ABC):
-    """A titled table, and the formats that it is shown in."""
+class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
+    """A titled table of which each row is found by its names, as in a mapping."""
 
     names: Mapping[str, Sequence[str]]
     """Names of the rows, by column."""
 
     _other_attributes: ClassVar = {
-        **dict.fromkeys(("to_pandas", "to_dataframe", "df"), "to_frame()"),
-        **dict.fromkeys(("summary", "summary_frame"), "print(report) or to_frame()"),
-        **dict.fromkeys(
-            ("ci", "conf_int", "confint", "confidence_interval", "intervals"), _LIMITS
-        ),
-        "to_csv": "to_frame().to_csv(...)",
-        "to_excel": "to_frame().to_excel(...)",
-        "to_html": "to_frame().to_html(...)",
-        "to_json": "json.dumps(report.to_dict())",
-        **dict.fromkeys(
-            ("sort", "sort_by", "sort_values"),
-            "to_frame().sort_values(...), or plot(sort=...)",
-        ),
-        **dict.fromkeys(("fig", "figure", "savefig"), "plot().figure_"),
+        "to_frame()": "to_pandas to_dataframe df",
+        "print(report) or to_frame()": "summary summary_frame",
+        _LIMITS: "ci conf_int confint confidence_interval intervals",
+        "to_frame().to_csv(...)": "to_csv",
+        "to_frame().to_excel(...)": "to_excel",
+        "to_frame().to_html(...)": "to_html",
+        "json.dumps(report.to_dict())": "to_json",
+        "to_frame().sort_values(...), or plot(sort=...)": "sort sort_by sort_values",
+        "plot().figure_": "fig figure savefig",
     }
 
     @property
@@ -223,6 +356,10 @@ class TabularReport(HintedAttributes, ABC):
     def _columns(self) -> list[Column]:
         """Columns of numbers and of what else there is of each row."""
 
+    @abstractmethod
+    def _entry(self, position: int) -> _Entry:
+        """What there is of the row at a position."""
+
     def _data(self) -> dict[str, Sequence[Any]]:
         """Columns of :meth:`to_frame`, and those that name the rows."""
         data = dict(self._labels)
@@ -230,43 +367,10 @@ class TabularReport(HintedAttributes, ABC):
             data |= column.values
         return data
 
-    @property
-    def _bold(self) -> Collection[tuple[int, str]]:
-        """Cells in bold: the row, and the header of the column."""
-        return ()
-
-    def _name_columns(self) -> list[list[str]]:
-        """Columns of names, the header first."""
-        return [[header, *names] for header, names in self._labels.items()]
-
-    def _number_columns(self) -> list[list[str]]:
-        """Columns of numbers and intervals as text, the header first."""
-        columns = self._columns()
-        return [[column.header, *column.cells] for column in columns if column.header]
-
-    def _rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
-        """Rows of cells, the headers first; in `short` ones long names are cut."""
-        names, numbers = (
-            [[*map(printable, column)] for column in columns]
-            for columns in (self._name_columns(), self._number_columns())
-        )
-        if short:
-            names = [shorten(column) for column in names]
-        header, *rows = zip(*names, *numbers, strict=True)
-        return [tuple(shorten(header)) if short else header, *rows]
-
-    def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Rows of escaped cells, some of them in bold."""
-        in_bold = self._bold
-        header, *rows = self._rows()
-        marked = [
-            [
-                bold.format(escaped(cell)) if (k, name) in in_bold else escaped(cell)
-                for name, cell in zip(header, row, strict=True)
-            ]
-            for k, row in enumerate(rows)
-        ]
-        return [[*map(escaped, header)], *marked]
+    def _grid(self) -> Grid:
+        """Text of the table."""
+        cells = {each.header: each.cells for each in self._columns() if each.header}
+        return Grid(self._title(), self._labels, cells)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the report column by column, as JSON has it.
@@ -287,24 +391,38 @@ class TabularReport(HintedAttributes, ABC):
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 
-    def to_frame(self) -> Any:
+    def to_frame(self, *, wide: bool = False) -> Any:
         """Return the report as a data frame.
+
+        Parameters
+        ----------
+        wide : bool, default=False
+            Whether to have a column for each metric, and in it the estimates and the
+            intervals as text, such as "0.694 [0.658, 0.731]".
 
         Returns
         -------
         pandas.DataFrame
             Columns of :meth:`to_dict`, indexed by the labels; undefined numbers are
-            NaN. pandas is needed.
-        """
-        pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
-        return pd.DataFrame(self._data()).set_index(list(self._labels))
+            NaN. In a wide frame all cells are strings, and empty where a metric is not
+            reported. pandas is needed.
 
-    @with_hints
-    def to_markdown(self, *, caption: str | None = None) -> str:
+        Raises
+        ------
+        ValueError
+            If the report is to be wide and has no column for each metric.
+        """
+        if wide:
+            return self._wide_grid(False).to_frame()
+        return _frame(self._data(), [*self._labels])
+
+    def to_markdown(self, *, wide: bool = False, caption: str | None = None) -> str:
         """Return the report as a Markdown table.
 
         Parameters
         ----------
+        wide : bool, default=False
+            See :meth:`to_latex`.
         caption : str, optional
             Line above the table; the title, with the level, the method and the number
             of rows, if not given, and none if empty.
@@ -314,20 +432,25 @@ class TabularReport(HintedAttributes, ABC):
         str
             With a line for each row of the report.
         """
-        check_text(caption, "caption")
-        rows = self._marked_rows(escape_markdown, "**{}**")
-        rows.insert(1, ["---"] * len(rows[0]))
-        lines = [f"| {' | '.join(row)} |" for row in rows]
-        if caption is None:
-            caption = escape_markdown(printable(self._title()))
-        return "\n".join([caption, "", *lines] if caption else lines)
+        grid = self._wide_grid(True) if wide else self._grid()
+        return grid.to_markdown(caption)
 
-    @with_hints
-    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+    def to_latex(
+        self,
+        *,
+        wide: bool = False,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
         """Return the report as a LaTeX ``table``; it needs the package booktabs.
 
         Parameters
         ----------
+        wide : bool, default=False
+            Whether to have a column for each metric, with estimates and intervals, as
+            for a paper. Models that may be the best on a metric by
+            :meth:`JointReport.best`, on all metrics at once, are in bold; in reports of
+            subgroups those of each subgroup, on all of them at once.
         caption : str, optional
             Caption in LaTeX; the title, with the level, the method and the number of
             rows, if not given. If empty, the ``tabular`` alone is returned.
@@ -342,70 +465,27 @@ class TabularReport(HintedAttributes, ABC):
         Raises
         ------
         ValueError
-            If a label is given for a ``tabular``, which has none.
+            If the report is to be wide and has no column for each metric; or a label
+            is given for a ``tabular``, which has none.
         """
-        check_text(caption, "caption")
-        check_text(label, "label")
-        if caption is None:
-            caption = escape_latex(printable(self._title()))
-        if not caption:
-            if label is not None:
-                raise ValueError(f"label needs a caption, got {label!r} and none")
-            return self._tabular()
-        lines = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
-        lines += [] if label is None else [rf"\label{{{label}}}"]
-        return "\n".join([*lines, self._tabular(), r"\end{table}"])
+        grid = self._wide_grid(True) if wide else self._grid()
+        return grid.to_latex(caption, label)
 
-    def _tabular(self) -> str:
-        """LaTeX of the table without a caption."""
-        rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
-        alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
-        # A rule or a row break would take a bracket or an asterisk for its option.
-        lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]
-        header, *lines = [line + r" \\" for line in lines]
-        begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
-        lines = [begin, r"\toprule", header, r"\midrule", *lines, r"\bottomrule", end]
-        return "\n".join(lines)
+    def _wide_grid(self, bold: bool) -> Grid:
+        """Table with a column for each metric, perhaps with the best in bold."""
+        labels = [*self._labels]
+        raise ValueError(f"wide needs a report of metrics, got one labelled {labels}")
 
     def _html(self) -> str:
-        """HTML of the table, whose title is its caption; a wide one scrolls."""
-        n_names, title = len(self._name_columns()), escape(printable(self._title()))
-        header, *rows = [
-            "".join(
-                _cell(escape(cell), "row" if k else "col", is_name=column < n_names)
-                for column, cell in enumerate(row)
-            )
-            for k, row in enumerate(self._rows())
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return (
-            f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
-            f"<table><caption>{title}</caption><thead><tr>{header}</tr></thead>"
-            f"<tbody>{body}</tbody></table></div>"
-        )
+        return self._grid().to_html()
 
     def _repr_html_(self) -> str:
         return notebook_html(self._html())
 
     def __str__(self) -> str:
-        rows = self._rows(short=True)
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-        header, *lines = [
-            "  ".join(
-                cell + " " * (width - _width(cell))
-                for cell, width in zip(row, widths, strict=True)
-            )
-            for row in rows
-        ]
-        ruler = "-" * (sum(widths) + 2 * len(widths) - 2)
-        lines = [printable(self._title()), "", header, ruler, *lines]
-        return "\n".join(line.rstrip() for line in lines)
+        return str(self._grid())
 
     __repr__ = __str__
-
-
-class IndexedReport(TabularReport, Generic[_Entry]):
-    """A table of which each row is found by its names, as in a mapping."""
 
     def __getitem__(self, key: Any) -> _Entry:
         """Return what there is of one row, such as of a model and metric.
@@ -448,10 +528,6 @@ class IndexedReport(TabularReport, Generic[_Entry]):
         raise KeyError(
             f"a report is indexed by {kinds}, as in {example!r}, got {key!r}"
         )
-
-    @abstractmethod
-    def _entry(self, position: int) -> _Entry:
-        """What there is of the row at a position."""
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
@@ -526,11 +602,3 @@ def notebook_html(body: str) -> str:
     """HTML of what a notebook shows, in the style of pages."""
     style = " ".join(packaged("style.css").split())
     return f'<style>{style}</style><div class="skci">{body}</div>'
-
-
-def _cell(content: str, scope: str, *, is_name: bool) -> str:
-    """HTML of a cell of a row whose header cells are of this scope."""
-    kind = ' class="name"' if is_name else ""
-    if content and (is_name or scope == "col"):
-        return f'<th scope="{scope}"{kind}>{content}</th>'
-    return f"<td{kind}>{content}</td>"

@@ -15,7 +15,7 @@ from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
-    IndexedReport,
+    TabularReport,
     estimate_columns,
     format_level,
     format_pvalue,
@@ -64,7 +64,7 @@ class Requirement(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RequirementReport(IndexedReport[Verdict]):
+class RequirementReport(TabularReport[Verdict]):
     """Which requirements are shown to be met, refuted, or open.
 
     With the confidence level, all verdicts are right at once, on models and on

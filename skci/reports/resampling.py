@@ -1,4 +1,4 @@
-"""Reports of resampled estimates: cross-validation, searches and learning curves."""
+"""Reports of resampled estimates: from cross-validation to importance of features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import Target
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
@@ -40,15 +40,8 @@ class CrossValidationReport(JointReport):
     ['gaussiannb']
     """
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        splits: Sequence[tuple[Array, Array]],
-        estimators: dict[str, list[Any]],
-    ) -> None:
-        super().__init__(joint)
-        self.splits = splits
-        self.estimators = estimators
+    splits: Sequence[tuple[Array, Array]]
+    estimators: dict[str, list[Any]]
 
 
 class SearchReport(CrossValidationReport):
@@ -90,7 +83,7 @@ class SearchReport(CrossValidationReport):
                 target += " that were preselected on the same rows"
             resampling = ", ".join(filter(None, [resampling, splits]))
             joint = replace(joint, target=Target(target, resampling))
-        super().__init__(joint, report.splits, report.estimators)
+        super().__init__(joint, splits=report.splits, estimators=report.estimators)
         self._parameter_settings = parameter_settings
         self.n_parameter_settings = n_parameter_settings
 
@@ -141,4 +134,28 @@ class LearningCurveReport(JointReport):
 
     def _display(self) -> ConfidenceBandDisplay:
         labels = "number of training rows", ""
-        return self._bands(np.array(self._sizes), axis_labels=labels)
+        return self._bands_over(np.array(self._sizes), axis_labels=labels)
+
+
+class ImportanceReport(JointReport):
+    """Joint confidence intervals for the permutation importance of features.
+
+    Returned by :func:`skci.importance_report`. A :class:`JointReport` labelled by
+    feature and metric: ranks and differences are those of the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import importance_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = GaussianNB().fit(X[::2], y[::2])
+    >>> report = importance_report(model, X[1::2], y[1::2], metrics="accuracy")
+    >>> len(report.features)
+    13
+    """
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features, in order."""
+        return self.models

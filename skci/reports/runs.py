@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
 from skci._validation import check_integer, check_positive_number
 from skci.data.runs import RunsOfModels
 from skci.inference.joint import JointEstimate
@@ -44,7 +43,6 @@ class _OverRuns(ReportWithContrasts):
         sampling: Any = self._joint.sampling
         return sampling
 
-    @with_hints
     def expected_half_widths(
         self,
         n_samples: int | Sequence[int],
@@ -100,7 +98,6 @@ class _OverRuns(ReportWithContrasts):
         widths = np.array([[self._half_widths(n, s) for s in runs] for n in rows])
         return dict(zip(self, np.moveaxis(widths, -1, 0), strict=True))
 
-    @with_hints
     def plan(
         self,
         half_width: float | Mapping[str, float],

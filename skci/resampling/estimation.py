@@ -228,7 +228,9 @@ class Resampling:
         out_of_fold = evaluated.out_of_fold
         joint = self.joint(evaluated.parameters, moments, out_of_fold, target)
         warn_of_undefined(joint)
-        return CrossValidationReport(joint, evaluated.splits, evaluated.estimators)
+        return CrossValidationReport(
+            joint, splits=evaluated.splits, estimators=evaluated.estimators
+        )
 
     def _announce(self, n_training_sets: int) -> None:
         """Print the number of fits before them."""
@@ -334,7 +336,9 @@ class Resampling:
         fitted = self.fit(pool, FOLD, models)
         sample = self.sample(pool, fitted, True)
         joint = mean_over_folds(estimate_folds(self.metric_set, sample))
-        return CrossValidationReport(joint, splits, _estimators(fitted))
+        return CrossValidationReport(
+            joint, splits=splits, estimators=_estimators(fitted)
+        )
 
 
 class Evaluations:

@@ -1,21 +1,23 @@
-"""Reports of grades of items, and plans of more items or of more samples of each."""
+"""Reports of graded items, of suites of tasks and of votes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import ceil, isclose
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._validation import check_integer, check_positive_number
+from skci._validation import check_integer, check_positive_number, join_names
 from skci.data.items import Items, sizes_of
+from skci.data.suites import Suite
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.planning import by_position, rows_for_width
-from skci.reports.differences import References
-from skci.reports.joint import JointReport
+from skci.reports.curves import ThresholdReport
+from skci.reports.joint import JointReport, References
+from skci.reports.page import few
 
 
 class VarianceComponents(NamedTuple):
@@ -214,3 +216,121 @@ class GradesReport(JointReport):
         crit = float(self._joint.normal_quantile)
         needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
         return max(ceil(max(needed)), 2)
+
+
+class SuiteReport(JointReport):
+    """Joint confidence intervals of aggregates of runs over the tasks of a suite.
+
+    Returned by :func:`skci.suite_report`. A :class:`JointReport` otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import suite_report
+    >>> rng = np.random.default_rng(0)
+    >>> scores = {name: rng.gamma(3, size=(5, 20)) for name in ("A", "B")}
+    >>> suite_report(scores).probability_of_improvement().estimates.shape
+    (1,)
+    """
+
+    def __init__(self, joint: JointEstimate, suite: Suite) -> None:
+        super().__init__(joint)
+        self._suite = suite
+
+    def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
+        """Estimate other parameters of the same runs, at the level of the report."""
+        sampling: Any = self._joint.sampling
+        of_runs = sampling.with_parameters(parameters)
+        return replace(self._joint, sampling=of_runs, simultaneous=True)
+
+    def probability_of_improvement(self, control: str | None = None) -> JointReport:
+        """Probability that a run of one model is better than a run of another.
+
+        The mean over tasks of that on the same task, a tie counting half: .5 of models
+        that are alike.
+
+        Parameters
+        ----------
+        control : str, optional
+            The model that all others are compared with. If not given, all pairs.
+
+        Returns
+        -------
+        JointReport
+            With a row ``"A > B"`` for each pair, all intervals jointly.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such model, or only one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import suite_report
+        >>> rng = np.random.default_rng(0)
+        >>> scores = {"old": rng.random((5, 20)), "new": rng.random((5, 20)) + 0.2}
+        >>> report = suite_report(scores).probability_of_improvement(control="old")
+        >>> report["new > old", "probability_of_improvement"].low > 0.5
+        True
+        """
+        return JointReport(self._estimate(self._suite.improvements(control)))
+
+    def performance_profile(self, thresholds: Any = None) -> ThresholdReport:
+        """Share of runs with a score above each threshold, with a joint band.
+
+        Parameters
+        ----------
+        thresholds : array-like, optional
+            Scores; up to 20 quantiles of all scores if not given.
+
+        Returns
+        -------
+        ThresholdReport
+            Its intervals cover at all thresholds of all models at once.
+
+        Raises
+        ------
+        ValueError
+            If thresholds are not distinct numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import suite_report
+        >>> scores = {"A": np.random.default_rng(0).random((5, 20))}
+        >>> profile = suite_report(scores).performance_profile([0.2, 0.5])
+        >>> profile.thresholds
+        {'A': array([0.2, 0.5])}
+        """
+        suite, chosen = self._suite, self._suite.thresholds(thresholds)
+        points = {(of, f"{tau:g}"): tau for of in suite.models for tau in chosen}
+        return ThresholdReport(self._estimate(suite.profile(chosen)), points)
+
+
+class VotesReport(JointReport):
+    """Joint confidence intervals of strengths of models from pairwise votes.
+
+    Returned by :func:`skci.votes_report`. A :class:`JointReport` with the metric
+    "strength" and, where they are in the model, effects of the position, of covariates
+    and of ties, the latter as the logarithm of Davidson's parameter.
+
+    Examples
+    --------
+    >>> from skci import votes_report
+    >>> first, second = ["A", "B"] * 50, ["B", "A"] * 50
+    >>> outcome = ["first", "second", "first", "first"] * 25
+    >>> report = votes_report(first, second, outcome)
+    >>> print(report)
+    Joint 95% confidence intervals (delta), n = 100, critical value 1.9600
+    <BLANKLINE>
+    model  metric    estimate  joint interval  individual interval
+    --------------------------------------------------------------
+    A      strength  0.55      [0.32, 0.78]    [0.32, 0.78]
+    B      strength  -0.55     [-0.78, -0.32]  [-0.78, -0.32]
+    """
+
+    @property
+    def _topic(self) -> str:
+        models = [key.name for key in self._keys if key.metric == "strength"]
+        return f"{join_names(self.metrics)} of {few(models, 'model')}"
