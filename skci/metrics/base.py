@@ -175,6 +175,8 @@ class MetricCI(BaseEstimator):
     _serves_bins: ClassVar[bool] = False
     """Whether scores may be in bins."""
 
+    _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
+    """Averages that the name does not tell."""
     _checks: ClassVar[dict[str, Check]]
     """Checks of options, by name."""
     _measure = cast(Trait, None)
@@ -209,7 +211,8 @@ class MetricCI(BaseEstimator):
     @property
     def _name(self) -> str:
         """Name of the metric that is not negated."""
-        return self._measure.name
+        is_plain = self.average in self._plain_averages
+        return self._measure.name + ("" if is_plain else f"_{self.average}")
 
     @property
     def __name__(self) -> str:
@@ -604,11 +607,6 @@ class LabelMetricCI(MetricCI):
     _properties: ClassVar[dict[str, Any]] = {"plus_four": IDENTITY}
 
     @property
-    def _name(self) -> str:
-        averages = self.average not in ("binary", None)
-        return self._measure.name + (f"_{self.average}" if averages else "")
-
-    @property
     def _several(self) -> bool:  # type: ignore[override]
         return self.average != "binary"
 
@@ -619,7 +617,7 @@ class LabelMetricCI(MetricCI):
     @property
     def _trait(self) -> Trait:
         measure = self._measure
-        if self.average in ("binary", None):
+        if self.average in self._plain_averages:
             return measure
         return measure.of_classes(self._name)
 

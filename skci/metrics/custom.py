@@ -1,7 +1,7 @@
 """Metrics of a user's function of the four cells, of means, or of the rows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -75,14 +75,15 @@ class _CustomMetric(_Declared):
             )
 
     @property
-    def _declared(self) -> dict[str, Any]:
+    def _measure(self) -> Trait:
         low, high = self.bounds
-        return {
+        declared: dict[str, Any] = {
             "name": self.name,
             "bounds": (float(low), float(high)),
             "greater_is_better": self.greater_is_better,
             "scale_free": False,
         }
+        return Trait(**self._properties | declared)  # type: ignore[attr-defined]
 
 
 @declare_options
@@ -109,7 +110,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(**self._properties | self._declared, function=self.g)
+        return replace(super()._measure, function=self.g)
 
 
 @declare_options
@@ -117,10 +118,6 @@ class _FeatureMetric(_CustomMetric):
     """Metric of a user's function of means of features of rows."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
-
-    @property
-    def _measure(self) -> Trait:
-        return Trait(**RegressionMetricCI._properties | self._declared)
 
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
         """Compute and check features, and the function at means of them."""
@@ -210,7 +207,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[ov
 
 
 @declare_options
-class CustomItemCI(_FeatureMetric, MetricCI):  # type: ignore[override]
+class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[override]
     """Metric defined by a function of means over items; see :func:`make_metric_ci`.
 
     Parameters
@@ -280,7 +277,7 @@ class CustomItemCI(_FeatureMetric, MetricCI):  # type: ignore[override]
 
 
 @declare_options
-class _MetricOfRows(_CustomMetric, MetricCI):
+class _MetricOfRows(_CustomMetric, MetricCI, heavy_tails=True):
     """Metric of a user's function of the rows.
 
     Parameters
@@ -294,9 +291,8 @@ class _MetricOfRows(_CustomMetric, MetricCI):
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        properties = RegressionMetricCI._properties | self._declared
         curved = self._takes_weights and self._has_values_elsewhere
-        return Trait(**properties | {"has_curvature": curved, "reads": self.reads})
+        return replace(super()._measure, has_curvature=curved, reads=self.reads)
 
     _has_values_elsewhere = True
     """Whether it can be computed at other weights than those of the rows."""

@@ -214,7 +214,7 @@ _OF_FIRST = {
     if isinstance(metric, rankings.RankingToK)
 }
 """Metrics of the first documents, by their names but for the number of these."""
-_AT_A_NUMBER = {**clinical.AT_THRESHOLDS, **survival.AT_TIMES}
+_AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_title")}
 """Metrics at a threshold or a time, by their names without it."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
@@ -398,7 +398,7 @@ def _unknown(metric: str, positive: str) -> str:
     positive = ALIASES.get(positive, positive)
     if positive in clinical.AT_THRESHOLDS:
         return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
-    if positive in survival.AT_TIMES:
+    if positive in _AT_A_NUMBER:
         return f"{metric!r} needs a time, as in '{positive}@365'"
     if positive == survival.IntegratedBrierCI._measure.name:
         return f"{metric!r} needs times; use IntegratedBrierCI(times)"

@@ -461,12 +461,8 @@ class _AreaCI(
     )
 
     _serves_bins = True
+    _plain_averages = ("macro", None)
     _area: ClassVar[type[RocAuc | AveragePrecision]]
-
-    @property
-    def _name(self) -> str:
-        suffix = "" if self.average in ("macro", None) else f"_{self.average}"
-        return f"{self._measure.name}{suffix}"
 
     def without_table(
         self, method: str | None, known: Known, preferred: Sequence[str] = ()

@@ -710,9 +710,3 @@ def check_times(times: Any, least: int = 1) -> Array:
     if (np.diff(given) <= 0).any():
         raise ValueError(f"times must be ascending, got {times}")
     return given
-
-
-AT_TIMES: dict[str, type[CumulativeDynamicAucCI | SurvivalBrierCI]] = {
-    cls._title: cls for cls in (CumulativeDynamicAucCI, SurvivalBrierCI)
-}
-"""Metrics at a time by their names without it."""
