@@ -264,9 +264,9 @@ class Logit(Wald):
     At an end of the range, where the logit is infinite, an area under a curve of which
     the rarer class has k rows, over the design effect, reaches as far from it as
     Wilson's interval of k successes in k trials. The variance of an area A is at most
-    :math:`A (1 - A) / k` (Birnbaum and Klose, 1957). Near an end, a standard error that
-    allows for what no row shows can be much larger, and the logit then reaches over the
-    range: limits are no wider than both Wald's and Wilson's for A k successes.
+    :math:`A (1 - A) / k` (Birnbaum and Klose, 1957). A standard error that allows for
+    what no row shows can be larger near an end, where the logit then reaches over the
+    range: such limits are no wider than both Wald's and Wilson's for A k successes.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -275,7 +275,7 @@ class Logit(Wald):
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
             low, high = super()._limits(task, below, above, z)
-            if task.rarer_class:
+            if _exceeds_largest_variance(task):
                 a, error = task.estimate, task.standard_error
                 low = max(low, min(a - below * error, _wilson(task, -below)))
                 high = min(high, max(a + above * error, _wilson(task, above)))
@@ -288,7 +288,7 @@ class Logit(Wald):
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         if min(task.estimate, 1 - task.estimate) > EDGE:
             root = super()._root(task, null, above, z)
-            if not (task.rarer_class and root > 0):
+            if not (_exceeds_largest_variance(task) and root > 0):
                 return root
             variance = null * (1 - null) * task.design_effect / task.rarer_class
             with np.errstate(divide="ignore"):
@@ -301,6 +301,12 @@ class Logit(Wald):
             return 0.0  # the interval is the whole range at any critical value
         odds = reach / (1 - reach) if reach < 1 else np.inf
         return float(np.sqrt(task.rarer_class / task.design_effect * odds))
+
+
+def _exceeds_largest_variance(task: Task) -> bool:
+    """Whether a standard error is larger than that of any area with such classes."""
+    largest = task.estimate * (1 - task.estimate) * task.design_effect
+    return task.rarer_class * task.standard_error**2 > largest
 
 
 def _wilson(task: Task, crit: float) -> float:
