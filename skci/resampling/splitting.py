@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
     PredefinedSplit,
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
@@ -157,7 +159,10 @@ class ResampledRows:
         rows = np.arange(self.n) if rows is None else rows
         groups = None if self.group_names is None else self.group_names[rows]
         given = isinstance(self.cv, list)
-        pairs = self.cv if given else self._splitter.split(X, self.y[rows], groups)
+        splitter: Any = None if given else self._splitter
+        if isinstance(splitter, KFold):
+            _check_number(splitter.n_splits, len(rows), self.n)
+        pairs = self.cv if given else splitter.split(X, self.y[rows], groups)
         splits = Splits(_check_splits(pairs, rows))
         if self.groups is not None:
             for train, test in splits:
@@ -185,14 +190,33 @@ class ResampledRows:
             folds = KFold if self.groups is None else GroupKFold
             n_folds = _FOLDS if self.cv is None else check_integer(self.cv, "cv", 2)
             self.units(n_folds)
-            return folds(n_folds, shuffle=True, random_state=self.random_state)
+            splitter = folds(n_folds, shuffle=True, random_state=self.random_state)
+            return self._without_number(splitter)
         try:
-            return check_cv(self.cv)
+            splitter = check_cv(self.cv)
         except ValueError as error:
             raise ValueError(
                 "cv must be a number of folds, a splitter of "
                 f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
             ) from error
+        return self._without_number(splitter)
+
+    def _without_number(self, splitter: Any) -> Any:
+        """Splitter that leaves one out, also of parts of the rows, if this one does."""
+        if isinstance(splitter, KFold) and splitter.n_splits == self.n:
+            return LeaveOneOut()
+        if isinstance(splitter, GroupKFold) and splitter.n_splits == self.n_units:
+            return LeaveOneGroupOut()
+        return splitter
+
+
+def _check_number(n_folds: int, n: int, n_all: int) -> None:
+    """Check that some of all rows can be divided into so many folds."""
+    if n < n_folds <= n_all:
+        raise ValueError(
+            f"cv must have at most {n} folds, as {n} of the {n_all} rows are split as "
+            f"well to estimate the variance, got {n_folds}; take cv=KFold(5)"
+        )
 
 
 def _check_splits(pairs: Iterable[Any], rows: Array) -> Iterator[Split]:
