@@ -241,7 +241,8 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
             f"outcome must have wins of weaker models, got only wins in the order "
             f"{order}, and ties between neighbours in it, so that strengths are not "
             "finite; count ties as half a win of each model: repeat them as 'first' "
-            "and as 'second', with sample_weight 0.5 and one group for both"
+            "and as 'second', with sample_weight 0.5 (in a shell a column of 0.5 as "
+            "--weights) and one group for both"
         )
 
 

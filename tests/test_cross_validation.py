@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    LeaveOneGroupOut,
     LeaveOneOut,
     PredefinedSplit,
     RepeatedKFold,
@@ -736,17 +738,38 @@ def test_a_constant_estimate_has_no_variance_and_the_whole_range():
         assert report["gaussiannb", "accuracy"].confidence_interval() == (0, 1)
 
 
+def quiet_report(*args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cross_validate_report(*args, **options)
+
+
 @pytest.mark.parametrize("target", ["procedure", "fold-models"])
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 def test_areas_of_folds_of_one_row_are_pooled_instead(target, metric):
     match = r"undefined, a test set of one row or one class has.*KFold.*pooled scores"
-    options = {"metrics": metric, "cv": LeaveOneOut(), "target": target}
-    with pytest.warns(UndefinedMetricWarning, match=match) as caught:
-        report = cross_validate_report(GaussianNB(), X[:30], Y[:30], **options)
-    assert np.isnan(report.estimates[0])
-    assert len(caught) == 1 and len(str(caught[0].message)) < 900
+    for cv in (LeaveOneOut(), KFold(30), 30):
+        options = {"metrics": metric, "cv": cv, "target": target}
+        with pytest.warns(UndefinedMetricWarning, match=match) as caught:
+            report = cross_validate_report(GaussianNB(), X[:30], Y[:30], **options)
+        assert np.isnan(report.estimates[0])
+        assert len(caught) == 1 and len(str(caught[0].message)) < 900
+    options["groups"] = np.repeat(np.arange(15), 2)
+    of_groups = [
+        quiet_report(GaussianNB(), X[:30], Y[:30], **options | {"cv": cv})
+        for cv in (GroupKFold(15), LeaveOneGroupOut())
+    ]
+    assert_array_equal(*(report.estimates for report in of_groups))
     with pytest.warns(UndefinedMetricWarning, match=match):
         joint_report(Y[:30], y_score=X[:30, 0], metrics=metric, folds=range(30))
+
+
+def test_folds_must_be_fewer_than_the_rows_of_a_half():
+    message = "cv must have at most 15 folds, as 15 of the 30 rows .* got 20; take cv="
+    with pytest.raises(ValueError, match=message):
+        cross_validate_report(
+            GaussianNB(), X[:30], Y[:30], cv=KFold(20), metrics="accuracy"
+        )
 
 
 @pytest.mark.parametrize("metric", ["mean_absolute_error", "root_mean_squared_error"])

@@ -352,6 +352,73 @@ def test_reduced_epochs_of_inspect_ai(reducers, tmp_path):
     assert rows.select(scorers="judge").report().metrics == ["judge"]
 
 
+@pytest.mark.parametrize("reducers", [["mode"], ["pass_at_2", "max"], "max"])
+def test_reducers_of_the_settings_of_inspect_ai(reducers, tmp_path):
+    log = json.loads(HISTORY.read_text())
+    log["eval"]["config"] |= {"epochs": 2, "epochs_reducer": reducers}
+    rows = logs.read(inspect_log(tmp_path / "log.json", eval=log["eval"]))
+    with pytest.raises(ValueError, match=r"its epochs are reduced by m(ode|ax)"):
+        rows.report()
+
+
+@pytest.mark.parametrize("ending", ["json", "eval"])
+@pytest.mark.parametrize(
+    ("metrics", "printed"),
+    [
+        ({"accuracy": 0.123, "stderr": 0.1}, "0.123"),
+        ({"mean": 0.5}, "0.5"),
+        ({"mcc": 0.25}, "mcc 0.25"),
+        ({"std": 4 / 9, "var": 0.1}, "std 0.44.*var 0.1"),
+        ({"history": 0.7, "all": 0.75}, "all 0.75"),
+        ({"mcc": math.nan}, "mcc nan"),
+        ({"accuracy": 4 / 9, "mcc": 0.25}, None),
+        ({"inspect_ai/accuracy": 4 / 9}, None),
+        ({"history": 0.7, "all": 4 / 9}, None),
+        ({"stderr": 0.1}, None),
+        ({}, None),
+    ],
+)
+def test_a_number_of_inspect_ai_that_is_no_mean(metrics, printed, ending, tmp_path):
+    results = json.loads(HISTORY.read_text())["results"]
+    match, judge = results["scores"]  # 4 of 9 answers match
+    match |= {"metrics": {k: {"name": k, "value": x} for k, x in metrics.items()}}
+    results = results | {"scores": [match, judge]}
+    rows = logs.read(inspect_log(tmp_path / f"log.{ending}", results=results))
+    if printed is None:
+        assert {*rows.report().metrics} == {"match", "judge"}
+        return
+    message = (
+        rf"'match' of task 'history': the harness prints .*{printed}.*a mean over "
+        r"samples is 0.444444; select scorers=\['judge'\]"
+    )
+    with pytest.raises(ValueError, match=message):
+        rows.report()
+    assert rows.select(scorers="judge").report().metrics == ["judge"]
+
+
+def test_a_number_of_a_part_or_of_an_incomplete_log_of_inspect_ai(tmp_path):
+    log = json.loads(HISTORY.read_text())
+    (match, judge) = log["results"]["scores"]
+    for sample in log["samples"]:
+        sample["scores"]["match"]["value"] = {"a": "C", "b": "I"}
+    parts = [
+        match | {"name": name, "metrics": {"mean": {"name": "mean", "value": 1.0}}}
+        for name in ("a", "b")
+    ]
+    changes = {
+        "results": log["results"] | {"scores": [*parts, judge]},
+        "samples": log["samples"],
+    }
+    rows = logs.read(inspect_log(tmp_path / "log.json", **changes))
+    with pytest.raises(ValueError, match=r"got 'match/b' of task [^;]*is 0; select"):
+        rows.report()
+    changes["samples"] = changes["samples"][:-1]
+    path = inspect_log(tmp_path / "log.json", **changes)
+    with pytest.warns(IncompleteLogWarning):
+        rows = logs.read(path, incomplete="warn")
+    assert {*rows.report().metrics} == {"match/a", "match/b", "judge"}
+
+
 def test_perplexities_of_inspect_ai(tmp_path):
     n, lls = [5, 20, 9], [-7.5, -22.0, -30.0]
     log = json.loads(HISTORY.read_text())

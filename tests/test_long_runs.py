@@ -347,7 +347,8 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: t,
             {"model": None},
             ValueError,
-            r"case, run must tell all rows apart, got more than one row of case c\d+",
+            r"case, run must tell all rows apart, got more than one row of case c\d+"
+            ".*; model= names the column of the model",
         ),
         (
             lambda t: t.assign(truth=t["truth"] ^ (t.index == 3).astype(int)),

@@ -1215,6 +1215,25 @@ def test_intervals_cover(n, prevalence):
     assert (shares > 0.95 - 3 * np.sqrt(0.05 * 0.95 / draws)).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("metric", ["roc_auc_ovr", "roc_auc_ovo"])
+def test_an_almost_perfect_area_with_a_proxy_has_an_interval(metric, seed):
+    rng, z = np.random.default_rng(seed), 1.959964
+    y = rng.integers(0, 3, 600)
+    scores = 1.2 * np.eye(3)[y] + rng.random((600, 3))
+    scores /= scores.sum(axis=1, keepdims=True)
+    labelled, judge = np.arange(600) < 150, scores.argmax(axis=1)
+    report = joint_report(
+        partly(y, labelled), y_score={"m": scores}, proxy=judge, metrics=metric
+    )
+    estimate = report["m", metric]
+    k = np.bincount(y[labelled]).min()
+    # Wilson's interval of k successes in k trials, up to the distance from 1.
+    assert k / (k + z**2) - 0.01 < estimate.low < 0.9999 < estimate.high <= 1
+    pvalue = estimate.pvalue(estimate.low, alternative="greater")
+    assert pvalue == pytest.approx(0.025, rel=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_few_labels_and_a_good_proxy_make_no_wider_intervals():

@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as sk
@@ -427,9 +429,42 @@ def test_lists_of_tags_need_a_binarizer(tags, average):
     assert float(F1CI(average="micro")(y, y)) == 1
 
 
+TAGS = [["a", "b"], ["c"]] * 5
+PAIRS = [["a", "b"], ["b", "c"]] * 5
+
+
+@pytest.mark.parametrize("average", ["micro", "macro"])
+@pytest.mark.parametrize("tags", [TAGS, PAIRS])
+@pytest.mark.parametrize("make", [pd.Series, polars.Series, pyarrow.array, list])
+@pytest.mark.parametrize("other", [pd.Series, polars.Series, list])
+def test_lists_of_tags_in_columns_of_two_kinds(make, other, tags, average):
+    with pytest.raises((ValueError, TypeError), match=r"got .*MultiLabelBinarizer"):
+        F1CI(average=average)(make(tags), other(tags))
+
+
+@pytest.mark.parametrize("tags", [TAGS, PAIRS])
+@pytest.mark.parametrize("make", [pd.DataFrame, polars.DataFrame, pyarrow.table, dict])
+def test_columns_of_tags_in_a_frame(make, tags):
+    data = make({"y": tags, "p": tags})
+    with pytest.raises((ValueError, TypeError), match=r"y.*got .*MultiLabelBinarizer"):
+        joint_report("y", {"m": "p"}, data=data, metrics="f1_macro")
+    plain = make({"y": ["a", "b"] * 5, "p": ["a", "b"] * 5})
+    report = joint_report("y", {"m": "p"}, data=plain, metrics="f1_macro")
+    assert report["m", "f1_macro"] == 1
+
+
 # --------------------------------------------------------------------------------------
 # Probabilities
 # --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [BrierScoreCI(), LogLossCI()])
+def test_percentages_are_divided(metric):
+    y, percentages = [0, 1] * 10, np.linspace(0, 100, 20)
+    with pytest.raises(ValueError, match=r"to 100\.0; divide percentages by 100"):
+        metric(y, percentages)
+    with pytest.raises(ValueError, match=r"to 50\.0$"):
+        metric(y, percentages - 50)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, float])

@@ -559,7 +559,10 @@ def names_in(
 
 
 def check_apart(
-    names: Mapping[str, Array], codes: Mapping[str, Array], must: str
+    names: Mapping[str, Array],
+    codes: Mapping[str, Array],
+    must: str,
+    hint: str = "",
 ) -> None:
     """Check that no two rows have the same names; `must` says what tells them apart."""
     distinct, row = distinct_rows(np.stack([*codes.values()], axis=1))
@@ -567,7 +570,7 @@ def check_apart(
     if counts.max() > 1:
         named = zip(names.items(), distinct[counts.argmax()], strict=True)
         shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
-        raise ValueError(f"{must}, got more than one row of {join_names(shown)}")
+        raise ValueError(f"{must}, got more than one row of {join_names(shown)}{hint}")
 
 
 def _sort_key(name: Any) -> tuple[str, Any]:

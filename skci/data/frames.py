@@ -25,7 +25,7 @@ from skci._validation import (
     named_values,
 )
 from skci.data.drawing import RowOptions, check_counts, is_missing_named
-from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint
+from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint, check_no_tags
 
 _MOST_OUTCOMES = 10_000_000
 """Largest number of distinct outcomes that are fetched."""
@@ -95,6 +95,9 @@ class Frame:
         subgroup may be one of their own; values of other parameters may be `missing`.
         """
         if isinstance(self._frame, Mapping):
+            if set(kinds) == {"labels"}:
+                for column, parameter in self._parameters.items():
+                    check_no_tags(self._frame[column], parameter)
             return {k: _read(_mapped, self._frame, v) for k, v in self.names.items()}
         table, is_counted = self._fetch(kinds)
         if is_missing_named(options.missing):
@@ -129,6 +132,8 @@ class Frame:
             dtypes = table.schema.values()
             if not limited or all(x.is_numeric() or x == nw.Boolean for x in dtypes):
                 return table, False
+            for column, parameter in self._parameters.items():
+                check_no_tags(_head(table[column]), parameter)
             table = _grouped(nw, _unified(nw, table), names)
         else:
             batches = self._batches(frame, names)
@@ -317,6 +322,12 @@ def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
         return table.sort(*names)
     keys = table.with_columns(*texts).with_row_index(_N_ROWS + "_order").sort(*names)
     return table[keys[_N_ROWS + "_order"].to_numpy()]
+
+
+def _head(series: Any) -> list[Any]:
+    """First value of a series that may hold lists; none of others."""
+    may_hold = series.dtype.is_nested() or "Object" in str(series.dtype)
+    return series.head(1).to_list() if may_hold else []
 
 
 def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:

@@ -80,6 +80,9 @@ def read_long(
         {"case": cases, "run": np.array([*map(str, pairs)])},
         {"case": of_case, "run": of_pair},
         f"case, run{model} must tell all rows apart",
+        "; model= names the column of the model, if there are several"
+        if keys["model"] is None
+        else "",
     )
     of_reads = {name: read[name][name] for name in reads}
     present = np.all([*map(_has_value, of_reads.values())], axis=0)
@@ -107,9 +110,9 @@ def read_long(
 
 def _has_value(values: Any) -> Array:
     """Whether each row has a value in a column, or in each of several."""
-    is_frame = not isinstance(values, np.ndarray)
-    names = column_names(values) if is_frame else None
-    columns = np.atleast_2d(values.T) if names is None else [values[k] for k in names]
+    names = column_names(values)
+    is_array = names is None or isinstance(values, np.ndarray)
+    columns = np.atleast_2d(values.T) if is_array else [values[k] for k in names or ()]
     found = []
     for column in map(np.asarray, columns):
         if column.dtype.kind == "f":

@@ -43,6 +43,7 @@ from skci.data.rows import (
     as_items,
     check_columns,
     check_length,
+    check_no_tags,
     check_numbers,
     check_present,
     check_same_models,
@@ -332,6 +333,8 @@ class Reader:
             (shape[1] == n != shape[0])
             or (shape[0] == n and shape[1] > 1 and not may_have_columns)
         ):
+            if shape[0] == n:
+                check_no_tags(values, parameter)
             hint = probabilities_hint(values) if shape[0] == n else ""
             hint = hint or SEVERAL_MODELS_HINT
             if shape[0] != n:  # a row for each run

@@ -81,6 +81,11 @@ def as_column(
 def check_no_tags(values: Any, name: str) -> None:
     """Check that rows are not lists of texts, or sets, which are tags."""
     first = values[0] if isinstance(values, list | tuple) and values else None
+    if hasattr(values, "to_numpy") and len(getattr(values, "shape", ())) == 1:
+        first = next(iter(values), None)  # of a series
+        for convert in ("tolist", "to_list"):
+            if hasattr(first, convert):
+                first = getattr(first, convert)()
     texts = isinstance(first, list | tuple) and {*map(type, first)} == {str}
     if name.startswith("y") and (texts or isinstance(first, set | frozenset)):
         raise ValueError(
@@ -345,6 +350,8 @@ def clip_to_unit(
     if excess > 2 * max(eps, _SINGLE):
         remedy = "; np.clip(..., 0, 1) clips rounding errors"
         remedy *= excess <= _PROBABILITY_ERROR
+        if low >= 0 and 10 < high <= 100:
+            remedy = "; divide percentages by 100"
         raise ValueError(f"{must}, got values from {low} to {high}{remedy}{hint}")
     return np.clip(values, 0, 1)
 

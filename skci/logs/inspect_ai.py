@@ -9,15 +9,20 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from skci._lazy import optional_module
 from skci.logs.files import Decoder, LogFile, total
-from skci.logs.rows import Aggregation, Row
+from skci.logs.rows import Aggregation, Row, as_grade, disagreement, is_number
 
 _ARCHIVE = ".eval"
 _LISTS = "logs.json", "listing.json"
 _ZSTANDARD = 93
+_MEANS = "mean", "accuracy"
+_ERRORS = "stderr", "bootstrap_stderr"
+_SPREADS = "std", "var"
+"""Metrics that are a mean of the grades, its standard error, and no mean."""
 _PERPLEXITY = "num_tokens", "sum_log_probs"
 """Metadata of the scores from which the harness computes perplexities."""
 
@@ -39,6 +44,7 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
     """Read the scores of samples, of which an epoch is a run."""
     header: dict[str, Any] = {}
     n_samples = 0
+    grades: dict[str, dict[str, list[float]]] = {}  # by scorer and sample
     members = _archive(file) if file.ending == _ARCHIVE else file.members("samples")
     for name, value, line in members:
         if name != "samples" or value is None:
@@ -48,7 +54,6 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
             _check_ended(file, header)
             of = file.field(header, "eval", 0, dict)
             model, task = (file.field(of, name, 0, str) for name in ("model", "task"))
-            yield from _reductions(header, task)
         n_samples += 1
         item, epoch = str(file.field(value, "id", line)), str(value.get("epoch", 1))
         metadata = (value.get("metadata"),)
@@ -64,7 +69,10 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
             by_name = found if isinstance(found, Mapping) else {None: found}
             for part, grade in by_name.items():
                 full = f"{scorer}/{part}" if part else scorer
-                yield row._replace(scorer=full, grade=grade)
+                number = as_grade(grade, file, line, full)
+                if not math.isnan(number):
+                    grades.setdefault(full, {}).setdefault(item, []).append(number)
+                yield row._replace(scorer=full, grade=number)
 
     if not n_samples:
         _check_ended(file, header)
@@ -73,8 +81,13 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
             "the log must hold samples, got none; it was written without them, as by "
             "--no-log-samples or log_samples=False: evaluate again with samples logged",
         )
-    results = header.get("results")
-    file.check_count(n_samples, total(results, "completed_samples"))
+    n_stated = total(header.get("results"), "completed_samples")
+    file.check_count(n_samples, n_stated)
+    means = {
+        scorer: fmean(map(fmean, by_item.values()))
+        for scorer, by_item in grades.items()
+    }
+    yield from _refused(header, task, means, n_samples >= (n_stated or 0))
 
 
 def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
@@ -83,24 +96,61 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
         raise file.error(
             0,
             "the evaluation must have ended with status 'success', got "
-            f"{header.get('status')!r}; complete it by 'inspect eval-retry'",
+            f"{header.get('status')!r}; complete it by 'inspect eval-retry', or leave "
+            "this log out if a later one completes it",
         )
 
 
-def _reductions(header: dict[str, Any], task: str) -> Iterator[Aggregation]:
-    """Refuse scorers whose epochs are not averaged, but reduced otherwise."""
+def _refused(
+    header: dict[str, Any], task: str, means: dict[str, float], is_complete: bool
+) -> Iterator[Aggregation]:
+    """Refuse scorers of which the harness does not print the mean over samples."""
     results = header.get("results")
     scores = results.get("scores") if isinstance(results, dict) else None
-    reducers: dict[tuple[str, ...], set[str]] = {}
+    stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:
-        if isinstance(score, dict) and isinstance(score.get("reducer"), str):
-            names = (str(score.get("scorer")), str(score.get("name")))
-            reducers.setdefault(names, set()).add(score["reducer"])
-    for (scorer, part), found in reducers.items():
-        if "mean" not in found:
+        if isinstance(score, dict):
+            scorer, part = str(score.get("scorer")), str(score.get("name"))
             name = scorer if part == scorer else f"{scorer}/{part}"
-            reason = f"its epochs are reduced by {', '.join(sorted(found))}, not a mean"
-            yield Aggregation(task, name, refused=reason)
+            stated.setdefault(name, []).append(score)
+    config = header["eval"].get("config")
+    by_default = config.get("epochs_reducer") if isinstance(config, dict) else None
+    for name, mean in means.items():
+        refused, others = "", set()
+        for score in stated.get(name, [{}]):
+            found = score.get("reducer") or by_default or "mean"
+            reducers = {*map(str, found if isinstance(found, list) else [found])}
+            others |= reducers
+            if reducers == {"mean"} and is_complete:
+                refused = refused or _disagreement(score.get("metrics"), mean)
+        if "mean" not in others:
+            refused = f"its epochs are reduced by {', '.join(sorted(others))}, "
+            refused += "not a mean"
+        if refused:
+            yield Aggregation(task, name, refused=refused)
+
+
+def _disagreement(metrics: Any, mean: float) -> str:
+    """Say that the metrics of a scorer are not the mean over samples."""
+    kind = "a mean over samples"
+    found = [
+        (str(metric.get("name", key)).rpartition("/")[-1], metric.get("value"))
+        for key, metric in (metrics.items() if isinstance(metrics, dict) else ())
+        if isinstance(metric, dict)
+    ]
+    texts = [disagreement(value, mean, kind) for name, value in found if name in _MEANS]
+    if texts:
+        return texts[0] if all(texts) else ""
+    others = {name: value for name, value in found if name not in _ERRORS}
+    equal = (
+        is_number(value) and value == value and not disagreement(value, mean, kind)
+        for name, value in others.items()
+        if name not in _SPREADS
+    )
+    if not others or any(equal):  # as "all" of a mean by group
+        return ""
+    printed = ", ".join(f"{name} {value}" for name, value in others.items())
+    return f"the harness prints {printed}, and {kind} is {mean:.6g}"
 
 
 def _perplexities(

@@ -11,7 +11,7 @@ from typing import Any
 from skci._validation import join_names
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
 from skci.logs.files import LogFile
-from skci.logs.rows import Aggregation, Row, as_grade
+from skci.logs.rows import Aggregation, Row, as_grade, disagreement, is_number
 
 _TIME = r"\d{4}-\d\d-\d\dT[\d.:-]+"
 _NAME = re.compile(rf"samples_(?P<task>.+?)(_(?P<time>{_TIME}))?")
@@ -45,7 +45,6 @@ _KINDS = {
     PERPLEXITY: "exp of a mean loss",
     "": "not a mean over documents",
 }
-_CLOSE = 1e-6
 
 
 def recognises(file: LogFile) -> bool:
@@ -154,10 +153,10 @@ class _Metric:
     def _parse(self, value: Any) -> tuple[str, Any, float]:
         """Function, grade and size of a value; the function is empty if unknown."""
         is_list = isinstance(value, list)
-        if self._by == "perplexity" and _is_number(value):
+        if self._by == "perplexity" and is_number(value):
             return PERPLEXITY, -value, 1.0
         if self._by in ("weighted_perplexity", "bits_per_byte") and is_list:
-            if len(value) == 2 and all(map(_is_number, value)) and value[1] > 0:
+            if len(value) == 2 and all(map(is_number, value)) and value[1] > 0:
                 loss, size = -value[0] / value[1], value[1]
                 if self._by == "bits_per_byte":
                     return RATIO, loss / math.log(2), size
@@ -179,15 +178,11 @@ class _Metric:
             by = self._by or self._of_lists
             refused = "the harness computes it from all documents at once"
             refused += f", by {by}" if by else ", from lists"
-        elif self._size and is_complete and _is_number(self._printed):
+        elif self._size and is_complete:
             mean = self._total / self._size
             with suppress(OverflowError):
                 mean = math.exp(mean) if function == PERPLEXITY else mean
-            if not _agree(mean, self._printed):
-                refused = (
-                    f"the harness prints {self._printed:.6g}, and {_KINDS[function]} "
-                    f"is {mean:.6g}"
-                )
+            refused = disagreement(self._printed, mean, _KINDS[function])
         better = function in (MEAN, SHARE)
         if isinstance(self._better, bool):
             better = self._better
@@ -195,16 +190,6 @@ class _Metric:
             yield Aggregation(
                 self._task, self._scorer, function, better, refused=refused
             )
-
-
-def _agree(a: float, b: float) -> bool:
-    """Whether numbers are equal but for rounding, or one is unknown."""
-    unknown = math.isnan(a) or math.isnan(b)
-    return unknown or math.isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _results(file: LogFile, time: str | None) -> dict[str, Any]:

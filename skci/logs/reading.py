@@ -86,7 +86,8 @@ def read(
 
     - inspect_ai: logs in JSON and ``.eval`` files, of completed evaluations. Scorers
       by name, the values of a dictionary as ``scorer/key``; C, P, I and N are 1, 0.5, 0
-      and 0; an epoch is a run.
+      and 0; an epoch is a run. Scorers of which the log states no mean of the grades
+      are refused by :meth:`LogRows.report`.
     - lm-evaluation-harness: ``samples_*.jsonl``, of ``--log_samples``. Scorers are the
       metrics, as ``exact_match/strict-match`` where there are filters. The model is
       that of the results beside it, or else the folder. Perplexities, bits per byte and

@@ -27,6 +27,24 @@ _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
     **dict.fromkeys((*MISSING, "none"), math.nan),
 }
 """Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
+_CLOSE = 1e-6  # relative difference of numbers that is rounding
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a log is a number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def disagreement(printed: Any, computed: float, kind: str) -> str:
+    """Say that a harness prints another number than that of the samples.
+
+    Empty if the numbers are equal but for rounding, or one is unknown.
+    """
+    if not is_number(printed) or math.isnan(printed) or math.isnan(computed):
+        return ""
+    if math.isclose(printed, computed, rel_tol=_CLOSE, abs_tol=_CLOSE):
+        return ""
+    return f"the harness prints {printed:.6g}, and {kind} is {computed:.6g}"
 
 
 def as_grade(value: Any, file: LogFile, line: int, scorer: str) -> float:

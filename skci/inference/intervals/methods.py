@@ -262,7 +262,10 @@ class Logit(Wald):
 
     At an end of the range, where the logit is infinite, an area under a curve of which
     the rarer class has k rows, over the design effect, reaches as far from it as
-    Wilson's interval of k successes in k trials.
+    Wilson's interval of k successes in k trials. The variance of an area A is at most
+    :math:`A (1 - A) / k` (Birnbaum and Klose, 1957). A standard error that allows for
+    what no row shows can be larger near an end, where the logit then reaches over the
+    range: such limits are no wider than both Wald's and Wilson's for A k successes.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -270,7 +273,12 @@ class Logit(Wald):
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
-            return super()._limits(task, below, above, z)
+            low, high = super()._limits(task, below, above, z)
+            if _exceeds_largest_variance(task):
+                a, error = task.estimate, task.standard_error
+                low = max(low, min(a - below * error, _wilson(task, -below)))
+                high = min(high, max(a + above * error, _wilson(task, above)))
+            return low, high
         is_high = task.estimate > 0.5
         spread = task.design_effect * (below if is_high else above) ** 2
         reach = spread / (task.rarer_class + spread)
@@ -278,7 +286,13 @@ class Logit(Wald):
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         if min(task.estimate, 1 - task.estimate) > EDGE:
-            return super()._root(task, null, above, z)
+            root = super()._root(task, null, above, z)
+            if not (_exceeds_largest_variance(task) and root > 0):
+                return root
+            variance = null * (1 - null) * task.design_effect / task.rarer_class
+            with np.errstate(divide="ignore"):
+                error = max(task.standard_error, math.sqrt(max(variance, 0.0)))
+                return max(root, float(np.divide(abs(task.estimate - null), error)))
         if above != (task.estimate > 0.5):  # the limit is the end
             return -np.inf
         reach = abs(task.estimate - null)
@@ -286,6 +300,20 @@ class Logit(Wald):
             return 0.0  # the interval is the whole range at any critical value
         odds = reach / (1 - reach) if reach < 1 else np.inf
         return float(np.sqrt(task.rarer_class / task.design_effect * odds))
+
+
+def _exceeds_largest_variance(task: Task) -> bool:
+    """Whether a standard error is larger than that of any area with such classes."""
+    largest = task.estimate * (1 - task.estimate) * task.design_effect
+    return task.rarer_class * task.standard_error**2 > largest
+
+
+def _wilson(task: Task, crit: float) -> float:
+    """Wilson's limit for the estimate as a share of the rows of the rarer class."""
+    c, p = crit, task.estimate
+    k = task.rarer_class / task.design_effect
+    root = math.sqrt(k * p * (1 - p) + c**2 / 4)
+    return (k * p + c**2 / 2 + c * root) / (k + c**2)
 
 
 class Wilson(IntervalMethod):
