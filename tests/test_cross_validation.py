@@ -764,14 +764,6 @@ def test_areas_of_folds_of_one_row_are_pooled_instead(target, metric):
         joint_report(Y[:30], y_score=X[:30, 0], metrics=metric, folds=range(30))
 
 
-def test_folds_must_be_fewer_than_the_rows_of_a_half():
-    message = "cv must have at most 15 folds, as 15 of the 30 rows .* got 20; take cv="
-    with pytest.raises(ValueError, match=message):
-        cross_validate_report(
-            GaussianNB(), X[:30], Y[:30], cv=KFold(20), metrics="accuracy"
-        )
-
-
 @pytest.mark.parametrize("metric", ["mean_absolute_error", "root_mean_squared_error"])
 def test_folds_of_one_row_show_no_variance(metric):
     match = "not estimable from a single row in fold = 0, so"
