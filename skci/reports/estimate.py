@@ -32,6 +32,7 @@ from skci.inference.unseen_ends import widening_by_unseen_ends
 from skci.measures.registry import LOG
 from skci.reports.rendering import (
     decimals,
+    first_names,
     format_interval,
     format_level,
     format_number,
@@ -570,13 +571,11 @@ def _clipping(found: Collection[Any]) -> _Cause:
 
 def _undefined_classes(weights: Mapping[str, float]) -> _Cause:
     """Say why the interval of an average is wide, and what narrows it."""
-    names = [repr(name) for name in weights]
-    if len(names) > _MAX_CLASSES:
-        names[_MAX_CLASSES - 1 :] = [f"{len(names) - _MAX_CLASSES + 1} others"]
+    names = first_names([*map(repr, weights)], _MAX_CLASSES)
     kind = "class" if len(weights) == 1 else "classes"
     weight = f"{sum(weights.values()):.2g}"
     return _Cause(
-        f"undefined for the {kind} {join_names(names)}, a division of zero by zero; "
+        f"undefined for the {kind} {names}, a division of zero by zero; "
         f"the interval is extended to hold any value there, at a weight of {weight} in "
         "the average; where the metric has the options, zero_division sets the "
         f"estimate alone and labels can omit the {kind}",
