@@ -216,10 +216,6 @@ class ConfidenceBandDisplay(PanelDisplay):
             self._plot_rows(self.axes_[1], self.n_rows)
         return self._close(ax is None, title)
 
-    @property
-    def _further_panels(self) -> int:
-        return 0 if self.n_rows is None else 1
-
     def _set_colours(self, axes: Iterable[Any]) -> None:
         """Make the first colours of axes those of the models, in the order drawn."""
         styles = list(cycle_of_curves())

@@ -154,7 +154,9 @@ class Report(TabularReport[MetricEstimate]):
     def _wide_grid(self, bold: bool) -> Grid:
         labels = self._labels
         if "metric" not in labels:
-            return super()._wide_grid(bold)
+            raise ValueError(
+                f"wide needs a report of metrics, got one labelled {list(labels)}"
+            )
         columns = {column.header: column.cells for column in self._leading_columns()}
         columns["metric"] = self._estimate_cells()
         title = self._title() + "; ± half width" * (self._style == "pm")

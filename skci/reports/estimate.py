@@ -517,12 +517,14 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
-    _warn(joint, _causes_of_undefined(joint, new))
+    if causes := _causes_of_undefined(joint, new):
+        _warn(joint, causes)
 
 
 def warn_of_intervals(joint: JointEstimate) -> None:
     """Warn of intervals without a usable variance or from a small sample, once."""
-    _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
+    if causes := _causes_of_intervals(joint, range(len(joint.parameters))):
+        _warn(joint, causes)
 
 
 def describe_warnings(

@@ -480,8 +480,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     def _wide_grid(self, bold: bool) -> Grid:
         """Table with a column for each metric, perhaps with the best in bold."""
-        labels = [*self._labels]
-        raise ValueError(f"wide needs a report of metrics, got one labelled {labels}")
+        raise ValueError(f"wide needs a report of metrics, got {type(self).__name__}")
 
     def _html(self) -> str:
         return self._grid().to_html()
