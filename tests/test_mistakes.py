@@ -327,6 +327,8 @@ GATE = REPORT.requirements("f1 >= 0.2")
             lambda: joint_report(Y, A, metrics="f1", time=Y),
             r"time; give it as design=TimeOrder\(\.\.\.\)",
         ),
+        (lambda: REPORT["A", "f1"].pvalue(nul=0.5), "nul; did you mean null"),
+        (lambda: REPORT.ranks().top(metrics="f1"), "metrics; give it as metric='f1'"),
         (
             lambda: REPORT.plot(figsize=(4, 3)),
             r"figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]",
@@ -344,6 +346,7 @@ def test_options_of_other_libraries(call, message):
             lambda: REPORT.differences(colour="red"),
             r"^differences\(\) takes the options \['control', .*\], got colour$",
         ),
+        (lambda: REPORT.best("f1").to_dict(wide=True), "takes no options, got wide$"),
         (
             lambda: REPORT.differences("A"),
             r"^differences\(\) takes \['control', .*\] by name, got 'A' without one; "

@@ -164,8 +164,10 @@ def test_nothing_is_bold_where_nothing_is_compared(report):
 
 def test_contrasts_have_no_metrics(report):
     contrasts = report.contrasts([[1, -1, 0, 0, 0, 0]], ["f1 - accuracy"])
-    with pytest.raises(ValueError, match=r"^wide needs a report of metrics, got"):
-        contrasts.to_frame(wide=True)
+    for other in (contrasts, report.best("f1"), report.ranks()):
+        for write in (other.to_frame, other.to_markdown, other.to_latex):
+            with pytest.raises(ValueError, match=r"^wide needs a report of metrics"):
+                write(wide=True)
 
 
 def test_bold_among_the_thresholds_of_several_models():

@@ -200,18 +200,21 @@ class ConfidenceBandDisplay(PanelDisplay):
                 points = self._shifted(curve, models.index(model) if self._bars else 0)
                 line = self._plot_line(each, points, {"label": label, **style})
                 self.lines_.append(line)
-                draw = self._plot_bars if self._bars else self._plot_band
-                draw(each, curve, points, limits, line.get_color(), band_kwargs)
+                colour = line.get_color()
+                if not self._bars:
+                    self._plot_band(each, curve, limits, colour, band_kwargs)
+                    continue
+                for width, of_all in zip((_BAR, _THICK_BAR), drawn[1:], strict=True):
+                    if of_all is not None:  # thick where they are individual
+                        ends = np.clip(of_all[curve], *limits).T
+                        bars = {"color": colour, "linewidth": width}
+                        each.vlines(points[:, 0], *ends, **bars)
             if (self.diagonal or self.baseline) and plot_chance_level:
                 self.chance_level_ = self._plot_reference(each, chance_level_kw)
             self._set_axes(each, limits)
         if self.n_rows is not None and len(self.axes_) > 1:
             self._plot_rows(self.axes_[1], self.n_rows)
         return self._close(ax is None, title)
-
-    @property
-    def _further_panels(self) -> int:
-        return 0 if self.n_rows is None else 1
 
     def _set_colours(self, axes: Iterable[Any]) -> None:
         """Make the first colours of axes those of the models, in the order drawn."""
@@ -287,31 +290,13 @@ class ConfidenceBandDisplay(PanelDisplay):
         (line,) = ax.plot(*points.T, **styled(default, style))
         return line
 
-    def _plot_bars(
-        self,
-        ax: Any,
-        curve: list[int],
-        points: Array,
-        edges: tuple[float, float],
-        colour: str,
-        style: Mapping[str, Any] | None,
-    ) -> None:
-        """Draw the intervals at each point, thick where they are individual."""
-        drawn = [(_BAR, self.intervals)]
-        if self.individual_intervals is not None:
-            drawn.append((_THICK_BAR, self.individual_intervals))
-        for width, intervals in drawn:
-            limits = np.clip(intervals[curve], *edges)
-            ax.vlines(points[:, 0], *limits.T, color=colour, linewidth=width)
-
     def _plot_band(
         self,
         ax: Any,
         curve: list[int],
-        points: Array,
         edges: tuple[float, float],
         colour: str,
-        style: Mapping[str, Any] | None,
+        style: Any,
     ) -> None:
         """Draw the union of hulls as one path without seams, and lines of limits.
 
@@ -320,7 +305,7 @@ class ConfidenceBandDisplay(PanelDisplay):
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        across, up = points[:, :1], np.clip(self.intervals[curve], *edges)
+        across, up = self.points[curve, :1], np.clip(self.intervals[curve], *edges)
         thin = {"color": colour, "linewidth": _THIN_LIMIT}
         if self.horizontal_intervals is None:
             if not self._several:
@@ -345,7 +330,7 @@ class ConfidenceBandDisplay(PanelDisplay):
             ax.plot(*_outline(hulls), alpha=0.8, **thin)
         elif self.individual_intervals is not None:
             limits = np.clip(self.individual_intervals[curve], *edges)
-            ax.plot(points[:, 0], limits, **thin)
+            ax.plot(self.points[curve, 0], limits, **thin)
 
     def _plot_reference(self, ax: Any, style: Mapping[str, Any] | None) -> Any:
         """Draw the diagonal or the baseline, or restyle the one that the axes have."""

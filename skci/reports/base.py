@@ -110,12 +110,12 @@ class Report(TabularReport[MetricEstimate]):
         joint = self._joint
         kind = "joint" if joint.simultaneous else "individual"
         shown = self._interval_columns(f"{kind} interval")
-        columns = [
-            *self._leading_columns(),
-            *self._size_columns(),
-            *shown,
-            Column({"standard_error": joint.standard_errors.tolist()}),
-        ]
+        columns = self._leading_columns()
+        sizes = [parameter.subgroup_size for parameter in joint.parameters]
+        if self._subgroup_columns and None not in sizes:
+            each = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
+            columns += [Column({k: n}, k) for k, n in each if None not in n]
+        columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
         if self._null is None:
             low, high = joint.individual.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
@@ -152,20 +152,12 @@ class Report(TabularReport[MetricEstimate]):
         """Columns after those of the estimates that not all reports have."""
         return []
 
-    def _size_columns(self) -> list[Column]:
-        """Number of rows and of positive ones in each subgroup."""
-        sizes = [p.subgroup_size for p in self._joint.parameters if p.key.subgroup]
-        if len(sizes) < len(self) or None in sizes:
-            return []
-        columns = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
-        return [
-            Column({name: each}, name) for name, each in columns if None not in each
-        ]
-
     def _wide_grid(self, bold: bool) -> Grid:
         labels = self._labels
         if "metric" not in labels:
-            return super()._wide_grid(bold)
+            raise ValueError(
+                f"wide needs a report of metrics, got one labelled {list(labels)}"
+            )
         columns = {column.header: column.cells for column in self._leading_columns()}
         columns["metric"] = self._estimate_cells()
         title = self._title() + "; ± half width" * (self._style == "pm")

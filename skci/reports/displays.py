@@ -55,6 +55,8 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
     """A figure with a panel for each metric, and one legend."""
 
     metrics: Sequence[str]
+    n_rows: Array | None = None
+    """Numbers of rows, which have one more panel."""
     axes_: Any
     figure_: Any
 
@@ -68,7 +70,8 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
         """Axes, given or of a new figure, and the metric of each panel."""
         panels = list(dict.fromkeys(self.metrics))
         axes = self._new_axes(len(panels)) if ax is None else np.ravel(ax)
-        if not len(panels) <= len(axes) <= len(panels) + self._further_panels:
+        most = len(panels) + (self.n_rows is not None)
+        if not len(panels) <= len(axes) <= most:
             raise ValueError(
                 f"ax must be one for each of {len(panels)} metrics, got {len(axes)}"
             )
@@ -113,11 +116,6 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
 
     def _make_room(self, share: float) -> None:
         """Leave a share of the height of the panels to a legend inside."""
-
-    @property
-    def _further_panels(self) -> int:
-        """Number of panels of a new figure besides those of the metrics."""
-        return 0
 
     @abstractmethod
     def _new_axes(self, panels: int) -> Any:

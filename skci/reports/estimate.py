@@ -32,6 +32,7 @@ from skci.inference.unseen_ends import widening_by_unseen_ends
 from skci.measures.traits import LOG
 from skci.reports.rendering import (
     decimals,
+    first_names,
     format_interval,
     format_level,
     format_number,
@@ -527,12 +528,14 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
-    _warn(joint, _causes_of_undefined(joint, new))
+    if causes := _causes_of_undefined(joint, new):
+        _warn(joint, causes)
 
 
 def warn_of_intervals(joint: JointEstimate) -> None:
     """Warn of intervals without a usable variance or from a small sample, once."""
-    _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
+    if causes := _causes_of_intervals(joint, range(len(joint.parameters))):
+        _warn(joint, causes)
 
 
 def describe_warnings(
@@ -581,13 +584,11 @@ def _clipping(found: Collection[Any]) -> _Cause:
 
 def _undefined_classes(weights: Mapping[str, float]) -> _Cause:
     """Say why the interval of an average is wide, and what narrows it."""
-    names = [repr(name) for name in weights]
-    if len(names) > _MAX_CLASSES:
-        names[_MAX_CLASSES - 1 :] = [f"{len(names) - _MAX_CLASSES + 1} others"]
+    names = first_names([*map(repr, weights)], _MAX_CLASSES)
     kind = "class" if len(weights) == 1 else "classes"
     weight = f"{sum(weights.values()):.2g}"
     return _Cause(
-        f"undefined for the {kind} {join_names(names)}, a division of zero by zero; "
+        f"undefined for the {kind} {names}, a division of zero by zero; "
         f"the interval is extended to hold any value there, at a weight of {weight} in "
         "the average; where the metric has the options, zero_division sets the "
         f"estimate alone and labels can omit the {kind}",

@@ -19,6 +19,7 @@ from skci.reports.rendering import (
     Findings,
     TabularReport,
     estimate_columns,
+    first_names,
     format_level,
     notebook_html,
 )
@@ -334,7 +335,8 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
             found = "no rank is shown"
             if shown:
-                found = f"{len(shown)} of {len(rows)} ranks are shown: {_named(shown)}"
+                named = first_names(shown, _MOST_NAMED)
+                found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
             sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
         return Findings.of(sentences, self.simultaneous)
 
@@ -404,12 +406,6 @@ def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
     if first == models[: len(first)]:
         of_all = f"the first {len(first)} of {number} models by their estimates"
         return f"{of_all}, {first[0]} to {first[-1]}, may rank"
-    return f"{len(first)} of {number} models, {_named(first)}, may rank"
-
-
-def _named(names: Sequence[str]) -> str:
-    """Name all, or of many the first and the number of the others."""
-    if len(names) <= _MOST_NAMED:
-        return join_names(names)
-    others = f"{len(names) - _MOST_NAMED + 1} others"
-    return join_names([*names[: _MOST_NAMED - 1], others])
+    return (
+        f"{len(first)} of {number} models, {first_names(first, _MOST_NAMED)}, may rank"
+    )

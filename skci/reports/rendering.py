@@ -25,7 +25,7 @@ import numpy as np
 from skci._arrays import cached_property
 from skci._hints import HintedAttributes
 from skci._lazy import optional_module
-from skci._validation import as_name, check_known, check_text, printable
+from skci._validation import as_name, check_known, check_text, join_names, printable
 
 _Entry = TypeVar("_Entry")
 
@@ -100,6 +100,13 @@ def format_level(confidence_level: float, simultaneous: bool | None = None) -> s
     """Write a confidence level as a percentage, and that of what, as in "joint 95%"."""
     kind = {None: "", True: "joint ", False: "individual "}[simultaneous]
     return f"{kind}{100 * confidence_level:g}%"
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Name all, or of many the first and the number of the others."""
+    if len(names) <= most:
+        return join_names(names)
+    return join_names([*names[: most - 1], f"{len(names) - most + 1} others"])
 
 
 def json_value(value: Any) -> Any:
@@ -473,8 +480,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     def _wide_grid(self, bold: bool) -> Grid:
         """Table with a column for each metric, perhaps with the best in bold."""
-        labels = [*self._labels]
-        raise ValueError(f"wide needs a report of metrics, got one labelled {labels}")
+        raise ValueError(f"wide needs a report of metrics, got {type(self).__name__}")
 
     def _html(self) -> str:
         return self._grid().to_html()

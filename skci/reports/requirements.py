@@ -149,24 +149,20 @@ class RequirementReport(TabularReport[Verdict]):
 
     def _sentences(self, *verdicts: str) -> Findings:
         """Requirements with some verdicts, in words."""
-        judged = zip(self._described, self.verdicts, self.estimates, strict=True)
-        return Findings(
-            f"{described} is {verdict}: {estimate!r}"
-            for described, verdict, estimate in judged
-            if verdict in verdicts
-        )
+        sentences = []
+        for required, verdict, estimate in zip(
+            self._required, self.verdicts, self.estimates, strict=True
+        ):
+            key = estimate._parameter.key
+            if verdict in verdicts:
+                name = printable(f"{key.name} {key.panel}".strip())
+                sentences.append(f"{name} {required} is {verdict}: {estimate!r}")
+        return Findings(sentences)
 
     @property
     def _required(self) -> list[str]:
         """What is required of each estimate, such as ">= 0.9"."""
         return [f"{sign} {value:g}" for sign, value in self.requirements]
-
-    @property
-    def _described(self) -> list[str]:
-        """Each requirement in words."""
-        keys = [estimate._parameter.key for estimate in self.estimates]
-        names = [printable(f"{key.name} {key.panel}".strip()) for key in keys]
-        return [*map(" ".join, zip(names, self._required, strict=True))]
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
