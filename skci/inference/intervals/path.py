@@ -57,9 +57,10 @@ _INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUN
 # Newton's method.
 _MAX_DECREASE = (0.9, 0.97)  # of p and w in a step; the latter in empty cells
 _MAX_STEPS = 12
-_TOLERANCE = 1e-5  # relative size of the last step; the error is about its square
+_TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
 _DIFFERENCE = 1e-5  # relative step of the forward differences
-_ROOT_DIFFERENCE = 0.1  # of the root of the statistic in such a step, at most
+_ROOT_STEP = 1e-7  # that of the root of the statistic, which has kinks
+_ROOT_DIFFERENCE = 0.1  # of that root in such a step, at most
 
 
 class Batch:
@@ -273,7 +274,7 @@ def _step(
 
     # Derivatives of the root of the statistic along the solutions.
     of_root = np.sqrt(np.einsum("k,ki,kri,kri->kr", samples.n, p, solution, solution))
-    size = np.abs(solution).max(-1) / _DIFFERENCE + of_root / _ROOT_DIFFERENCE
+    size = np.abs(solution).max(-1) / _ROOT_STEP + of_root / _ROOT_DIFFERENCE
     step = 1 / (size + _TINY_COUNT)
     steps = np.concatenate([0 * flat[:, :1], step[..., np.newaxis] * solution], axis=1)
     nearby = p[:, np.newaxis] * (1 + steps)

@@ -294,7 +294,9 @@ def _limit_between(
     """Limits between two points, or the value inside, and which were found."""
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])
-    limit, converged = newton(problem, index, f, outside, crit, by_root=True)
+    limit, _ = newton(problem, index, f, outside, crit, by_root=True)
+    # Where an empty cell is hardly fitted by zero, the last step is no small one.
+    limit, converged = newton(problem, index, f, limit, crit, by_root=True)
     share = (limit.value - inside.value) / (outside.value - inside.value)
     best, found = _constrained_maximum(problem, search, limit, limit.value)
     agree = np.abs(best.root - limit.root) < _ROOT_TOLERANCE

@@ -286,9 +286,11 @@ class _MeanCurve(_Curve):
         self.steepness = (mean * (1 - mean))[:, 0] / variance
 
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
-        p = self._f / (1 + np.exp(x)[..., np.newaxis] * self._d)
+        p = np.exp(x)[..., np.newaxis] * self._d
+        p += 1
+        np.divide(self._f, p, out=p)
         p /= p.sum(-1, keepdims=True)
-        mean = (p * self._d).sum(-1)
+        mean = np.einsum("...i,...i", p, self._d)
         value = self._end - self._side * self._width * mean
         return value, p, self._d - mean[..., np.newaxis]
 

@@ -76,8 +76,11 @@ class Samples:
         x2 = n * np.einsum("...i,...i,...i", p, change, change)
         # Terms p_hat log(p_hat / p) - p_hat + p are of second order, so that their sum
         # is not rounded as terms of first order are: by 1e-16 of n observations.
-        ratio *= np.log1p(np.maximum(change, _NEARLY_MINUS_ONE))
-        g2 = 2 * n * np.einsum("...i,...i", p, ratio - change)
+        logs = np.maximum(change, _NEARLY_MINUS_ONE)
+        np.log1p(logs, out=logs)
+        logs *= ratio
+        logs -= change
+        g2 = 2 * n * np.einsum("...i,...i", p, logs)
         squares = influence * influence
         rho = np.einsum("...i,...i", p_hat, squares)
         rho = rho / np.einsum("...i,...i", p, squares)
