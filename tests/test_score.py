@@ -22,7 +22,7 @@ from skci import (
     PositiveLikelihoodRatioCI,
     TverskyCI,
 )
-from skci.inference.intervals.closed_form import as_tversky
+from skci.inference.intervals.ratio import as_ratio
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import first_crossing, improved, pearson
 from skci.measures.functional import CellFunctional, Functional
@@ -378,7 +378,11 @@ def test_a_point_at_the_critical_value_is_the_crossing():
     expected = np.arange(4, 13) / 16
     grid = np.tile(np.linspace(0, 1, 32), (9, 1))
     with np.errstate(all="ignore"):
-        found = first_crossing(profile, grid, np.exp2(expected), np.full(9, np.nan))
+        found, _ = first_crossing(
+            profile,
+            grid,
+            excess=lambda value, root, rows: np.log2(root) - expected[rows, np.newaxis],
+        )
     assert found == pytest.approx(1 + expected**2, rel=1e-12)
 
 
@@ -468,14 +472,14 @@ def test_newton_jump_and_path_following_agree(name, monkeypatch):
     np.testing.assert_allclose(limits(name, tables), jumped, rtol=1e-7, atol=1e-9)
 
 
-RATIOS = [name for name in NAMES if as_tversky(own_functional(name)) is not None]
+RATIOS = [name for name in NAMES if as_ratio(own_functional(name)) is not None]
 
 
 def test_which_measures_have_a_closed_form():
     found = {
         name
         for name, measure in MEASURES.items()
-        if as_tversky(CellFunctional(measure.function)) is not None
+        if as_ratio(CellFunctional(measure.function)) is not None
     }
     assert found == {
         "accuracy",
@@ -512,6 +516,32 @@ def test_closed_form_and_path_agree(name, statistic):
         statistic=statistic,
     )
     np.testing.assert_allclose(np.transpose(closed), by_path, atol=2e-7)
+
+
+@pytest.mark.parametrize("name", RATIOS)
+@pytest.mark.parametrize("statistic", [improved, pearson])
+def test_roots_of_closed_form_and_path_agree(name, statistic):
+    """Where both are found; at a null that is the estimate both are zero."""
+    tables = random_tables(name, [5, 12, 30, 200, 1000] * 8, seed=25)
+    nulls = np.resize([0.03, 0.2, 0.5, 0.9], len(tables))
+    ends = np.tile(UNIT, (len(tables), 1))
+    closed, path = (
+        score_roots([g] * len(tables), tables, nulls, ends, statistic=statistic)
+        for g in (own_functional(name), FUNCTIONALS[name])
+    )
+    found = ~np.isnan(closed) & ~np.isnan(path)
+    assert found.mean() > 0.9
+    np.testing.assert_allclose(closed[found], path[found], rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("hits", [1, 3])
+@pytest.mark.parametrize("null", [1e-15, 1e-20])
+def test_the_root_of_a_statistic_far_from_the_estimate_is_not_rounded(hits, null):
+    """Where X2 exceeds G2 by more than 1e16, S is the latter."""
+    table, share = np.array([[hits, 100.0 - hits, 0, 0]]), hits / 100
+    root = score_roots([own_functional("precision")], table, [null], [UNIT])
+    g2 = 200 * (share * np.log(share / null) + (1 - share) * np.log1p(-share))
+    assert root == pytest.approx(np.sqrt(g2), rel=1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)

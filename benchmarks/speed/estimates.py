@@ -43,7 +43,7 @@ from benchmarks.speed.comparisons import (
     side_by_side,
     timer,
 )
-from skci.inference.intervals.closed_form import as_tversky
+from skci.inference.intervals.ratio import as_ratio
 from skci.measures.functional import CellFunctional
 
 METRICS = ["accuracy", "f0.5", "mcc"]
@@ -285,7 +285,7 @@ def score_intervals(size: Sizes) -> Iterator[Row]:
         for table in tables:
             seconds_of = timer(partial(score_limit, metric, table))
             times.setdefault(metric.name, []).append(seconds_of())
-        if as_tversky(CellFunctional(metric._measure.function)) is not None:
+        if as_ratio(CellFunctional(metric._measure.function)) is not None:
             ratios += times[metric.name]
     yield limited(
         f"score interval, ratio metrics: median of {len(ratios)} intervals",

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from skci._arrays import Array, distinct_rows
 from skci._validation import join_names
 from skci.inference.agreeing_models import agreement_of
-from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.methods import (
     AGREEMENT,
     AUTO,
@@ -26,6 +25,7 @@ from skci.inference.intervals.methods import (
     check_serves,
     refusal,
 )
+from skci.inference.intervals.ratio import values_of_mean
 from skci.inference.parameter import (
     CANCELLED,
     MAX_ENUMERATED_CELLS,

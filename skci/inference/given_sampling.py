@@ -117,13 +117,17 @@ class LinearContrasts(Sampling):
     of_rows: RowSampling
     slopes: sparse.csr_array
     """Slope of each contrast in each estimate, (K, P)."""
+    df: float | None = None
+    """Degrees of freedom of all; those of the totals of each contrast if None."""
     known: ClassVar[Known] = "covariance"
 
     @classmethod
     def from_rows(cls, sampling: RowSampling) -> LinearContrasts:
-        """Treat each estimate as a contrast of itself."""
+        """Treat each estimate as a contrast of itself, with the fewest of their df."""
         identity = sparse.csr_array(sparse.eye(len(sampling.parameters)))
-        return cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
+        each = cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
+        df = sampling.degrees_of_freedom[each._has_variance].min(initial=np.inf)
+        return replace(each, df=float(df) if each._has_variance.any() else 1.0)
 
     @cached_property
     def _has_variance(self) -> Array:
@@ -136,6 +140,8 @@ class LinearContrasts(Sampling):
         """Degrees of freedom of the totals of each contrast, (K,)."""
         of_rows, design = self.of_rows, self.of_rows.design
         df = np.full(len(self.parameters), np.inf)
+        if self.df is not None:
+            return np.full(len(df), self.df)
         if np.isinf(of_rows.degrees_of_freedom).all() or design is None:
             return df
         columns = [each.influence[each.parameter.index] for each in of_rows.each]

@@ -63,6 +63,33 @@ class Poststratified(EqualByParts, Functional):
         means = self.sums(values * q / w) / self.sums(q / w)
         return (values - means[..., self.samples]) / w
 
+    def solve_apart(
+        self, right: Array, q: Array, w: Array, multiplier: Array, influence: Array
+    ) -> tuple[Array, Array]:
+        """Solve equations of a constrained maximum, as if linear in the mixture.
+
+        Solutions for right-hand sides (K, r, m), and signs of the determinants.
+        Estimated shares are coupled to the cells of their strata.
+        """
+        solution = self.centred(right, q, w)
+        if self.shares is not None:
+            return solution, np.ones(len(q))
+        m = len(self.strata)
+        scale = multiplier[..., np.newaxis]
+        weighted = (q * influence)[:, np.newaxis, :m]
+        shares, along = q[:, m:], self.centred(influence[:, np.newaxis], q, w)[..., :m]
+        of_shares = (
+            w[:, m:] - multiplier**2 * self.sums(weighted * along)[:, 0] / shares
+        )
+        rest = self.sums(weighted * solution[..., :m]) / shares[:, np.newaxis]
+        rest = right[..., m:] - scale * rest
+        inverse = (shares / of_shares)[:, np.newaxis]
+        total = inverse.sum(-1, keepdims=True)
+        rest = rest - (rest * inverse).sum(-1, keepdims=True) / total
+        solution[..., m:] = rest / of_shares[:, np.newaxis]
+        solution[..., :m] -= scale * along * solution[..., m:][..., self.strata]
+        return solution, np.sign(of_shares).prod(-1) * np.sign(total[:, 0, 0])
+
     @cached_property
     def _cells_of_table(self) -> Array:
         """Which cell of the table of the mixture each of the m cells is, (m, k)."""

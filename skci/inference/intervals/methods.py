@@ -16,7 +16,6 @@ from scipy import stats
 
 from skci._arrays import Array, cached_property
 from skci._validation import check_choice
-from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
 from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, Trait
@@ -40,7 +39,6 @@ _OTHER_NAMES = {
 }
 """Hints for methods of other libraries."""
 
-_NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _MOST_BENT = 600.0  # exponent
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
@@ -303,9 +301,10 @@ class Logit(Wald):
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
-    """Whether a standard error is larger than that of any area with such classes."""
-    largest = task.estimate * (1 - task.estimate) * task.design_effect
-    return task.rarer_class * task.standard_error**2 > largest
+    """Whether a standard error near an end exceeds that of any such area."""
+    a, error = task.estimate, task.standard_error
+    largest = a * (1 - a) * task.design_effect
+    return task.rarer_class * error**2 > largest and error > min(a, 1 - a)
 
 
 def _wilson(task: Task, crit: float) -> float:
@@ -397,30 +396,7 @@ class Score(IntervalMethod):
         inside = [functionals[j] for j in k], [counts[j] for j in k]
         found = score_roots(*inside, nulls[k], ends[k])
         roots[k] = np.where(above[k], found, -found)
-        k = [j for j in k if values_of_mean(functionals[j]) is None]
-        paths = [functionals[j] for j in k], [counts[j] for j in k]
-        inverse = _are_limits(*paths, roots[k], ends[k], nulls[k])
-        roots[k] = np.where(inverse, roots[k], np.nan)
         return roots / np.sqrt(effects)
-
-
-def _are_limits(
-    functionals: Sequence[Functional],
-    counts: Sequence[Array],
-    crit: Array,
-    bounds: Array,
-    nulls: Array,
-) -> Array:
-    """Whether nulls are the limits with the critical values of the statistic at them.
-
-    Limits are before nulls if the statistic is greater at a value that is nearer to the
-    estimate, and beyond them if a likelier maximum under the null was not found.
-    """
-    low, high = score_limits(
-        functionals, counts, np.where(crit > 0, crit, np.nan), bounds
-    )
-    distance = np.maximum(low - nulls, nulls - high)
-    return ~(np.abs(distance) > _NEAR * (high - low))
 
 
 class AgreementInterval(Score):

@@ -10,8 +10,23 @@ them up eliminates the multiplier of ``sum p = 1``. The path starts at ``p = f``
 :math:`\lambda = 0`. Newton's method treats p and w as separate unknowns and keeps both
 positive, as a primal-dual interior point method, so empty cells need no special care.
 One more equation selects a point of the path: ``g(p) = M``, or ``sqrt(S) = tau`` for
-the statistic S, which yields a confidence limit without a search over M. The changes
-of a step are in `newton_change`.
+the statistic S, which yields a confidence limit without a search over M.
+
+The unknowns of the linear system are the relative changes x of p and the change of the
+multiplier. With C the derivatives of L in the logarithms of p, and c that of the value
+or of the root of the statistic, it is
+
+.. math::
+
+    (\operatorname{diag}(w) + \lambda C) x + \delta L = f / p - 1 - \lambda L,
+    \qquad c^T x = M - g .
+
+Of a mixture of strata, the totals of strata stay, and
+:math:`C = B H B^T \operatorname{diag}(p)` but for constants by stratum, which those
+totals take up. Here B are the derivatives of the k cells of the mixture in those of the
+strata, and H the second derivatives of the functional in the mixture. So a system of k
+equations remains (Woodbury), and the time is proportional to the number of strata. One
+sample is one stratum, whose cells are those of the mixture.
 
 References
 ----------
@@ -20,21 +35,53 @@ Aitchison and Silvey (1958), Annals of Mathematical Statistics 29, 813-828.
 Owen (2001), Empirical Likelihood, Chapman & Hall/CRC.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit
 
 from skci._arrays import Array
-from skci.inference.intervals.newton_change import (
-    TOLERANCE,
-    PathPoint,
-    change,
-    change_of_strata,
-)
-from skci.inference.intervals.problem import Problem
-from skci.inference.intervals.statistic import normalise
+from skci.inference.intervals.ratio import as_ratio
+from skci.inference.intervals.statistic import Samples, normalise
+from skci.measures.functional import Functional
+from skci.measures.stratified import Poststratified
+from skci.measures.traits import EDGE
 
+# Detection of undefined and infinite estimates.
+_TINY_COUNT = 1e-80  # added to cells; an estimate that depends on it is undefined
+_INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUNT
+
+# Newton's method.
+_MAX_DECREASE = (0.9, 0.97)  # of p and w in a step; the latter in empty cells
 _MAX_STEPS = 12
+_TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
+_DIFFERENCE = 1e-5  # relative step of the forward differences
+_ROOT_STEP = 1e-7  # that of the root of the statistic, which has kinks
+_ROOT_DIFFERENCE = 0.1  # of that root in such a step, at most
+
+
+class Batch:
+    """Arrays with common leading axes, indexed like one array."""
+
+    def __getitem__(self, index: Any) -> Self:
+        return type(self)(*[each[index] for each in vars(self).values()])
+
+    def __setitem__(self, index: Any, new: Self) -> None:
+        for name, each in vars(self).items():
+            each[index] = vars(new)[name]
+
+
+@dataclass
+class PathPoint(Batch):
+    """Unknowns of Newton's method: probabilities p, weights w and multiplier."""
+
+    p: Array
+    w: Array
+    multiplier: Array
+    """The last axis has length one."""
 
 
 @dataclass
@@ -50,6 +97,130 @@ class ProfilePoint(PathPoint):
     """Whether the constrained likelihood has a maximum and not a saddle."""
 
 
+class Problem:
+    """Functionals of samples, on the scale on which the path is computed.
+
+    A functional with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
+    method converges better; the statistic is invariant.
+
+    Sample j has the functional ``functionals[which[j]]`` with range ``bounds[j]``;
+    `which` ascends, so that a functional is evaluated for all its samples at once. One
+    of a mixture of strata, `mixed`, is the only one of its problem.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        bounds: Array,
+        functionals: Sequence[Functional],
+        which: Array,
+    ) -> None:
+        self.samples, self.bounds = samples, bounds
+        first = functionals[which[0]]
+        self.mixed = first if isinstance(first, Poststratified) else None
+        # Values of ratios are linear constraints, also of mixtures with known shares.
+        self.has_one_maximum = (
+            self.mixed is not None
+            and self.mixed.shares is not None
+            and as_ratio(self.mixed.functional.functional) is not None
+        )
+        self._functionals, self._which = functionals, which
+        counts = samples.counts
+        cells = counts.shape[-1]
+        self.max_decrease = np.where(counts > 0, *_MAX_DECREASE)
+        size = cells if self.mixed is None else len(self.mixed.occurs)
+        self.differences = 1 + _DIFFERENCE * np.eye(size + 1, size, -1)
+        if self.mixed is not None:
+            self.differences = self.differences[np.append(True, self.mixed.occurs)]
+        finite: Array = np.abs(bounds) < np.inf
+        self._bounded = finite[:, 0] & finite[:, 1]
+        self._log = finite[:, 0] & ~finite[:, 1]
+        self._any_log = bool(self._log.any())
+
+        # Two different tiny additions, and two observations spread over all cells.
+        tiny = _TINY_COUNT * np.stack([np.ones(cells), 1 + np.arange(cells)])
+        added = np.vstack([tiny, np.full(cells, 2 / cells)])
+        p = normalise(counts[:, np.newaxis] + added)
+        every = np.arange(len(counts))
+        value, influence = self.evaluate(every, p)
+        self._estimates = self.to_functional(every[:, np.newaxis], value[:, :2])
+        self.estimate = self._estimates[:, 0]
+        self.interior, self.interior_value, self.interior_influence = (
+            each[:, 2] for each in (p, value, influence)
+        )
+        variance = (self.interior * self.interior_influence**2).sum(-1)
+        self.standard_error = np.sqrt(variance / samples.n)
+
+    def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
+        """Values, or their logs, and influence values at p of shape (K, k, m)."""
+        which = self._which[index]
+        if which[0] == which[-1]:
+            value, influence, _ = self._functionals[which[0]](p)
+        else:
+            every = np.arange(len(self._functionals) + 1)
+            slices = pairwise(np.searchsorted(which, every).tolist())
+            pairs = zip(self._functionals, slices, strict=True)
+            results = [g(p[start:end])[:2] for g, (start, end) in pairs if start < end]
+            value, influence = map(np.concatenate, zip(*results, strict=True))
+        return self.on_scale(index, value, influence)
+
+    def on_scale(
+        self, index: Array, value: Array, influence: Array
+    ) -> tuple[Array, Array]:
+        """Values and influence values on the scale of the path, (K, k)."""
+        if not self._any_log:
+            return value, influence
+        log = self._log[index, np.newaxis]
+        above = value - self.bounds[index, :1]
+        value = np.where(log, np.log(above), value)
+        return value, influence / np.where(log, above, 1)[..., np.newaxis]
+
+    def to_functional(self, index: Array, value: Array) -> Array:
+        """Values of the functionals from those of `evaluate`."""
+        low = self.bounds[index, 0]
+        return np.where(self._log[index], np.exp(value) + low, value)
+
+    def from_functional(self, index: Array, value: Array) -> Array:
+        """Inverse of `to_functional`."""
+        low = self.bounds[index, 0]
+        return np.where(self._log[index], np.log(value - low), value)
+
+    def to_line(self, index: Array, value: Array) -> Array:
+        """Map to the real line: by logit, log, or arsinh of standard errors."""
+        low, high = self.bounds[index].T
+        z = (value - self.interior_value[index]) / self.standard_error[index]
+        unbounded = np.where(self._log[index], value, np.arcsinh(z))
+        logit = np.log((value - low) / (high - value))
+        return np.where(self._bounded[index], logit, unbounded)
+
+    def from_line(self, index: Array, x: Array) -> Array:
+        """Inverse of `to_line`."""
+        low, high = self.bounds[index].T
+        shifted = self.interior_value[index] + np.sinh(x) * self.standard_error[index]
+        unbounded = np.where(self._log[index], x, shifted)
+        return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
+
+    def has_interior_limit(self) -> Array:
+        """Whether a limit has to be computed, shape (J, 2).
+
+        Not where the estimate lies on that boundary of the range, nor where it is
+        undefined, that is, depends on tiny additions to the cells.
+        """
+        first, second = self._estimates.T
+        defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
+        infinite = np.array(
+            [
+                self._estimates.max(-1) < -_INFINITE,
+                self._estimates.min(-1) > _INFINITE,
+            ]
+        )
+        low, high = self.bounds.T
+        edge = EDGE * np.where(self._bounded, high - low, 1)
+        off_boundary = np.array([first > low + edge, first < high - edge])
+        result: Array = off_boundary & ~infinite & (defined | infinite.any(axis=0))
+        return result.T
+
+
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
@@ -60,43 +231,130 @@ def newton(
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
+    samples = problem.samples.among(index)
     for _ in range(_MAX_STEPS):
-        x, size = _step(problem, index, f, x, target, by_root)
+        x, size = _step(problem, index, samples, f, x, target, by_root)
         if len(rows) == len(converged):
             points = x
         else:
             points[rows] = x
-        going = (size >= TOLERANCE) & (size < np.inf)
+        going = (size >= _TOLERANCE) & (size < np.inf)
         if not going.all():
-            converged[rows] = size < TOLERANCE
+            converged[rows] = size < _TOLERANCE
             if not going.any():
                 break
             rows, index, f = rows[going], index[going], f[going]
-            x, target = x[going], target[going]
+            x, target, samples = x[going], target[going], samples.among(going)
     return points, converged
 
 
 def _step(
-    problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
+    problem: Problem,
+    index: Array,
+    samples: Samples,
+    f: Array,
+    x: PathPoint,
+    target: Array,
+    by_root: bool,
 ) -> tuple[ProfilePoint, Array]:
     """Damped Newton step and its relative size before damping; infinite if singular."""
-    if problem.mixed is None:
-        found = change(problem, index, f, x, target, by_root)
-    else:
+    if problem.mixed is not None:
         x = replace(x, p=problem.mixed.with_totals(x.p, f))
-        found = change_of_strata(problem, index, f, x, target, by_root)
-    dp = found.p
-    dw = f / x.p / x.w - 1 - dp
+    p, w, multiplier = x.p, x.w, x.multiplier
+    solve = _solve_cells if problem.mixed is None else _solve_strata
+    found = solve(problem, index, f, x)
+    value, influence, curvature, solution, flat, sign, matrix = found
+    of_value = np.einsum("ki,kri->kr", influence * p, solution)
+    is_maximum = np.zeros(len(p), dtype=bool)
+    if not by_root:
+        is_maximum = sign * np.linalg.slogdet(matrix)[0] * of_value[:, 1] > 0
+        if not is_maximum.all():  # so as not to converge to a saddle
+            solution = np.where(is_maximum[:, np.newaxis, np.newaxis], solution, flat)
+            of_value = np.einsum("ki,kri->kr", influence * p, solution)
+
+    # Derivatives of the root of the statistic along the solutions.
+    of_root = np.sqrt(np.einsum("k,ki,kri,kri->kr", samples.n, p, solution, solution))
+    size = np.abs(solution).max(-1) / _ROOT_STEP + of_root / _ROOT_DIFFERENCE
+    step = 1 / (size + _TINY_COUNT)
+    steps = np.concatenate([0 * flat[:, :1], step[..., np.newaxis] * solution], axis=1)
+    nearby = p[:, np.newaxis] * (1 + steps)
+    if problem.mixed is None:
+        influences = influence[:, np.newaxis] + steps @ curvature
+    else:
+        influences = problem.evaluate(index, nearby)[1]
+    roots = samples.root(nearby, influences)
+    root, of_root = roots[:, 0], (roots[:, 1:] - roots[:, :1]) / step
+
+    start, slopes = (root, of_root) if by_root else (value, of_value)
+    change = (slopes[:, 0] - (target - start)) / slopes[:, 1]  # of the multiplier
+    dp = solution[:, 0] - change[:, np.newaxis] * solution[:, 1]
+    dw = f / p / w - 1 - dp
     size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
+    if by_root and (size < _TOLERANCE).any():  # perhaps the last step
+        is_maximum = sign * np.linalg.slogdet(matrix)[0] * of_value[:, 1] > 0
     decrease = -(np.minimum(dp, dw) / problem.max_decrease[index]).min(-1)
     damping = 1 / np.maximum(decrease, 1)
     new = ProfilePoint(
-        p=normalise(x.p + x.p * damping[:, np.newaxis] * dp),
-        w=x.w + x.w * damping[:, np.newaxis] * dw,
-        multiplier=x.multiplier + (damping * found.multiplier)[:, np.newaxis],
-        value=found.value[0] + damping * found.value[1],
-        root=found.root[0] + damping * found.root[1],
-        tangent=found.tangent,
-        is_maximum=found.is_maximum,
+        p=normalise(p + p * damping[:, np.newaxis] * dp),
+        w=w + w * damping[:, np.newaxis] * dw,
+        multiplier=multiplier + (damping * change)[:, np.newaxis],
+        value=value + damping * (of_value[:, 0] - change * of_value[:, 1]),
+        root=root + damping * (of_root[:, 0] - change * of_root[:, 1]),
+        tangent=of_value[:, 1] / of_root[:, 1],
+        is_maximum=is_maximum,
     )
-    return new, np.where(found.is_finite & np.isfinite(size), size, np.inf)
+    return new, np.where(np.isfinite(size), size, np.inf)
+
+
+def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
+    """Solutions of the equations of p, and for a change of the multiplier by one.
+
+    Values and influence values at the points; derivatives of the latter; solutions of
+    shape (K, 2, m), with the curvature and without; sign and matrix of the determinant.
+    """
+    p, w, multiplier = x.p, x.w, x.multiplier
+    nearby = normalise(p[:, np.newaxis] * problem.differences)
+    values, influences = problem.evaluate(index, nearby)
+    influence = influences[:, 0]
+    curvature = (influences[:, 1:] - influences[:, :1]) / _DIFFERENCE
+    right = np.stack([f / p - 1 - multiplier * influence, influence], axis=1)
+    matrix = np.eye(p.shape[1]) * w[:, np.newaxis]
+    matrix += multiplier[..., np.newaxis] * curvature.swapaxes(1, 2)
+    solution = _solve(matrix, right)
+    flat = right / w[:, np.newaxis]
+    return values[:, 0], influence, curvature, solution, flat, 1, matrix
+
+
+def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
+    """Solve the same for a functional of a mixture of strata, by the cells of that."""
+    p, multiplier, mixed = x.p, x.multiplier, problem.mixed
+    assert mixed is not None
+    table, coupling = mixed.table(p)[:, np.newaxis], mixed.coupling(p)
+    value, influence = (each[:, 0] for each in problem.evaluate(index, p[:, None]))
+    values, influences, _ = mixed.of_table(normalise(table * problem.differences))
+    _, influences = problem.on_scale(index, values, influences[..., mixed.occurs])
+    curvature = (influences[:, 1:] - influences[:, :1]) / _DIFFERENCE
+    right = np.stack([f / p - 1 - multiplier * influence, influence], axis=1)
+    apart, sign = mixed.solve_apart(
+        np.concatenate([right, coupling], axis=1), p, x.w, multiplier, influence
+    )
+    moved = apart @ (
+        coupling * p[:, np.newaxis] / table[..., mixed.occurs].swapaxes(1, 2)
+    ).swapaxes(1, 2)
+    scaled = multiplier[..., np.newaxis] * curvature
+    matrix = np.eye(len(scaled[0])) + (scaled @ moved[:, 2:]).swapaxes(1, 2)
+    of_table = _solve(matrix, moved[:, :2])
+    flat = apart[:, :2]
+    solution = flat - of_table @ scaled @ apart[:, 2:]
+    return value, influence, curvature, solution, flat, sign, matrix
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solutions of linear systems for right-hand sides (K, r, k), of the same shape."""
+    columns = right.swapaxes(1, 2)
+    try:
+        solution = np.linalg.solve(matrix, columns)
+    except np.linalg.LinAlgError:
+        finite = np.where(np.isfinite(matrix), matrix, 0)
+        solution = np.linalg.pinv(finite) @ columns
+    return solution.swapaxes(1, 2)

@@ -11,17 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.intervals.newton_change import Batch, PathPoint
-from skci.inference.intervals.path import ProfilePoint, newton
-from skci.inference.intervals.problem import Problem
+from skci.inference.intervals.path import (
+    Batch,
+    PathPoint,
+    Problem,
+    ProfilePoint,
+    newton,
+)
 from skci.inference.intervals.statistic import smooth
 
+_NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
 _FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
 
 # Newton jump.
 LEVELS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
-_RETRIES = 3  # from neighbouring points that converged
+_APART = np.abs(LEVELS - LEVELS[:, np.newaxis])
+_RETRIES = 3
 _SECANT_FACTOR = 2.0  # how far a secant may lie outside of the tangents at its ends
 _FIRM_WEIGHT = 0.25  # w above which a fitted zero is far from becoming positive
 _MIN_GAIN = 1e-9  # in log-likelihood per observation, of a competing maximum
@@ -52,15 +58,24 @@ def path_limits(problem: Problem, crit: Array) -> Array:
 
 
 def path_roots(problem: Problem, nulls: Array) -> Array:
-    """Signed roots of the statistic at nulls; NaN where no maximum was found."""
+    """Signed roots of the statistic at nulls.
+
+    NaN where the null is not the limit that has the root for a critical value: before
+    it if a value nearer to the estimate has a greater root, and beyond it if a likelier
+    maximum under the null was not found.
+    """
     index = np.arange(len(nulls))
     target = problem.from_functional(index, nulls)
     side = np.where(target > problem.interior_value, 1.0, -1.0)
     search = initialise(problem, index, side, np.ones(len(nulls)))
     start = search.nearest(target)
     points, found = _constrained_maximum(problem, search, start, target)
-    sign = np.where(problem.estimate < nulls, -1, 1)
-    return np.where(found, sign * points.root, np.nan)
+    limits = path_limits(problem, np.stack([points.root, points.root], axis=1))
+    low, high = limits.T
+    is_above = problem.estimate > nulls
+    distance = np.where(is_above, low - nulls, nulls - high)
+    found &= ~(np.abs(distance) > _NEAR * (high - low))
+    return np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
 
 
 @dataclass
@@ -100,7 +115,7 @@ def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> Sear
     multiplier = (-(side / steepest)[:, np.newaxis] * u * total)[..., np.newaxis]
     value, influence = problem.evaluate(index, p)
     w = np.maximum(1 + multiplier * influence, 0.1)
-    root = problem.samples.root(index, p, influence)
+    root = problem.samples.among(index).root(p, influence)
     return SearchState(index, side, crit, PathPoint(p, w, multiplier), value, root)
 
 
@@ -122,13 +137,14 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
     start = _interpolate_starts(search, levels)
     points, converged = solve(start, np.arange(len(index)))
-    for _ in range(_RETRIES):
-        if converged.all():
-            break
-        retry, neighbour = _retries(converged)
+    for _ in range(_RETRIES):  # from points at the nearest levels that converged
+        each = converged.reshape(levels.shape)
+        retry = np.flatnonzero(~converged & np.repeat(each.any(-1), len(LEVELS)))
         if not len(retry):
             break
-        points[retry], converged[retry] = solve(points[neighbour], retry)
+        distances = np.where(each[:, np.newaxis], _APART, np.inf)
+        nearest = distances.argmin(-1) + len(LEVELS) * np.arange(len(each))[:, None]
+        points[retry], converged[retry] = solve(points[nearest.flat[retry]], retry)
     fields = vars(points).values()
     points = ProfilePoint(*[x.reshape(*levels.shape, *x.shape[1:]) for x in fields])
     accepted = converged.reshape(levels.shape).all(-1)
@@ -147,16 +163,6 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
         for each in vars(search.starts).values()
     ]
     return PathPoint(*mixed)
-
-
-def _retries(converged: Array) -> tuple[Array, Array]:
-    """Points that did not converge next to ones that did, and the latter."""
-    converged = converged.reshape(-1, len(LEVELS))
-    offset = np.zeros(converged.shape, dtype=int)
-    offset[:, :-1] += converged[:, 1:]
-    offset[:, 1:] = np.where(converged[:, :-1], -1, offset[:, 1:])
-    retry = np.flatnonzero(~converged & (offset != 0))
-    return retry, retry + offset.ravel()[retry]
 
 
 def _is_reliable(
@@ -288,7 +294,9 @@ def _limit_between(
     """Limits between two points, or the value inside, and which were found."""
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])
-    limit, converged = newton(problem, index, f, outside, crit, by_root=True)
+    limit, _ = newton(problem, index, f, outside, crit, by_root=True)
+    # Where an empty cell is hardly fitted by zero, the last step is no small one.
+    limit, converged = newton(problem, index, f, limit, crit, by_root=True)
     share = (limit.value - inside.value) / (outside.value - inside.value)
     best, found = _constrained_maximum(problem, search, limit, limit.value)
     agree = np.abs(best.root - limit.root) < _ROOT_TOLERANCE

@@ -4,8 +4,8 @@ The statistic S compares observed proportions p_hat of n observations in m cells
 their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
 values M, outward from the estimate, at which ``S = crit**2``.
 
-The constrained estimates of Tversky's ratios (`closed_form`) and of means of bounded
-values (`bounded_mean`) have a closed form. Those of other functionals lie on a path
+The constrained estimates of means of bounded values and of Tversky's ratios have a
+closed form (`ratio`). Those of other functionals lie on a path
 that Newton's method computes (`path`) and that is searched for the limits
 (`path_solver`).
 
@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.intervals.bounded_mean import (
-    mean_limits,
-    mean_roots,
-    values_of_mean,
-)
-from skci.inference.intervals.closed_form import POINTS, as_tversky, tversky_limits
+from skci.inference.intervals.path import Problem
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
-from skci.inference.intervals.problem import Problem
+from skci.inference.intervals.ratio import (
+    POINTS,
+    as_ratio,
+    ratio_limits,
+    ratio_roots,
+)
 from skci.inference.intervals.statistic import Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.stratified import Poststratified
@@ -62,12 +62,10 @@ def score_limits(
     limits, crits = bounds.copy(), np.empty(bounds.shape)
     crits.T[:] = np.transpose(crit)
     with np.errstate(all="ignore"):
-        for k, form, found, table in _batches(functionals, counts):
+        for k, kind, found, table in _batches(functionals, counts):
             samples = Samples(table, statistic)
-            if form == "mean":
-                limits[k] = mean_limits(samples, found, crits[k], bounds[k])
-            elif form == "ratio":
-                limits[k] = tversky_limits(samples, found, crits[k], bounds[k])
+            if kind is not Problem:
+                limits[k] = ratio_limits(kind, samples, found, crits[k], bounds[k])
             else:
                 problem = Problem(samples, bounds[k], *found)
                 limits[k] = path_limits(problem, crits[k])
@@ -87,16 +85,15 @@ def score_roots(
 
     Nulls lie in the interior of the ranges; other parameters are those of
     `score_limits`. A root is positive where the estimate exceeds the null, and NaN
-    where no maximum of the likelihood under the null was found, and of a mean where a
-    value nearer to the estimate has a greater one.
+    where the null is not the limit that has the root for a critical value.
     """
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
     with np.errstate(all="ignore"):
-        for k, form, found, table in _batches(functionals, counts, ratios=False):
+        for k, kind, found, table in _batches(functionals, counts):
             samples = Samples(table, statistic)
-            if form == "mean":
-                roots[k] = mean_roots(samples, found, nulls[k])
+            if kind is not Problem:
+                roots[k] = ratio_roots(kind, samples, found, nulls[k])
             else:
                 problem = Problem(samples, bounds[k], *found)
                 roots[k] = path_roots(problem, nulls[k])
@@ -104,13 +101,12 @@ def score_roots(
 
 
 def _batches(
-    functionals: Sequence[Functional], counts: Sequence[Any], ratios: bool = True
+    functionals: Sequence[Functional], counts: Sequence[Any]
 ) -> Iterator[tuple[list[int], Any, Any, Array]]:
-    """Samples that are solved at once, their form, what it takes, and their tables.
+    """Samples solved at once, the kind of their path, what it takes, and their tables.
 
-    Of means (J, m) the values and of ratios (J, 3, m) the coefficients; of others the
-    distinct functionals, and which of them each sample has. Each mixture of strata is a
-    form for itself.
+    Of ratios the coefficients (J, 2, m); of others the distinct functionals, and which
+    of them each sample has. Each mixture of strata is one for itself.
     """
     alike: dict[object, list[int]] = {}
     for k, functional in enumerate(functionals):
@@ -119,31 +115,28 @@ def _batches(
     for key, rows in alike.items():
         functional = functionals[rows[0]]
         tables = np.array([counts[k] for k in rows], dtype=float)
-        form: Any = "path"
+        kind: Any = Problem
         found: Any = functional
-        if ratios and (ratio := as_tversky(functional, tables)) is not None:
-            form, found = "ratio", ratio
-        elif (values := values_of_mean(functional)) is not None:
-            form, found = "mean", values
-        elif isinstance(functional, Poststratified):
-            form = key
-        batches.setdefault((form, tables.shape[1]), []).append((found, rows, tables))
-    for (form, cells), parts in batches.items():
+        if (ratio := as_ratio(functional, tables)) is not None:
+            kind, found = ratio
+        alone = key if isinstance(functional, Poststratified) else None
+        alike_too = batches.setdefault((kind, alone, tables.shape[1]), [])
+        alike_too.append((found, rows, tables))
+    for (kind, alone, cells), parts in batches.items():
         found, members, each = zip(*parts, strict=True)
         positions, tables = list(chain(*members)), np.concatenate(each)
         which = np.repeat(np.arange(len(found)), [*map(len, members)])
-        numbers = 2 * len(LEVELS) * (cells + 1) * cells
-        if form in ("mean", "ratio"):
-            numbers = POINTS * cells
-        elif isinstance(found[0], Poststratified):
-            numbers = 2 * len(LEVELS) * int(found[0].occurs.sum()) * cells
+        numbers = POINTS * cells
+        if kind is Problem:
+            n_tables = cells + 1 if alone is None else int(found[0].occurs.sum())
+            numbers = 2 * len(LEVELS) * n_tables * cells
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
             batch = slice(first, first + size)
             takes: Any = found, which[batch]
-            if form in ("mean", "ratio"):
-                takes = np.array(found)[takes[1]]
-            yield positions[batch], form, takes, tables[batch]
+            if kind is not Problem:
+                takes = np.array(found)[which[batch]]
+            yield positions[batch], kind, takes, tables[batch]
 
 
 def _key(functional: Functional) -> object:

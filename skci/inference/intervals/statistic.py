@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from scipy.special import xlog1py
 
 from skci._arrays import Array
 
@@ -19,12 +19,8 @@ influence values of the functional at the null,
     \quad \rho = \sum \hat p L^2 / \sum p L^2 .
 """
 
-Profile = Callable[[Array], tuple[Array, Array]]
-"""Value of K functionals and square root of the statistic at points of the path of
-constrained maxima, numbered by a variable of shape (K, points) that increases outward
-from the estimate."""
-
 _PSEUDO_COUNT = 1e-7  # in each cell, so that fitted probabilities are positive
+_NEARLY_MINUS_ONE = np.nextafter(-1.0, 0)  # of which the logarithm is finite
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
 _ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
 _IS_BELOW = _ZOOM_GRID < 0
@@ -51,8 +47,8 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
     approaches G2 where it is much larger: there X2 rejects too often.
     """
     excess = np.maximum(rho - 1, 0)
-    excess = excess * excess * excess
-    return x2 - np.maximum(x2 - g2, 0) * (excess / (16 + excess))
+    share = 16 / (16 + excess * excess * excess)
+    return share * x2 + (1 - share) * np.minimum(x2, g2)
 
 
 class Samples:
@@ -66,31 +62,29 @@ class Samples:
         self._statistic = statistic
 
     def among(self, index: Array) -> Samples:
-        """Keep some of the samples."""
-        return Samples(self.counts[index], self._statistic)
+        """Return samples of these numbers."""
+        part = object.__new__(Samples)
+        for name, each in vars(self).items():
+            part.__dict__[name] = each if callable(each) else each[index]
+        return part
 
-    def root(self, index: Array, p: Array, influence: Array) -> Array:
-        """Square root of the statistic of samples `index` at p of shape (K, k, m)."""
-        n, p_hat = self.n[index, np.newaxis], self.p_hat[index, np.newaxis]
-        x2 = n * ((p_hat - p) ** 2 / p).sum(-1)
-        g2 = 2 * n * divergence(p_hat, p).sum(-1)
+    def root(self, p: Array, influence: Array) -> Array:
+        """Square root of the statistic at p of shape (J, k, m)."""
+        n, p_hat = self.n[:, np.newaxis], self.p_hat[:, np.newaxis]
+        ratio = p_hat / p
+        change = ratio - 1
+        x2 = n * np.einsum("...i,...i,...i", p, change, change)
+        # Terms p_hat log(p_hat / p) - p_hat + p are of second order, so that their sum
+        # is not rounded as terms of first order are: by 1e-16 of n observations.
+        logs = np.maximum(change, _NEARLY_MINUS_ONE)
+        np.log1p(logs, out=logs)
+        logs *= ratio
+        logs -= change
+        g2 = 2 * n * np.einsum("...i,...i", p, logs)
         squares = influence * influence
-        rho = (p_hat * squares).sum(-1) / (p * squares).sum(-1)
-        return self.root_of(x2, g2, rho)
-
-    def root_of(self, x2: Array, g2: Array, rho: Array) -> Array:
-        """Square root of the statistic by what it is a function of."""
+        rho = np.einsum("...i,...i", p_hat, squares)
+        rho = rho / np.einsum("...i,...i", p, squares)
         return np.sqrt(np.maximum(self._statistic(x2, g2, rho), 0))
-
-
-def divergence(p: Array, q: Array) -> Array:
-    r"""Terms :math:`p \log(p / q) - p + q` of the Kullback-Leibler divergence.
-
-    They are of second order in the distance of p and q, so that their sum is not
-    rounded as terms of first order are, which cancel: by 1e-16 of n observations.
-    """
-    change = (p - q) / q
-    return q * (xlog1py(1 + change, change) - change)
 
 
 def smooth(counts: Array) -> Array:
@@ -103,35 +97,57 @@ def normalise(weights: Array) -> Array:
     return weights / weights.sum(-1, keepdims=True)
 
 
-def first_crossing(profile: Profile, x: Array, crit: Array, default: Array) -> Array:
-    """Values where the root of the statistic first exceeds crit, or the defaults.
+def first_crossing(
+    profile: Any, *grids: Array, excess: Callable[[Array, Array, Array], Array]
+) -> Array:
+    """Value and root of the statistic where an excess first is positive, (2, K).
 
-    A coarse grid x outward from the estimate, (K, points), brackets the first crossing;
-    finer grids around its inverse interpolation narrow the bracket.
+    NaN where it nowhere is. The excess is a function of values, roots and the numbers
+    of the rows that they are of. Coarse grids outward from the estimate, (K, points),
+    bracket the first crossing, each of which is needed only if there is none in the one
+    before; finer grids around its inverse interpolation narrow the bracket.
     """
-    crit = crit[:, np.newaxis]
-    rows = np.arange(len(crit))[:, np.newaxis]
-    points = np.array([x, *profile(x)])
-    beyond = points[2] >= crit
-    exists = beyond.any(-1)
-    for _ in range(_MAX_ZOOMS):
-        beyond[:, -1] = True
-        first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
-        points = points[:, rows, first[:, np.newaxis] + _NEIGHBOURS]
-        low, high = points[0, :, :1], points[0, :, -1:]
-        excess = np.log(points[2] / crit)
-        guess, crossing = _interpolate_at_zero(excess, points[:2])
-        width = high - low
-        if not (width[exists] > _TOLERANCE).any():
+
+    def evaluate(x: Array) -> Array:
+        value, root = profile(x)
+        return np.array([x, value, root, excess(value, root, rows)])
+
+    rows = np.arange(len(grids[0]))
+    found = np.full((2, len(rows)), np.nan)
+    points = evaluate(grids[0])
+    for grid in (*grids[1:], None):
+        going = (points[3] >= 0).any(-1)
+        if grid is None or going.all():
             break
-        margin = _MARGIN * width
-        guess = np.fmin(np.fmax(guess, low + margin), high - margin)  # never NaN
+        points = np.concatenate([points, evaluate(grid)], axis=-1)
+    if not going.all():
+        rows, profile, points = rows[going], profile.among(going), points[:, going]
+    for _ in range(_MAX_ZOOMS):
+        if not len(rows):
+            break
+        every = np.arange(len(rows))[:, np.newaxis]
+        beyond = points[3] >= 0
+        beyond[:, -1] = True
+        after = np.maximum(beyond.argmax(-1), 1)[:, np.newaxis]
+        near = np.maximum(np.minimum(after - 2, beyond.shape[1] - 4), 0) + _NEIGHBOURS
+        near = points[:, every, near]
+        guess, *crossing = _interpolate_at_zero(near[3], near[:3])
+        least, most = near[1:3].min(-1), near[1:3].max(-1)
+        found[:, rows] = np.fmin(np.fmax(np.array(crossing)[..., 0], least), most)
+        x = near[0]
+        going = x[:, -1] - x[:, 0] > _TOLERANCE
+        if not going.any():
+            break
+        low, high = points[0, every, after - 1], points[0, every, after]
+        guess = np.where((guess > low) & (guess < high), guess, (low + high) / 2)
+        if 2 * going.sum() < len(rows):
+            rows, profile = rows[going], profile.among(going)
+            low, high, guess = low[going], high[going], guess[going]
+        margin = _MARGIN * (high - low)
+        guess = np.clip(guess, low + margin, high - margin)
         x = guess + np.where(_IS_BELOW, guess - low, high - guess) * _ZOOM_GRID
-        points = np.array([x, *profile(x)])
-        beyond = points[2] >= crit
-    value = points[1]
-    crossing = np.fmin(np.fmax(crossing[:, 0], value.min(-1)), value.max(-1))
-    return np.where(exists, crossing, default)
+        points = evaluate(x)
+    return found
 
 
 def _interpolate_at_zero(x: Array, y: Array) -> Array:
