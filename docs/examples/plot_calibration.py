@@ -34,5 +34,5 @@ display = report.plot()
 report.findings()
 
 # %%
-# Does that matter? Losses of the probabilities tell how much.
-joint_report(y_test, y_score=probabilities, metrics=["brier_score", "log_loss"])
+# Does that matter? The Brier score tells how much.
+joint_report(y_test, y_score=probabilities, metrics="brier_score")
