@@ -13,6 +13,8 @@ from benchmarks.accuracy.textbook import TEXTBOOK, values
 from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 
+_MODELS = 3
+
 
 class Check(NamedTuple):
     """Differences between skci and an oracle, and the tolerance."""
@@ -60,22 +62,7 @@ def membership(models: int) -> Array:
 
 def model_tables(counts: Array) -> Array:
     """Counts tp, fp, fn, tn of each model: (..., outcomes) to (..., models, 4)."""
-    models = counts.shape[-1].bit_length() - 2
-    return np.einsum("...o,orc->...rc", counts, membership(models))
-
-
-def rows(counts: Array) -> tuple[Array, dict[str, Array]]:
-    """Labels and predictions with these counts of joint outcomes."""
-    models = len(counts).bit_length() - 2
-    truth, *predictions = np.repeat(outcomes(models), counts, axis=0).T
-    return truth, dict(
-        zip(map("model {}".format, range(models)), predictions, strict=True)
-    )
-
-
-def delta_report(counts: Array, metrics: Iterable[Any] = TEXTBOOK) -> Any:
-    y, predictions = rows(counts)
-    return skci.joint_report(y, predictions, metrics=list(metrics), method="delta")
+    return np.einsum("...o,orc->...rc", counts, membership(_MODELS))
 
 
 def matrix(table: Iterable[Any]) -> list[list[int]]:
@@ -84,23 +71,12 @@ def matrix(table: Iterable[Any]) -> list[list[int]]:
     return [[tn, fp], [fn, tp]]
 
 
-def correlated_counts(models: int) -> Array:
-    """Outcomes of 1500 rows for correlated models of increasing error rates."""
-    rng = np.random.default_rng(3)
-    truth = rng.random(1500) < 0.4
-    difficulty = (rng.random(1500) + rng.random((models, 1500)) / 2) / 1.5
-    wrong = difficulty < 0.2 + 0.05 * np.arange(models)[:, np.newaxis]
-    columns = np.vstack([truth, wrong ^ truth])
-    number = 2 ** np.arange(models, -1, -1) @ columns
-    return np.bincount(number, minlength=2 ** (models + 1))
-
-
 def jackknives(size: Sizes) -> Iterator[Check]:
     """Compare standard errors and covariances with jackknife estimates.
 
-    Influence values are derivatives. Deleting a whole row differs from them by up to
-    1/m of a standard error, and the mean of deleting and adding one by 1/m^2, where m
-    is the count in the smallest cell of the model.
+    Influence values are derivatives. The mean of deleting and adding a row differs from
+    them by up to 1/m^2 of a standard error, where m is the count in the smallest cell
+    of the model.
     """
     rng = np.random.default_rng(0)
     for n in (20, 100, 1000, 10_000, 100_000):
@@ -116,111 +92,56 @@ def jackknives(size: Sizes) -> Iterator[Check]:
             1e-12,
             "rounding",
         )
-        covariances = np.array([report.covariance for report in reports])
+        found = np.array([report.covariance for report in reports])
+        truth = np.array([jackknife(counts) for counts in tables])
+        errors = np.sqrt(truth.diagonal(axis1=-2, axis2=-1))
         m = np.repeat(cells.min(axis=-1), len(TEXTBOOK), axis=-1)
-        for oracle, steps in (
-            ("delete-one jackknife", (-1,)),
-            ("delete-one and add-one", (-1, 1)),
-        ):
-            moved = np.array([jackknife(counts, steps) for counts in tables])
-            yield from compare_covariances(moved, covariances, oracle, m, n, len(steps))
+        oracle = "delete-one and add-one"
+        yield check(
+            f"standard errors, n = {n:,}",
+            oracle,
+            np.sqrt(found.diagonal(axis1=-2, axis2=-1)) / errors - 1,
+            1.0 / m**2,
+            "1/m^2",
+        )
+        smaller = np.minimum(m[:, np.newaxis], m[..., np.newaxis])
+        scale = errors[:, np.newaxis] * errors[..., np.newaxis]
+        yield check(
+            f"covariances, n = {n:,}",
+            oracle,
+            (found - truth) / scale,
+            2.0 / smaller**2,
+            "2/m^2",
+        )
 
 
-def compare_covariances(
-    truth: Array,
-    covariances: Array,
-    oracle: str,
-    m: Array,
-    n: int,
-    order: int,
-) -> Iterator[Check]:
-    """Compare covariances with a tolerance of 1/m of standard errors, or 1/m^2."""
-    errors = np.sqrt(truth.diagonal(axis1=-2, axis2=-1))
-    yield check(
-        f"standard errors, n = {n:,}",
-        oracle,
-        np.sqrt(covariances.diagonal(axis1=-2, axis2=-1)) / errors - 1,
-        1.0 / m**order,
-        ("1/m", "1/m^2")[order - 1],
-    )
-    smaller = np.minimum(m[:, np.newaxis], m[..., np.newaxis])
-    scale = errors[:, np.newaxis] * errors[..., np.newaxis]
-    yield check(
-        f"covariances, n = {n:,}",
-        oracle,
-        (covariances - truth) / scale,
-        2.0 / smaller**order,
-        ("2/m", "2/m^2")[order - 1],
-    )
+def delta_report(counts: Array) -> Any:
+    """Report on rows with these counts of joint outcomes, by all measures."""
+    truth, *predictions = np.repeat(outcomes(_MODELS), counts, axis=0).T
+    models = {f"model {k}": each for k, each in enumerate(predictions)}
+    return skci.joint_report(truth, models, metrics=[*TEXTBOOK], method="delta")
 
 
-def random_outcomes(rng: np.random.Generator, n: int, models: int = 3) -> Array:
+def random_outcomes(rng: np.random.Generator, n: int) -> Array:
     """Random table of some models, with at least two rows in each cell of each model.
 
     The overlap coefficient has no derivative at fp = fn, which is avoided.
     """
-    size = 2 ** (models + 1)
     while True:
-        counts = rng.multinomial(n, rng.dirichlet(np.ones(size)))
+        counts = rng.multinomial(n, rng.dirichlet(np.ones(2 ** (_MODELS + 1))))
         cells = model_tables(counts)
         if cells.min() >= 2 and np.abs(cells[:, 1] - cells[:, 2]).min() > 1:
             return counts
 
 
-def jackknife(counts: Array, steps: tuple[int, ...]) -> Array:
-    """Jackknife covariance of all measures of all models, on outcome counts.
-
-    A single step -1 is the delete-one jackknife; the mean over opposite steps removes
-    its first-order error.
-    """
-    n = counts.sum()
-    cells = model_tables(counts)
+def jackknife(counts: Array) -> Array:
+    """Covariance of all measures of all models by deleting and adding a row."""
+    n, cells = counts.sum(), model_tables(counts)
     estimates = values(cells)
-    models = len(cells)
     influence = sum(
-        (values(cells + step * membership(models)) - estimates) * (n + step) / step
-        for step in steps
-    ) / len(steps)
-    influence = influence.reshape(len(counts), -1)
+        (values(cells + step * membership(_MODELS)) - estimates) * (n + step) / step
+        for step in (-1, 1)
+    )
+    influence = influence.reshape(len(counts), -1) / 2
     influence -= counts @ influence / n
     return (influence.T * counts) @ influence / (n * (n - 1))
-
-
-POPULATIONS = {
-    "balanced": [4200, 300, 400, 100, 300, 500, 700, 3500],
-    "a fifth positive": [7300, 200, 200, 300, 500, 300, 200, 1000],
-    "similar models": [4800, 50, 150, 1000, 800, 150, 50, 3000],
-}
-"""Counts of the outcomes of the truth and two models, 10,000 in all."""
-
-
-def simulations(size: Sizes) -> Iterator[Check]:
-    """Compare with the covariance of estimates over simulated tables."""
-    tolerance = 0.01 + 5 / np.sqrt(2 * size.draws)
-    reason = f"{tolerance:.1%}: five Monte Carlo errors and 1%"
-    for name, population in POPULATIONS.items():
-        counts = np.array(population)
-        simulated = simulated_covariance(counts, size.draws)
-        covariance = delta_report(counts).covariance
-        error, truth = (np.sqrt(np.diag(each)) for each in (covariance, simulated))
-        draws = f"{size.draws:,} simulated tables"
-        yield check(
-            f"standard errors, {name}", draws, error / truth - 1, tolerance, reason
-        )
-        gap = covariance / np.outer(error, error) - simulated / np.outer(truth, truth)
-        yield check(f"correlations, {name}", draws, gap, tolerance, reason)
-
-
-def simulated_covariance(counts: Array, draws: int) -> Array:
-    """Covariance of the estimates over simulated tables."""
-    rng = np.random.default_rng(1)
-    n, truth = counts.sum(), values(model_tables(counts)).ravel()
-    total = np.zeros((1 + len(truth), 1 + len(truth)))
-    for start in range(0, draws, 20_000):
-        number = min(20_000, draws - start)
-        tables = model_tables(rng.multinomial(n, counts / n, size=number))
-        moved = values(tables).reshape(number, -1) - truth
-        with_one = np.column_stack([np.ones(number), moved])
-        total += with_one.T @ with_one
-    mean = total[0, 1:] / draws
-    return total[1:, 1:] / draws - np.outer(mean, mean)

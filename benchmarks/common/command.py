@@ -29,7 +29,7 @@ def parser(
         Name of the folder.
     description : str
     simulates : bool
-        Whether to add ``--jobs`` and ``--seed``.
+        Whether to add the options of simulations.
     data : bool
         Whether to add ``--data``.
     """
@@ -39,13 +39,15 @@ def parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = options.add_argument
-    add("--quick", action="store_true", help="small samples, and no page by default")
+    add("--quick", action="store_true", help="few samples, and no page by default")
     add("--output", type=Path, help=f"folder of the pages, {DOCS} by default")
     if simulates:
         add("--jobs", type=int, default=-1, help="processes, all by default")
         add("--seed", type=int, default=0)
+        add("--draws", type=int, help="samples of each setting, in place of its own")
+        add("--work", type=Path, help="folder of cached results")
     if data:
-        add("--data", type=Path, help="folder of the two UCI files")
+        add("--data", type=Path, help="folder of data that are not in the checkout")
     return options
 
 

@@ -1,16 +1,23 @@
-"""Tables, sections and figures of a page, for the terminal and as reStructuredText."""
+"""Tables of a page, for the terminal and in reStructuredText.
+
+The text of a page is written by hand in ``docs/benchmarks``; a command draws the tables
+of its sections anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import re
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from benchmarks.common.command import DOCS, page_folder
 
 Row = Mapping[str, str]
 """Cells by column."""
 Table = Sequence[Row]
+Tables = Mapping[str, Sequence[Table]]
+"""Tables by the title of their section; "" is what precedes all sections."""
 
 
 def as_text(table: Table) -> str:
@@ -25,19 +32,18 @@ def as_text(table: Table) -> str:
     return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
 
-def as_rst(table: Table) -> str:
-    """Write a list-table."""
+def as_rst(table: Table) -> list[str]:
+    """Lines of a list-table."""
     if not table:
-        return "None."
-    lines = [".. list-table::", "   :header-rows: 1", ""]
+        return [_NONE]
+    lines = [_TABLE, "   :header-rows: 1", ""]
     for first, *others in (table[0].keys(), *(row.values() for row in table)):
         lines.append(f"   * - {first}".rstrip())
         lines += [f"     - {cell}".rstrip() for cell in others]
-    return "\n".join(lines)
+    return lines
 
 
-def heading(title: str, underline: str = "=") -> str:
-    return f"{title}\n{underline * len(title)}"
+_TABLE, _NONE = ".. list-table::", "None."
 
 
 def yes(met: bool) -> str:
@@ -51,54 +57,58 @@ def within_error(value: float, goal: float, error: float) -> str:
     return yes(value >= goal)
 
 
-@dataclass(frozen=True)
-class Section:
-    """A title, a caption, tables, and what follows them on the page."""
+def present(options: Namespace, file: str, tables: Tables) -> Path | None:
+    """Print tables, and draw them on the page, whose folder is returned.
 
-    title: str
-    caption: str
-    tables: Sequence[Table]
-    figure: str = ""
-
-    def as_text(self) -> str:
-        return "\n\n".join([self.title, *map(as_text, self.tables)])
-
-    def as_rst(self) -> list[str]:
-        tables = map(as_rst, self.tables)
-        return [heading(self.title, "-"), self.caption, *tables, self.figure]
-
-
-def show(*blocks: str | Section) -> None:
-    """Print sections and paragraphs."""
-    for block in blocks:
-        text = block.as_text() if isinstance(block, Section) else block
-        print(f"\n{text}", flush=True)
+    The page stays as it is if a quick run names no other folder, but must have places
+    for all tables, with their columns.
+    """
+    for title, of_section in tables.items():
+        print("\n".join(["", title, *map(as_text, of_section)]), flush=True)
+    if not (DOCS / file).exists():
+        return None
+    page = (DOCS / file).read_text(encoding="utf-8")
+    page = redrawn(page, tables, same_columns=options.quick)
+    folder = page_folder(options)
+    if folder:
+        (folder / file).write_text(page, encoding="utf-8")
+    return folder
 
 
-def write_page(file: Path, command: str, title: str, *blocks: str | Section) -> None:
-    """Write a page: its title, paragraphs and sections."""
-    texts = [f".. Written by python -m benchmarks.{command}.", heading(title)]
-    for block in blocks:
-        texts += block.as_rst() if isinstance(block, Section) else [block]
-    page = "\n\n".join(text.strip("\n") for text in texts if text)
-    file.write_text(f"{page}\n", encoding="utf-8")
+def _columns(table: Sequence[str]) -> list[str]:
+    """Names of the columns of a list-table."""
+    start, *others = (k for k, line in enumerate(table) if line.startswith("   * -"))
+    return [line[7:] for line in table[start : min(others, default=len(table))]]
 
 
-@contextmanager
-def saved_figure(
-    file: Path, rows: int, columns: int, hidden: Sequence[str] = (), **options: Any
-) -> Iterator[tuple[Any, Any]]:
-    """Make a figure and its axes, an array of shape (rows, columns), and save it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        rows, columns, squeeze=False, layout="constrained", **options
-    )
-    for axis in axes.flat:
-        axis.spines[["top", "right", *hidden]].set_visible(False)
-    yield figure, axes
-    figure.savefig(file, dpi=150, metadata={"Software": None})
-    plt.close(figure)
+def redrawn(page: str, tables: Tables, same_columns: bool = False) -> str:
+    """Page with other tables in its sections; those that are not given stay."""
+    lines = page.split("\n")
+    left = {title: [*of_section] for title, of_section in tables.items()}
+    found: list[str] = []
+    section, at = "", 0
+    while at < len(lines):
+        line, after = lines[at], lines[at + 1 : at + 2]
+        if after and line and after[0] == "-" * len(line):
+            section = line
+        if line not in (_TABLE, _NONE) or not left.get(section):
+            found.append(line)
+            at += 1
+            continue
+        new, end = as_rst(left[section].pop(0)), at + 1
+        while end < len(lines) and re.match(r" |$", lines[end]):
+            end += 1
+        old = lines[at:end]
+        if (
+            same_columns
+            and _TABLE == new[0] == old[0]
+            and _columns(old) != _columns(new)
+        ):
+            raise SystemExit(
+                f"{section!r} has other columns: {_columns(old)} for {_columns(new)}"
+            )
+        found += [*new, ""]
+        at = end
+    if lacking := [title for title, of_section in left.items() if of_section]:
+        raise SystemExit(f"The page has fewer tables in {lacking}")
+    return "\n".join(found).rstrip("\n") + "\n"

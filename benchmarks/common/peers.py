@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -23,21 +21,3 @@ def with_version(package: str) -> str:
     with contextlib.suppress(PackageNotFoundError):
         return f"{package} {version(package)}"
     return package
-
-
-def run_r(code: str, stdin: str = "") -> str:
-    """Run an R program and return its output."""
-    command = ["Rscript", "--vanilla", "-e", code]
-    done = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
-@cache
-def r_version(package: str) -> str | None:
-    """Version of an R package; None if it or R is not installed."""
-    try:
-        return run_r(f'cat(as.character(packageVersion("{package}")))')
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -1,4 +1,4 @@
-"""Tasks in new processes, whose peak memory is theirs alone."""
+"""Tasks in new processes, whose time and peak memory are theirs alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,42 @@ import multiprocessing
 import os
 import resource
 import sys
+import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+MEBIBYTE, GIBIBYTE = 1 << 20, 1 << 30
+
+
+class Measured(NamedTuple):
+    """Processor seconds of one thread, and memory in bytes."""
+
+    seconds: float
+    added: int
+    """Peak memory above that of the process with its data."""
+    peak: int
+
+
+def measured(start: Callable[P, Callable[[], Any]], *args: Any) -> Measured:
+    """Measure a task in a new process, that is started from its arguments."""
+    return in_new_process(_measured, start, *args)
+
+
+def _measured(start: Callable[..., Callable[[], Any]], *args: Any) -> Measured:
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        task, before = start(*args), peak_of_process()
+        began = time.process_time()
+        task()
+        seconds = time.process_time() - began
+    return Measured(seconds, peak_of_process() - before, peak_of_process())
 
 
 def in_new_process(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -23,17 +53,8 @@ def in_new_process(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 def peak_of_process() -> int:
     """Peak memory of this process, in bytes; at least its parent's at its start."""
-    return _peak(resource.RUSAGE_SELF)
-
-
-def peak_of_children() -> int:
-    """Largest peak memory of a child that has ended, in bytes."""
-    return _peak(resource.RUSAGE_CHILDREN)
-
-
-def _peak(whose: int) -> int:
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(whose).ru_maxrss * unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def processor_seconds() -> float:

@@ -2,174 +2,261 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from itertools import product
 from typing import Any
 
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage.chapter_simulation import Chapter, ChapterSimulation
-from benchmarks.coverage.classes_and_scores import AREAS, MULTICLASS, MULTILABEL
-from benchmarks.coverage.sampling_designs import SUBGROUPS
-
-CHAPTERS: tuple[Chapter, ...] = (AREAS, MULTICLASS, MULTILABEL, SUBGROUPS)
-TOLERANCE = 0.02
-"""Largest acceptable difference between joint coverage and nominal level."""
-
-MODULES = (
-    "chapter_simulation",
-    "classes_and_scores",
-    "populations",
-    "sampling_designs",
-    "simulation",
+import numpy as np
+from scipy.special import ndtr, softmax
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    hamming_loss,
+    log_loss,
+    matthews_corrcoef,
+    roc_auc_score,
 )
 
+import skci
+from benchmarks.common.pages import Tables
+from benchmarks.coverage.harness import (
+    Answer,
+    Records,
+    Setting,
+    Simulator,
+    alone_and_jointly,
+)
+from benchmarks.coverage.populations import (
+    MODELS,
+    SPREAD,
+    correlated,
+    latent,
+    model_error_rates,
+    predicted,
+    scored,
+    true_values,
+    true_values_of_scores,
+)
+from benchmarks.coverage.tables import extremes, least_individual
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    # Of the settings of a chapter, only every so many are simulated.
-    size = sizes(options.quick, draws=(400, 20), every=(1, 8))
-    modules = [f"coverage/{module}" for module in MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    simulations = [
-        ChapterSimulation(chapter.title, setting, chapter.variants, size.draws)
-        for chapter in CHAPTERS
-        for setting in chapter.settings[:: size.every]
-    ]
-    records = in_order(runner.run(simulations, "chapters"), simulations)
-    sections = [
-        Section("In short", _SUMMARY, [summary(records)]),
-        Section("Where it is off", _OFF, [off(records)]),
-    ]
-    for chapter in CHAPTERS:
-        table = [row(record) for record in records.where(chapter=chapter.title)]
-        sections.append(Section(chapter.title, chapter.text, [table]))
-    show(*sections)
-    if output:
-        introduction = _INTRODUCTION.format(draws=f"{size.draws:,}")
-        title = "Coverage, further chapters"
-        write_page(output / "chapters.rst", "coverage", title, introduction, *sections)
-
-
-def in_order(records: Records, simulations: Sequence[Any]) -> Records:
-    """Sort records as their settings are first declared."""
-    order = dict.fromkeys(
-        (each.chapter, each.setting.name, each.setting.n) for each in simulations
-    )
-    keys = ("chapter", "setting", "n")
-    position = {label: k for k, label in enumerate(order)}
-    return Records(
-        sorted(records, key=lambda record: position[tuple(record[key] for key in keys)])
-    )
+_POPULATION = 500_000
+"""Rows that true values are computed from."""
 
 
-def row(record: Record) -> Row:
-    """A record as a row of a table."""
-    warnings = record["warnings"].items()
+def reported(sample: Any, *, compared: str = "", **options: Any) -> Answer:
+    """Intervals of a joint report, or of its differences or gaps."""
+    report = skci.joint_report(**sample, **options)
+    return alone_and_jointly(getattr(report, compared)() if compared else report)
+
+
+DEFAULT = {"default": reported}
+DIFFERENCES = {"differences": partial(reported, compared="differences")}
+
+
+def multiclass(
+    n: int, classes: int, rarest: float, error: float, compared: bool
+) -> Setting:
+    """Classes with evenly spaced shares and uniformly distributed errors."""
+    metrics = {
+        "accuracy": accuracy_score,
+        "f1_macro": partial(f1_score, average="macro"),
+        "mcc": matthews_corrcoef,
+    }
+    shares = np.linspace(2 / classes - rarest, rarest, classes)
+
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        truth = rng.choice(classes, n, p=shares)
+        other = (truth + rng.integers(1, classes, n)) % classes
+        wrong = ndtr(latent(rng, n)) < error * SPREAD
+        predictions = np.where(wrong.T, other, truth)
+        models = dict(zip(MODELS, predictions, strict=True))
+        return {"y_true": truth, "y_pred": models, "metrics": list(metrics)}
+
+    def truths() -> dict[tuple[str, ...], float]:
+        truth, answer = np.indices((classes, classes)).reshape(2, -1)
+        values = {}
+        for model, rate in zip(MODELS, error * SPREAD, strict=True):
+            within = np.where(truth == answer, 1 - rate, rate / (classes - 1))
+            weight = shares[truth] * within
+            for name, measure in metrics.items():
+                values[model, name] = float(
+                    measure(truth, answer, sample_weight=weight)
+                )
+        return values
+
+    kind = "balanced" if rarest == 1 / classes else f"rarest {rarest:g}"
+    name = f"{classes} classes, {kind}, error rate {error:g}"
+    calls = DIFFERENCES if compared else DEFAULT
+    return Setting(_cells(name, n), draw, truths, calls, every=1 + compared)
+
+
+def multilabel(n: int, prevalences: tuple[float, ...], quality: str) -> Setting:
+    """Targets with correlated labels and errors."""
+    metrics = {
+        "f1_micro": partial(f1_score, average="micro"),
+        "f1_macro": partial(f1_score, average="macro"),
+        "hamming_loss": hamming_loss,
+        "accuracy": accuracy_score,
+    }
+    correlation = 0.3  # of the latent normals of two targets in a row
+
+    def draw(rng: np.random.Generator, n: int = n) -> dict[str, Any]:
+        size = (n, len(prevalences))
+        shared, specific = rng.normal(size=(n, 1)), rng.normal(size=size)
+        positive = ndtr(correlated(shared, specific, correlation)) < prevalences
+        specific = latent(rng, positive.size).reshape(*size, -1)
+        errors = correlated(latent(rng, n)[:, np.newaxis], specific, correlation)
+        rates = np.array([model_error_rates(quality, share) for share in prevalences])
+        models = {}
+        for k, model in enumerate(MODELS[:2]):
+            threshold = np.where(positive, *rates[..., k].T)
+            models[model] = (positive ^ (ndtr(errors[..., k]) < threshold)).astype(int)
+        y = positive.astype(int)
+        return {"y_true": y, "y_pred": models, "metrics": list(metrics)}
+
+    shares = ", ".join(f"{share:g}" for share in prevalences)
+    calls = DEFAULT | {"delta": partial(reported, method="delta")} | DIFFERENCES
+    cells = _cells(f"targets of prevalence {shares}, {quality}", n)
+    return Setting(cells, draw, partial(_of_many, draw, "y_pred", metrics), calls)
+
+
+def _of_many(draw: Any, of: str, metrics: Any) -> dict[tuple[str, ...], float]:
+    """True values, by scikit-learn on a large population."""
+    population = draw(np.random.default_rng(_POPULATION), _POPULATION)
     return {
-        "setting": record["setting"],
-        "n": f"{record['n']:,}",
-        "intervals": record["variant"],
-        "joint coverage": f"{record['coverage']:.4f}",
-        "error": f"{monte_carlo_error(record['coverage'], record['draws']):.4f}",
-        "minimum, individual": f"{record['least']:.4f}",
-        "of": record["least_of"],
-        "within .02": verdict(record),
-        "warnings, share of samples": "; ".join(
-            f"{text}: {share:.1%}" for text, share in warnings
-        ),
+        (model, name): float(measure(population["y_true"], answers))
+        for model, answers in population[of].items()
+        for name, measure in metrics.items()
     }
 
 
-def verdict(record: Record) -> str:
-    """Whether a coverage is within the tolerance of its nominal level."""
-    if not record["nominal"]:
-        return ""
-    bias = excess(record)
-    if abs(bias) <= TOLERANCE:
-        return "yes"
-    error = monte_carlo_error(record["coverage"], record["draws"])
-    if abs(bias) - TOLERANCE < 2 * error:
-        return "within error"
-    return "no, above" if bias > 0 else "no, below"
+_DISTANCES = (2.0, 1.5, 1.0)
+"""Standardised mean differences between positives and negatives, by model."""
 
 
-def excess(record: Record) -> float:
-    """Coverage minus nominal level."""
-    return float(round(record["coverage"] - record["confidence_level"], 9))
+def scores(n: int, prevalence: float, tied: bool) -> Setting:
+    """Scores that are the probability of the positive label given normal evidence."""
+    metrics = ["roc_auc", "average_precision", "brier_score"]
+
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        return {**scored(rng, n, prevalence, _DISTANCES, tied), "metrics": metrics}
+
+    truths = partial(true_values_of_scores, metrics, prevalence, _DISTANCES, tied)
+    ties = "ties" if tied else "no ties"
+    cells = _cells(f"prevalence {prevalence:g}, {ties}", n)
+    return Setting(cells, draw, truths, DEFAULT | DIFFERENCES)
 
 
-def off(records: Records) -> list[Row]:
-    """Joint coverages that are not within the tolerance."""
-    return [
-        {"chapter": record["chapter"], **row(record)}
-        for record in records.where(nominal=True)
-        if verdict(record) != "yes"
-    ]
+def scored_classes(n: int, shares: tuple[float, ...]) -> Setting:
+    """Scores that are the probabilities of classes given normal evidence."""
+    metrics = {
+        "roc_auc": partial(roc_auc_score, multi_class="ovr"),
+        "log_loss": log_loss,
+    }
+
+    def draw(rng: np.random.Generator, n: int = n) -> dict[str, Any]:
+        truth = rng.choice(len(shares), n, p=shares)
+        indicator = np.eye(len(shares))[truth]
+        evidence = np.stack([latent(rng, n) for _ in shares])
+        probabilities = [
+            softmax(np.log(shares) + d * (column.T + d * indicator), axis=1)
+            for d, column in zip(_DISTANCES, np.moveaxis(evidence, -1, 0), strict=True)
+        ]
+        models = dict(zip(MODELS, probabilities, strict=True))
+        return {"y_true": truth, "y_score": models, "metrics": list(metrics)}
+
+    cells = _cells("classes of shares " + ", ".join(map("{:g}".format, shares)), n)
+    truths = partial(_of_many, draw, "y_score", metrics)
+    return Setting(cells, draw, truths, DEFAULT | DIFFERENCES)
 
 
-def summary(records: Records) -> list[Row]:
-    """Joint coverages by chapter and variant."""
-    rows = []
-    nominal = records.where(nominal=True)
-    for chapter in nominal.unique("chapter"):
-        of_chapter = nominal.where(chapter=chapter)
-        for variant in of_chapter.unique("variant"):
-            chosen = of_chapter.where(variant=variant)
-            low = [record for record in chosen if excess(record) < -TOLERANCE]
-            warned = [max(each["warnings"].values(), default=0) > 0.5 for each in low]
-            high = [record for record in chosen if excess(record) > TOLERANCE]
-            rows.append(
-                {
-                    "chapter": chapter,
-                    "intervals": variant,
-                    "settings": str(len(chosen)),
-                    "minimum": f"{chosen.minimum:.3f}",
-                    "mean": f"{chosen.mean():.3f}",
-                    "maximum": f"{max(chosen.column('coverage')):.3f}",
-                    "off below": str(len(low)),
-                    "of these with a warning": str(sum(warned)) if low else "",
-                    "off above": str(len(high)),
-                }
+_SUBGROUPS = {"large": (0.6, 1.0), "middle": (0.3, 1.25), "small": (0.1, 2.0)}
+"""Share of the rows and, where there are gaps, error rates over those of the large."""
+
+
+def subgroups(n: int, prevalence: float, gap: bool) -> Setting:
+    """Three subgroups of unequal size, with equal or different error rates."""
+    sizes, ratios = np.array([*_SUBGROUPS.values()]).T
+    ratios = ratios if gap else np.ones(3)
+    rates = model_error_rates("good", prevalence)[:, np.newaxis]
+    rates = rates * ratios[:, np.newaxis]
+
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        subgroup = rng.choice(len(sizes), n, p=sizes)
+        positive = rng.random(n) < prevalence
+        drawn = predicted(positive, latent(rng, n), rates[:, subgroup])
+        models = {model: drawn["y_pred"][model] for model in MODELS[:2]}
+        by = np.array([*_SUBGROUPS])[subgroup]
+        metrics = ["accuracy", "f1"]
+        return {"y_true": positive, "y_pred": models, "metrics": metrics, "by": by}
+
+    def truths() -> dict[tuple[str, ...], float]:
+        return {
+            (*label, name): value
+            for k, name in enumerate(_SUBGROUPS)
+            for label, value in true_values(prevalence, rates[:, k]).items()
+        }
+
+    cells = _cells(f"prevalence {prevalence:g}, {'gaps' if gap else 'no gaps'}", n)
+    calls = DEFAULT | {"gaps": partial(reported, compared="gaps")}
+    return Setting(cells, draw, truths, calls)
+
+
+def _cells(name: str, n: int) -> dict[str, str]:
+    return {"setting": name, "n": f"{n:,}"}
+
+
+_CLASSES = (
+    *((500, 3, share, 0.12) for share in (1 / 3, 0.04)),
+    *((2000, 3, share, 0.12) for share in (1 / 3, 0.04)),
+    *((500, 5, share, 0.12) for share in (1 / 5, 0.03)),
+    (2000, 5, 0.03, 0.12),
+    *((500, 3, share, 0.015) for share in (1 / 3, 0.04)),
+    *((500, 10, share, 0.12) for share in (1 / 10, 0.02)),
+    *((2000, 10, share, 0.12) for share in (1 / 10, 0.02)),
+)
+_UNEVEN = (0.5, 0.3, 0.1, 0.04)
+CHAPTERS = {
+    "Areas under curves": [
+        *(
+            scores(n, prevalence, tied)
+            for (n, tied), prevalence in product(
+                ((500, False), (500, True), (2000, False)), (0.5, 0.1)
             )
-    return rows
+        ),
+        scores(500, 0.04, False),
+        scored_classes(500, (0.4, 0.35, 0.25)),
+        *(scored_classes(n, (0.6, 0.36, 0.04)) for n in (500, 2000)),
+    ],
+    "Three, five and ten classes": [
+        multiclass(*each, compared)
+        for each, compared in product(_CLASSES, (False, True))
+    ],
+    "Several targets": [
+        multilabel(500, (0.3,) * 4, "good"),
+        multilabel(500, _UNEVEN, "good"),
+        multilabel(2000, _UNEVEN, "good"),
+        multilabel(500, _UNEVEN, "near-perfect"),
+    ],
+    "Subgroups": [
+        subgroups(*each, gap)
+        for each, gap in product(((500, 0.5), (500, 0.1), (2000, 0.1)), (False, True))
+    ],
+}
 
 
-_INTRODUCTION = """\
-:doc:`coverage` is about labels in independent, equally weighted rows. Here are other
-data, a chapter for each kind, with 500 rows and more; weights and clusters are on the
-page :doc:`unequal`. It is counted how often *all* intervals of a 95% report by
-:func:`~skci.joint_report` cover at once. The goal is a joint coverage within .02 of
-.95, or a warning.
-
-Each setting has {draws} samples unless stated otherwise, and *error* is the Monte Carlo
-error of the joint coverage. *Default* is the report without a method, "auto": "score"
-for metrics of labels and the Brier score, "logit" for areas, "hall" for log loss and
-differences of scores, and "blurred" for sums over several targets. *Minimum,
-individual* is the coverage of the individual 95% interval that covered least often, and
-*of* names it. A sample may give several warnings; each is shown with its share of the
-samples.
-Undefined metrics count as covered, as their interval is the whole range.
-"""
-
-_SUMMARY = """\
-Joint coverages of the intervals with nominal level .95. *Off* is more than .02 from it;
-*with a warning* counts settings in which most samples give the same warning.
-"""
-
-_OFF = """\
-All settings whose joint coverage is off by more than .02. *Within error* exceeds that
-by less than two Monte Carlo errors: by chance a coverage of exactly .95 is off by more
-than .02 in one of twenty settings with 400 samples, and in one of seven with 200.
-
-Above makes intervals wide but not wrong; below makes them wrong:
-
-- *Rare labels.* Few rows of one label determine an area under a curve; below 12 degrees
-  of freedom it warns.
-- *Few errors, by "delta".* It has no correction for them, but warns; it is not the
-  default for metrics of labels.
-- Differences with a rare class, and gaps, may be below by chance: no other setting of
-  theirs is.
-"""
+def tables(simulate: Simulator) -> Tables:
+    found = {title: simulate(CHAPTERS[title], 400) for title in CHAPTERS}
+    jointly = Records(
+        [
+            record | {"chapter": title}
+            for title, records in found.items()
+            for record in records.where(of="all jointly")
+        ]
+    )
+    columns = ("settings", "minimum", "mean", "maximum", "below .93")
+    columns = (*columns, "of these not warned", "above .97")
+    return {
+        "In short": [extremes(jointly, *columns, chapter="chapter", call="intervals")],
+        **{title: [least_individual(records)] for title, records in found.items()},
+    }

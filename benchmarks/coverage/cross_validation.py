@@ -2,290 +2,401 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Section, show, write_page
-from benchmarks.common.results import Records, Runner, monte_carlo_error
-from benchmarks.coverage.cross_validation_settings import SETTINGS, Setting, Truth
-from benchmarks.coverage.cross_validation_simulation import METHODS, CrossValidations
-from benchmarks.coverage.cross_validation_summaries import (
-    DEFAULT,
-    by_method,
-    by_setting,
-    everything,
-    summaries,
-    verdict,
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    cross_val_predict,
 )
-from benchmarks.coverage.jackknife_simulation import (
-    PARTITIONS,
-    Jackknives,
-    jackknife_settings,
-    n_train,
+
+import skci
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import (
+    Answer,
+    Records,
+    Setting,
+    Simulator,
+    alone_and_jointly,
+    covers_jointly,
+    monte_carlo_error,
+    true_value,
 )
-from benchmarks.coverage.jackknife_summaries import (
-    Truths,
-    noises,
-    performances,
-    schemes,
-    variants,
+from benchmarks.coverage.learning import (
+    CLASSIFICATION,
+    ERRORS,
+    MEANS,
+    PARTS,
+    Sampled,
+    Study,
+    clusters,
+    curved,
+    friedman,
+    linear,
+    two_normals,
 )
-from benchmarks.coverage.simulation import JOINT_LEVEL
+from benchmarks.coverage.tables import by_call, percent, share
 
-MODULES = ("cross_validation_settings", "cross_validation_simulation", "simulation")
-MODULES_OF_JACKKNIVES = ("cross_validation_settings", "jackknife_simulation")
+_REPEATS = 5
+"""Of the folds, where they are repeated."""
+_NAIVE_QUANTILE = 2.0
+"""Half width, in standard errors, of what people add to a mean over folds."""
+_FOLD_ROWS = 20_000, 30  # fresh rows to evaluate fold models on: at least, and per n
+_REFERENCE = "corrected t, 5 folds"
+"""Method that widths are relative to."""
+_LEAST_JOINT, _LEAST_SINGLE = 0.93, 0.92
+_SINGLES, _DIFFERENCES = "all parameters", "all differences"
 
-BLOCK = 4
-"""Samples that are simulated, and cached, at once."""
-PER_JACKKNIFE = 2
-"""Samples of all methods for each one of the jackknives that are compared."""
-ROWS = 60_000
-"""Fresh rows that every true value is evaluated on."""
+
+# --------------------------------------------------------------------------------------
+# Methods
+# --------------------------------------------------------------------------------------
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(200, 4), every=(1, 7), training_sets=(50, 5))
-    draws = options.draws or size.draws
-    runner = _runner(options, work, *MODULES)
-    settings = SETTINGS[:: size.every]
-    found = summaries(simulate(runner, settings, draws, size.training_sets), settings)
-    runner = _runner(options, work, *MODULES_OF_JACKKNIVES)
-    compared = jackknife_settings()[:: size.every]
-    jackknives = draws // PER_JACKKNIFE
-    simulated = compare(runner, compared, jackknives, size.training_sets)
-    performed = performances(compared, *simulated)
-    sections = [
-        Section("Verdict", verdict(found), []),
-        Section("Why", _WHY, []),
-        Section("Methods", _METHODS, [by_method(found)]),
-        Section("The default, by setting", _DEFAULT, [by_setting(found, DEFAULT.name)]),
-        Section(
-            "Groups and partitions",
-            _SCHEMES.format(jackknives=jackknives),
-            [schemes(performed)],
-        ),
-        Section("Variance and quantile", _VARIANTS, [variants(performed)]),
-        Section("Noise of partitions", _NOISE, [noises(compared, simulated[0])]),
-        Section("Settings", _SETTINGS, []),
-        Section("Other methods, by setting", _OTHERS, [everything(found)]),
-    ]
-    show(sections[0].caption, *sections[2:])
-    if output:
-        introduction = _INTRODUCTION.format(
-            draws=draws,
-            error=monte_carlo_error(JOINT_LEVEL, draws),
-            training_sets=size.training_sets,
-            rows=ROWS,
+class Drawn(NamedTuple):
+    """A sample of a study, and the seed of its splits."""
+
+    study: Study
+    sample: Sampled
+    seed: int
+
+    def folds(self, repeats: int = 1) -> Any:
+        """A splitter, or the splits of clusters."""
+        X, y, groups = self.sample
+        if groups is not None:
+            return [
+                split
+                for k in range(repeats)
+                for split in GroupKFold(
+                    PARTS, shuffle=True, random_state=self.seed * _REPEATS + k
+                ).split(X, y, groups)
+            ]
+        if repeats == 1:
+            kind = StratifiedKFold if self.study.stratified else KFold
+            return kind(PARTS, shuffle=True, random_state=self.seed)
+        kind = RepeatedStratifiedKFold if self.study.stratified else RepeatedKFold
+        return kind(n_splits=PARTS, n_repeats=repeats, random_state=self.seed)
+
+    def report(self, repeats: int = 0, **options: Any) -> Any:
+        """Report of `skci.cross_validate_report`, on folds that are repeated."""
+        if repeats:
+            options["cv"] = self.folds(repeats)
+        return skci.cross_validate_report(
+            self.study.estimators,
+            self.sample.X,
+            self.sample.y,
+            metrics=[*self.study.metrics],
+            groups=self.sample.groups,
+            random_state=self.seed,
+            **options,
         )
-        file = output / "cross_validation.rst"
-        write_page(file, "coverage", "Cross-validation", introduction, *sections)
 
 
-def _runner(options: Namespace, work: Path | None, *modules: str) -> Runner:
-    paths = [f"coverage/{module}" for module in modules]
-    return Runner(work, options.seed, options.jobs, paths)
+def _answered(drawn: Drawn, **options: Any) -> Answer:
+    return _all_of(drawn.report(**options))
 
 
-def simulate(
-    runner: Runner,
-    settings: Sequence[Setting],
-    draws: int,
-    training_sets: int,
-    methods: Sequence[str] = tuple(method.name for method in METHODS),
-) -> Records:
-    """Intervals on samples of all settings, and whether they cover."""
-    wanted = [Truth(each, each.n_train, training_sets, ROWS) for each in settings]
-    truths = runner.run(wanted, "true values")
-    by_name = {each["setting"]: each["values"] for each in truths}
-    blocks = [
-        CrossValidations(setting, by_name[setting.name], block, BLOCK, tuple(methods))
-        for setting in settings
-        for block in range(0, max(draws // BLOCK, 1), setting.every)
-    ]
-    return runner.run(blocks, "cross-validation")
-
-
-def compare(
-    runner: Runner, settings: Sequence[Setting], draws: int, training_sets: int
-) -> tuple[Records, Truths]:
-    """Estimates of jackknives of all numbers of groups, and true values."""
-    sizes_of_training = {
-        (setting, n_train(setting, n_groups)): None
-        for setting in settings
-        for n_groups in PARTITIONS
+def _all_of(report: Any) -> Answer:
+    differences = report.differences()
+    return {
+        **alone_and_jointly(report, _SINGLES),
+        **alone_and_jointly(differences, _DIFFERENCES),
     }
-    truths = runner.run(
-        [Truth(setting, n, training_sets, ROWS) for setting, n in sizes_of_training],
-        "true values, jackknives",
+
+
+def _naive(drawn: Drawn) -> Answer:
+    """Mean over folds and two standard errors, whatever the number of intervals."""
+    report = drawn.report(1, resampling="fold-t")
+    found = {}
+    for each in (report, report.differences()):
+        for key in each:
+            margin = _NAIVE_QUANTILE * each[key].standard_error or np.inf
+            found[key] = float(each[key]) - margin, float(each[key]) + margin
+    truths = drawn.study.truths()
+    covered = {
+        key: low <= true_value(key, truths) <= high
+        for key, (low, high) in found.items()
+    }
+    return found | {
+        _SINGLES: all(covered[key] for key in found if len(key) == 2),
+        _DIFFERENCES: all(covered[key] for key in found if len(key) == 3),
+    }
+
+
+def _pooled(drawn: Drawn) -> Answer:
+    """Report as if one model had predicted all rows, without the folds."""
+    X, y, groups = drawn.sample
+    of_labels = drawn.study.metrics == CLASSIFICATION
+    method = "predict_proba" if of_labels else "predict"
+    predicted = {
+        name: cross_val_predict(each, X, y, cv=drawn.folds(), method=method)
+        for name, each in drawn.study.estimators.items()
+    }
+    arguments: dict[str, Any] = {"y_pred": predicted}
+    if of_labels:
+        scores = {name: found[:, 1] for name, found in predicted.items()}
+        labels = {name: (found > 0.5).astype(int) for name, found in scores.items()}
+        arguments = {"y_pred": labels, "y_score": scores}
+    metrics = [*drawn.study.metrics]
+    return _all_of(skci.joint_report(y, **arguments, metrics=metrics, groups=groups))
+
+
+def _fold_models(drawn: Drawn) -> Answer:
+    """Whether intervals cover the mean performance of the models that were fitted."""
+    study = drawn.study
+    report = drawn.report(1, target="fold-models", return_estimator=True)
+    rng = np.random.default_rng(drawn.seed)
+    least, per_unit = _FOLD_ROWS
+    units = study.n * (5 if study.of_clusters else 1)
+    fresh = study.fresh_rows(max(least, per_unit * units), rng)
+    values = [
+        study.performance(by_fold, fresh)
+        for by_fold in zip(*report.estimators.values(), strict=True)
+    ]
+    truths = study.by_key(np.mean(values, axis=0).tolist())
+    answer = _all_of(report)
+    named, found = study.truths(), {}
+    for key, thing in answer.items():
+        if key in (_SINGLES, _DIFFERENCES):
+            found[key] = covers_jointly(thing, truths)
+            continue
+        # Moved by what these models are better, so that it is to cover the same value.
+        moved = true_value(key, named) - true_value(key, truths)
+        low, high = thing.confidence_interval()
+        found[key] = low + moved, high + moved
+    return found
+
+
+def _of_two_labels(call: Callable[[Drawn], Answer], drawn: Drawn) -> Answer:
+    """Answer of a call, empty where a training set has but one label."""
+    try:
+        return call(drawn)
+    except ValueError as error:
+        if "class" not in str(error):
+            raise
+        return {}
+
+
+_CALLS: dict[str, Callable[[Drawn], Answer]] = {
+    "jackknife": _answered,
+    _REFERENCE: partial(_answered, repeats=1, resampling="corrected-t"),
+    "corrected t, 5 x 5 folds": partial(
+        _answered, repeats=_REPEATS, resampling="corrected-t"
+    ),
+    "t over folds": partial(_answered, repeats=1, resampling="fold-t"),
+    "mean over folds ± 2 SE": _naive,
+    "one pooled table": _pooled,
+    "fold models": _fold_models,
+}
+METHODS = {name: partial(_of_two_labels, call) for name, call in _CALLS.items()}
+_FITS = dict(zip(METHODS, ("45", "5", "25", "5", "5", "5", "5"), strict=True))
+
+
+def _individual(drawn: Drawn, method: str) -> Answer:
+    report = drawn.report(method=method)
+    return dict(report.individual()) | dict(report.differences().individual())
+
+
+SKEWED = {name: partial(_individual, method=name) for name in ("hall", "delta")}
+
+
+# --------------------------------------------------------------------------------------
+# Settings
+# --------------------------------------------------------------------------------------
+
+
+def _setting(
+    study: Study, calls: Mapping[str, Any], cells: Mapping[str, str]
+) -> Setting:
+    def draw(rng: np.random.Generator) -> Drawn:
+        sample = study.draw(study.n, rng)
+        return Drawn(study, sample, int(rng.integers(2**31 // _REPEATS - 1)))
+
+    return Setting(cells, draw, study.truths, calls, study.every)
+
+
+def _normals(
+    name: str, n: int, models: tuple[str, str], *options: Any, **other: Any
+) -> Study:
+    return Study(name, two_normals(*options), n, models, **other)
+
+
+_NUMBERS = ("r2", "mean_squared_error")
+_ONE = ("LDA", "tree")
+_OF_NUMBERS = ("ridge", "regression tree")
+STUDIES = (
+    _normals("no signal", 100, _ONE, 0.5, 0, 5),
+    _normals("weak signal", 100, ("LDA", "7-NN"), 0.4, 1, 10),
+    _normals("strong signal", 200, ("LDA", "15-NN"), 0.3, 3, 5),
+    Study("curved", curved, 200, ("boosting", "LDA"), every=4),
+    _normals("full tree", 300, ("LDA", "full tree"), 0.3, 1.5, 5),
+    _normals("near the majority", 400, ("LDA", "15-NN"), 0.2, 1, 20),
+    _normals("alike", 400, ("LDA", "logistic"), 0.5, 1.5, 5),
+    _normals("rare label", 500, _ONE, 0.05, 2, 5),
+    _normals("rare and weak", 1000, _ONE, 0.1, 1, 10),
+    _normals("large", 2000, _ONE, 0.3, 1.5, 5),
+    _normals("stratified", 200, _ONE, 0.2, 1.5, 5, stratified=True),
+    Study("equal clusters", clusters(True), 60, _ONE, of_clusters=True),
+    Study("unequal clusters", clusters(False), 60, _ONE, of_clusters=True),
+    *(
+        Study(
+            name,
+            friedman(errors),
+            n,
+            _OF_NUMBERS,
+            _NUMBERS,
+            fresh=friedman("none"),
+            error_variance=4 * ERRORS[errors][1],
+        )
+        for name, errors, n in (
+            ("regression", "normal", 100),
+            ("heavy tails", "t5", 400),
+        )
+    ),
+)
+SETTINGS = [
+    _setting(
+        study,
+        METHODS,
+        {
+            "setting": study.name,
+            "models": " and ".join(study.models),
+            "n": f"{study.n:,}" + " clusters" * study.of_clusters,
+        },
     )
-    blocks = [
-        Jackknives(setting, block, BLOCK)
-        for setting in settings
-        for block in range(max(draws // BLOCK, 1))
-    ]
-    values = {
-        (each["setting"], each["n_train"]): np.array(each["values"]) for each in truths
+    for study in STUDIES
+]
+
+
+def _skewed(data: str, n: int, metric: str, draw: Any, **options: Any) -> Setting:
+    study = Study(data, draw, n, ("ridge", "7-NN means"), (metric,), **options)
+    return _setting(study, SKEWED, {"data": data, "rows": str(n)})
+
+
+_LOSSES = [
+    *(
+        _skewed(
+            f"{errors} errors",
+            n,
+            "mean_squared_error",
+            linear(errors),
+            fresh=linear("none"),
+            error_variance=ERRORS[errors][1],
+        )
+        for errors, n in product(list(ERRORS)[1:], (100, 200, 400))
+    ),
+    *(
+        _skewed(data, n, "mean_absolute_error", linear("normal", df))
+        for data, n, df in (
+            ("normal features", 150, np.inf),
+            ("t2.2 features", 150, 2.2),
+            ("t2.2 features", 400, 2.2),
+        )
+    ),
+]
+
+
+# --------------------------------------------------------------------------------------
+# Tables
+# --------------------------------------------------------------------------------------
+
+
+def tables(simulate: Simulator) -> Tables:
+    found, losses = simulate(SETTINGS, 600), simulate(_LOSSES, 1000)
+    rows = [*map(_Row, (chosen for _, chosen in found.groups("cells", "call")))]
+    return {
+        "Methods": [_methods(rows)],
+        "The default, by setting": [
+            [row.cells | row.shares(rows) for row in rows if row.call == "jackknife"]
+        ],
+        "Skewed losses": [by_call(losses)],
+        "Other methods, by setting": [
+            [
+                {"setting": row.cells["setting"], "intervals": row.call}
+                | row.shares(rows)
+                for row in rows
+                if row.call != "jackknife"
+            ]
+        ],
     }
-    return runner.run(blocks, "jackknives"), values
 
 
-_INTRODUCTION = """\
-Cross-validated estimates vary because the rows that test are a sample, because the
-rows that train are one, and because both are the same rows. Here is how often the
-intervals of :func:`~skci.cross_validate_report` cover what they are said to cover, and
-how often those that people make by hand cover it.
+class _Row:
+    """A method in a setting."""
 
-Two models and all of their metrics are in one 95% report: accuracy, F1, MCC, the area
-under the ROC curve and the log loss, or R2 and the mean squared error. Except for *fold
-models* the true value is the mean performance in the population of models fitted to
-fresh samples of the size that the report names, 4/5 of the rows. It is the mean over
-{training_sets} models, each evaluated on {rows:,} fresh rows. For *fold models* it is
-the mean performance of the five models that were fitted. There are {draws} samples of
-each setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95
-from {draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of
-the samples.
-"""
+    def __init__(self, records: Records) -> None:
+        first = records.records[0]
+        self.cells, self.call = first["cells"], first["call"]
+        self.draws = first["draws"]
+        (self.singles,), (self.differences,) = (
+            records.where(of=of).column("coverage") for of in (_SINGLES, _DIFFERENCES)
+        )
+        together = _SINGLES, _DIFFERENCES
+        self.single = [each for each in records if each["of"] not in together]
+        self.least = min(self.single, key=lambda each: each["coverage"])
+        self.warned = max(records.column("warned"))
+        compared = [each for each in self.single if each["of"].count(", ") == 2]
+        self.width = next(
+            each["width"] for each in compared if each["of"].split(", ")[0] in MEANS
+        )
 
-_WHY = """\
-- *Test rows alone* are not what varies. One pooled table and the fold models have the
-  variance of test rows given the models, about half the width of a corrected t
-  interval. The former is not about a procedure, and its areas under curves compare
-  scores of different models; the latter are about five models that nobody will use.
-- *Folds are not independent*, as they share training rows. The mean over folds and two
-  standard errors, or a t interval without a correction, leaves out what is common to
-  all folds. The correction of Nadeau and Bengio assumes a correlation between folds
-  that holds for one cross-validation, with a t quantile of 4 degrees of freedom. With
-  5 x 5 folds the quantile is that of 24, and the interval too narrow: repetitions tell
-  more about the folds, and nothing about other samples.
-- *Stratified folds* all have the same prevalence, so that no variance between folds
-  shows how it varies between samples. That of a jackknife over groups that are not
-  stratified does.
-- *Noise of partitions*. The noise of partitioning the rows at random is in every
-  estimate without a group, and the variance by the jackknife holds it G - 1 times: see
-  the last column of `Noise of partitions`_. Where two models are much alike, it is
-  most of the variance of their difference. Differences of models are freed of the
-  excess, at most of three fifths of their variance. Of the metrics of one model,
-  above all of a stable one, noise is a smaller part, and removing more of it would cost
-  coverage: see `Variance and quantile`_. What is removed there, for the mean over
-  partitions, has as many directions as there are partitions less one, and hardly
-  changes the width.
-- *Undefined metrics*. Where a model predicts hardly any row to be positive, MCC is
-  undefined in some part of the data, and its interval is the whole range, with a
-  warning: in most samples of "near the majority" and "rare label", and some of "rare
-  and weak" and "stratified". The other intervals are unaffected.
+    def relative_width(self, rows: list[_Row]) -> float:
+        (reference,) = (
+            row for row in rows if row.cells == self.cells and row.call == _REFERENCE
+        )
+        return self.width / reference.width
 
-Individual coverages are lowest for F1 where few rows are, or are predicted to be, of
-the rarer label, and for losses and areas of stable models, whose variance has no
-noise of partitions to spare. Two quantities that are known from the data tell how far
-to trust a jackknife: the number of rows of the rarer label, true and predicted, in each
-group (5 in "rare label"), and the share of the variance that is noise of partitions.
-Where that is large, more partitions give narrower intervals.
-"""
+    def shares(self, rows: list[_Row]) -> dict[str, str]:
+        return {
+            "samples": str(self.draws),
+            _SINGLES: share(self.singles),
+            _DIFFERENCES: share(self.differences),
+            "lowest individual": share(self.least["coverage"]),
+            "of": self.least["of"],
+            "width": f"{self.relative_width(rows):.2f}",
+            "warns": percent(self.warned),
+        }
 
-_METHODS = """\
-Over all settings. *All parameters* and *all differences* are the shares of samples in
-which the joint intervals of all metrics of both models, and of all differences
-between the models, cover together; *individual* is the coverage of single intervals
-of metrics and of differences, each at 95%. *Settings below* counts those in which a
-coverage is lower than the goals above by more than two Monte Carlo errors. *Fits* are
-those of each model. *Width* is the median width of the individual interval of the
-difference in accuracy, or in squared error, over that of the corrected t interval of
-one 5-fold cross-validation, a mean over settings. *Warns* is
-the share of samples with a ``SmallSampleWarning``, a ``DegenerateVarianceWarning`` or
-an ``UndefinedMetricWarning``. A metric that is undefined in a part of the data has the
-whole range as its interval, which covers.
+    @property
+    def below(self) -> bool:
+        """Whether a goal is missed by more than two Monte Carlo errors."""
+        goals = (
+            (self.singles, _LEAST_JOINT),
+            (self.differences, _LEAST_JOINT),
+            (self.least["coverage"], _LEAST_SINGLE),
+        )
+        return any(
+            found < goal - 2 * monte_carlo_error(goal, self.draws)
+            for found, goal in goals
+        )
 
-*Mean over folds ± 2 SE* is what is printed after
-:func:`sklearn.model_selection.cross_val_score`: the standard error is that of five
-independent values, and nothing allows for several intervals. *One pooled table* is
-:func:`~skci.joint_report` of what :func:`sklearn.model_selection.cross_val_predict`
-returns, without its ``folds``. A sample with a training set of one label only is left
-out.
-"""
 
-_DEFAULT = """\
-*Lowest individual* is the individual interval that covered least often, and *of* names
-it: the lowest of 15 shares, which is below .95 by about two Monte Carlo errors if all
-cover exactly. *Whole range* is the share of samples in which some interval is the whole
-range, because a metric is undefined or has no variance.
-"""
-
-_SCHEMES = """\
-The jackknife in G groups and P partitions fits each model P G (G + 1) / 2 times. Its
-true values are for training on (G - 1) / G of the rows. *Width* is relative to the
-default, 5 groups in 3 partitions. *Variance* is the mean of the estimated variance of
-the difference in accuracy over the variance of its estimate, and *its degrees of
-freedom* are those of a chi-square variable with the same coefficient of variation. All
-are means over four settings: "no signal", "full tree", "alike" and "rare label", which
-have {jackknives} samples each. Intervals have P (G - 1) degrees of freedom and, unlike
-those of a report, the critical value of a multivariate t whose correlations are not
-shrunk. Fewer groups leave more partitions for the same number of fits, but fewer rows
-train, and rare labels suffer; below five groups no excess of noise is removed from
-differences, so that these are wider.
-"""
-
-_VARIANTS = """\
-The default, 45 fits, with other variances and quantiles, in the same four settings.
-*Noise removed*: "in each direction" subtracts the noise of partitions 1 - 1/P times,
-and leaves a quarter of the variance in every direction; the default then removes the
-other G - 2 times from differences of models, on the average of the shares over the
-metrics of a pair, and leaves two fifths. "G - 1 times" subtracts it G - 1 - 1/P times
-from the variance of each interval, of which the part that is named is left; *pooled*
-takes the mean share of noise over the metrics of a model, or of a pair of models.
-Differences then cover as often as they should, with narrower intervals than where
-noise is not removed, but parameters do not: what is removed is itself estimated from
-few partitions.
-
-Degrees of freedom "between partitions" are Satterthwaite's, with the part of the
-variance of the variance that differs between partitions estimated from them.
-"""
-
-_NOISE = """\
-*Noise* is the part of the variance of the estimate of one partition that is due to
-partitioning at random, and *variance* the mean of the variance by the jackknife over
-the variance of that estimate, medians over metrics and models; then the same of
-differences. *Times noise* is how often the variance by the jackknife holds that of the
-noise of a difference: it is G - 1 if the noise of the estimates without each group is
-independent.
-"""
-
-_SETTINGS = """\
-- *no signal*: balanced labels, five features that say nothing; LDA and a tree.
-- *weak signal*: 40% positive, ten features, standardised mean difference 1; LDA and
-  7 neighbours.
-- *strong signal*: 30% positive, five features, difference 3; LDA and 15 neighbours.
-- *curved*: log odds of 1.5 (x1 squared - 1) + x2; gradient boosting of 30 trees and
-  LDA.
-- *full tree*: 30% positive, difference 1.5; LDA and a tree that is grown in full.
-- *near the majority*: 20% positive, twenty features, difference 1; LDA and 15
-  neighbours, which predict hardly any row to be positive.
-- *alike*: balanced, difference 1.5; LDA and logistic regression.
-- *rare label*: 5% positive, difference 2; LDA and a tree.
-- *rare and weak*: 10% positive, ten features, difference 1; LDA and a tree.
-- *large*: 30% positive, difference 1.5; LDA and a tree.
-- *stratified*: 20% positive, difference 1.5; folds are stratified, except for the
-  jackknife, which makes its own.
-- *equal clusters*, *unequal clusters*: clusters of 5 rows, or of 3 times a lognormal
-  rounded up, whose features share a normal deviation of .7 and whose labels have an
-  intraclass correlation of .3.
-- *regression*, *heavy tails*: Friedman's first function of eight features, with errors
-  of 2 times a normal, or of t with 5 degrees of freedom; ridge regression and a tree
-  with 5 rows in each leaf.
-- *errors*: a linear function of two of three normal features, with errors that are
-  normal, of t with 5 or 2.5 degrees of freedom, or lognormal; ridge regression and 7
-  nearest neighbours. The variance of the errors is added to the true values, which are
-  of rows without them. In *t2.2 features* errors are normal, features of t with 2.2
-  degrees of freedom, and the metric is the mean absolute error.
-
-Trees have 10 rows or more in each leaf unless they are grown in full. Probabilities are
-kept within .01 and .99, so that log losses are finite.
-"""
-
-_OTHERS = """\
-With columns as above. Methods that need many fits are on every second or fourth sample.
-"""
+def _methods(rows: list[_Row]) -> list[Row]:
+    """One row a method, over all settings."""
+    table = []
+    for method in METHODS:
+        chosen = [row for row in rows if row.call == method]
+        of_each = [fmean(each["coverage"] for each in row.single) for row in chosen]
+        table.append(
+            {
+                "intervals": method,
+                "of": method if method == "fold models" else "procedure",
+                "fits": _FITS[method],
+                "samples": f"{sum(row.draws for row in chosen):,}",
+                _SINGLES: share(fmean(row.singles for row in chosen)),
+                _DIFFERENCES: share(fmean(row.differences for row in chosen)),
+                "individual": share(fmean(of_each)),
+                "settings below": str(sum(row.below for row in chosen)),
+                "width": f"{fmean(row.relative_width(rows) for row in chosen):.2f}",
+                "warns": percent(fmean(row.warned for row in chosen)),
+            }
+        )
+    return table

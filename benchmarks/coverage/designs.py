@@ -2,218 +2,308 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
+from scipy import stats
+from scipy.special import ndtr, ndtri
 
-from benchmarks.common.command import BENCHMARKS, sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Records, Runner, monte_carlo_error
-from benchmarks.coverage.designs_simulation import (
-    Agents,
-    DesignCoverage,
-    Series,
-    Tasks,
-    TwoWay,
-)
-from benchmarks.coverage.simulation import JOINT_LEVEL
-from skci import suite_report
+import skci
+from benchmarks.common import Array
+from benchmarks.common.pages import Tables
+from benchmarks.coverage.harness import LEVEL, Answer, Records, Setting, Simulator
+from benchmarks.coverage.tables import by_call, extremes
+from skci.designs import Crossed, Strata, TimeOrder
 
-_MODULES = ("designs_simulation", "simulation")
-_SLOW = 200  # milliseconds of a sample from which on fewer are drawn
-_FEWER = 5  # times
-_REFERENCE = BENCHMARKS.parent / "tests" / "reference"
+_SLOW = 5  # times fewer samples of what takes long
+_DISTANCES = {"A": 2.0, "B": 1.6}  # of the scores of both labels, by model
+_SHARED = 0.5  # correlation of the scores of the models given the label
+_SHARES = (0.2, 0.2, 0.6)  # of the variance of scores: items, users, rows
+_BOOTSTRAPS = 500
+_MOST_AVERAGED = 20  # tasks of which F1 is averaged, which takes long of many
+_Z = float(ndtri((1 + LEVEL) / 2))
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(
-        options.quick,
-        draws=(400, 3),
-        tables=(((20, 50), (50, 200), (200, 1000)), ((20, 50),)),
-        rows=((100, 400, 5000), (100,)),
-        autocorrelations=((0.0, 0.5, 0.9), (0.5,)),
-        tasks=((5, 20, 57), (5,)),
-        runs=((3, 5, 10), (3,)),
+# --------------------------------------------------------------------------------------
+# Scores of two models in a two-way table, or in order of time
+# --------------------------------------------------------------------------------------
+
+
+def _scored(y: Array, noise: Callable[[], Array]) -> dict[str, Array]:
+    """Scores of both models of rows, whose noise has a variance of 1."""
+    shared = np.sqrt(_SHARED) * noise()
+    return {
+        model: distance * (y - 0.5) + shared + np.sqrt(1 - _SHARED) * noise()
+        for model, distance in _DISTANCES.items()
+    }
+
+
+@cache
+def _true_scores() -> dict[Any, float]:
+    distances = np.array([*_DISTANCES.values()])
+    truths = {"accuracy": ndtr(distances / 2), "roc_auc": ndtr(distances / np.sqrt(2))}
+    return {metric: float(values[0]) for metric, values in truths.items()} | {
+        f"difference in {metric}": float(values[0] - values[1])
+        for metric, values in truths.items()
+    }
+
+
+def _reported(sample: Any, design: Callable[[Any], Any] | None = None) -> Answer:
+    """Accuracy and area of the first model, and differences of both models."""
+    y, scores, places = sample
+    labels = {model: (values > 0).astype(int) for model, values in scores.items()}
+    report = skci.joint_report(
+        y,
+        labels,
+        y_score=scores,
+        metrics=["accuracy", "roc_auc"],
+        design=design(places) if design else None,
     )
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    tables = {f"{a} x {b:,}": TwoWay(a, b) for a, b in size.tables}
-    series = {
-        f"{n:,} rows, {rho:g}": Series(n, rho)
-        for n, rho in product(size.rows, size.autocorrelations)
+    alone, gaps = report.individual(), report.differences().individual()
+    return {key[1]: alone[key] for key in alone if key[0] == "A"} | {
+        f"difference in {key[0]}": gaps[key] for key in gaps
     }
-    tasks = {f"{number} tasks": Tasks(number) for number in size.tasks}
-    kinds = (10, "gamma"), (26, "gamma"), (26, "lognormal")
-    agents = {
-        f"{n} tasks, {runs} runs, {tails}": Agents(n, runs, tails)
-        for (n, tails), runs in product(kinds, size.runs)
+
+
+def _two_way(rng: np.random.Generator, items: int, users: int) -> Any:
+    """Items that users meet, each user some of them, some users many."""
+    met = rng.random((items, users)) < rng.beta(0.8, 1.6, users)
+    met[rng.integers(items, size=users), np.arange(users)] = True
+    item, user = np.nonzero(met)
+    of_items, of_users, of_rows = np.sqrt(_SHARES)
+
+    def noise() -> Array:
+        return (
+            of_items * rng.normal(size=items)[item]
+            + of_users * rng.normal(size=users)[user]
+            + of_rows * rng.normal(size=len(item))
+        )
+
+    y = item % 2
+    return y, _scored(y, noise), (item, user)
+
+
+def _in_time(rng: np.random.Generator, n: int, autocorrelation: float) -> Any:
+    def noise() -> Array:
+        values = rng.normal(size=n)
+        values[1:] *= np.sqrt(1 - autocorrelation**2)
+        for t in range(1, n):
+            values[t] += autocorrelation * values[t - 1]
+        return values
+
+    y = (noise() > 0).astype(int)
+    while not 2 <= y.sum() <= n - 2:
+        y = (noise() > 0).astype(int)
+    return y, _scored(y, noise), None
+
+
+_INDEPENDENT = {"independent rows": _reported}
+_CROSSED = {"Crossed": partial(_reported, design=lambda places: Crossed(*places))}
+_IN_TIME = {
+    "TimeOrder": partial(_reported, design=lambda _: TimeOrder()),
+    "Newey-West": partial(_reported, design=lambda _: TimeOrder(method="newey-west")),
+}
+TABLES = [
+    Setting(
+        {"setting": f"{items} x {users:,}"},
+        partial(_two_way, items=items, users=users),
+        _true_scores,
+        _CROSSED | _INDEPENDENT,
+        every=_SLOW if users == 1000 else 1,
+    )
+    for items, users in ((20, 50), (50, 200), (200, 1000))
+]
+
+
+def series(n: int, autocorrelation: float) -> Setting:
+    """Rows in order of time, whose labels and scores are autoregressive."""
+    return Setting(
+        {"setting": f"{n:,} rows, {autocorrelation:g}"},
+        partial(_in_time, n=n, autocorrelation=autocorrelation),
+        _true_scores,
+        _IN_TIME | _INDEPENDENT,
+        every=_SLOW if n == 5000 else 1,
+    )
+
+
+SERIES = [series(*each) for each in product((100, 400, 5000), (0.0, 0.5, 0.9))]
+
+
+# --------------------------------------------------------------------------------------
+# Suites of tasks with items
+# --------------------------------------------------------------------------------------
+
+
+def _tasks(number: int) -> Setting:
+    """Tasks of 30 to some 600 items, and a model that is better on each."""
+    fixed = np.random.default_rng(number)
+    sizes = 30 + (80 * fixed.lognormal(size=number)).astype(int)
+    ease = fixed.uniform(0.35, 0.95, number)
+    task = np.repeat(np.arange(number), sizes)
+    chances = {"old": ease, "new": ndtr(ndtri(ease) + 0.1)}
+
+    def draw(rng: np.random.Generator) -> Any:
+        hard = rng.normal(size=len(task))
+        right = {
+            model: hard + rng.normal(size=len(task)) < np.sqrt(2) * ndtri(p)[task]
+            for model, p in chances.items()
+        }
+        return right, rng.integers(0, 2, len(task))
+
+    def truths() -> dict[str, float]:
+        old, new = (float(each.mean()) for each in chances.values())
+        values = {"mean": old, "difference in mean": old - new}
+        return values | {"f1": old, "difference in f1": old - new}
+
+    def ours(sample: Any) -> Answer:
+        right, y = sample
+        grades = {model: each.astype(float) for model, each in right.items()}
+        report = skci.grades_report(grades, tasks=task, bounds=(0, 1))
+        found = _of_both(report, "mean")
+        if number > _MOST_AVERAGED:
+            return found
+        labels = {model: np.where(each, y, 1 - y) for model, each in right.items()}
+        macro = Strata(task, average="macro")
+        report = skci.joint_report(y, labels, metrics="f1", design=macro)
+        return found | _of_both(report, "f1")
+
+    def by_formula(sample: Any, pooled: bool) -> Answer:
+        grades = {model: each.astype(float) for model, each in sample[0].items()}
+        gap = grades["old"] - grades["new"]
+        found = {}
+        for of, values in (("mean", grades["old"]), ("difference in mean", gap)):
+            means = np.bincount(task, values) / sizes
+            margin = _Z * values.std(ddof=1) / np.sqrt(len(task))
+            if not pooled:
+                t = stats.t.ppf((1 + LEVEL) / 2, number - 1)
+                margin = t * means.std(ddof=1) / np.sqrt(number)
+            found[of] = means.mean() - margin, means.mean() + margin
+        return found
+
+    calls = {
+        "tasks=, Strata": ours,
+        "pooled formula": partial(by_formula, pooled=True),
+        "between tasks": partial(by_formula, pooled=False),
     }
-    parts = []
-    for title, caption, settings in (
-        ("Crossed rows", _CROSSED, tables),
-        ("Rows in order of time", _TIME, series),
-        ("Suites of tasks with items", _TASKS, tasks),
-        ("Suites of tasks with runs", _AGENTS, agents),
-    ):
-        simulations = [
-            DesignCoverage(each, _draws(each, size.draws)) for each in settings.values()
-        ]
-        records = runner.run(simulations, title)
-        parts.append((records, Section(title, caption, [table(records, settings)])))
-    every = Records(each for records, _ in parts for each in records)
-    sections = [Section("In short", _SUMMARY, [summary(every)])]
-    sections += [section for _, section in parts]
-    sections.append(Section("Published scores of agents", _PUBLISHED, [published()]))
-    show(*sections)
-    if output:
-        error, larger = (
-            monte_carlo_error(JOINT_LEVEL, size.draws // fewer) for fewer in (1, _FEWER)
-        )
-        introduction = _INTRODUCTION.format(size.draws, error, larger)
-        file = output / "designs.rst"
-        write_page(
-            file, "coverage", "Crossed, in time, in suites", introduction, *sections
-        )
+    every = _SLOW if number == _MOST_AVERAGED else 1
+    return Setting({"setting": f"{number} tasks"}, draw, truths, calls, every)
 
 
-def _draws(setting: Any, draws: int) -> int:
-    """Number of samples, of slow settings fewer."""
-    return max(draws // _FEWER, 1) if setting.cost > _SLOW else draws
+def _of_both(report: Any, metric: str) -> Answer:
+    gaps = report.differences().individual()
+    return {
+        metric: report.individual()["old", metric],
+        f"difference in {metric}": gaps[metric, "old", "new"],
+    }
 
 
-def table(records: Records, settings: Mapping[str, Any]) -> list[Row]:
-    """Coverage and width by setting, and by what is estimated."""
-    rows = []
-    methods = records.unique("method")
-    for name, setting in settings.items():
-        chosen = records.where(setting=repr(setting))
-        for of in chosen.unique("of"):
-            by_method = {each["method"]: each for each in chosen.where(of=of)}
-            row = {"setting": name, "estimate": of.replace("_", " ")}
-            for method in methods:
-                record = by_method.get(method)
-                row[method] = "" if record is None else f"{record['coverage']:.3f}"
-            first = by_method[methods[0]]
-            row["warned"] = f"{first['warned']:.0%}"
-            for method in methods[1:]:
-                if method in by_method:
-                    ratio = first["width"] / by_method[method]["width"]
-                    row[f"width over {method}"] = f"{ratio:.2f}"
-                else:
-                    row[f"width over {method}"] = ""
-            rows.append(row)
-    return rows
+# --------------------------------------------------------------------------------------
+# Suites of tasks with runs
+# --------------------------------------------------------------------------------------
+
+_AGGREGATES = ("iqm", "mean", "optimality_gap")
+_IMPROVEMENT = "probability_of_improvement"
+_PROFILE = "profile, all at once"
+_LEVELS = (0.2, 0.5, 1.0, 2.0)
+_MANY_RUNS = 100_000
 
 
-def summary(records: Records) -> list[Row]:
-    """Least, mean and greatest coverage by method."""
-    rows = []
-    for method in records.unique("method"):
-        chosen = records.where(method=method)
-        coverages = chosen.column("coverage")
-        least = JOINT_LEVEL - 0.02
-        low = [each for each in chosen if each["coverage"] < least]
-        rows.append(
-            {
-                "method": method,
-                "minimum": f"{min(coverages):.3f}",
-                "mean": f"{chosen.mean():.3f}",
-                "maximum": f"{max(coverages):.3f}",
-                "below .93": f"{len(low)} of {len(coverages)}",
-                "of these not warned": str(sum(each["warned"] < 0.5 for each in low)),
-            }
-        )
-    return rows
+def _agents(tasks: int, runs: int, tails: str) -> Setting:
+    """Scores of runs on tasks, gamma or lognormal around the level of the task."""
+    level = np.random.default_rng(5).gamma(1.5, 0.6, size=tasks)
+
+    def draw(rng: np.random.Generator, runs: int = runs) -> dict[str, Array]:
+        scores = {}
+        for model, gain in (("A", 1.2), ("B", 1.0)):
+            noise = np.exp(rng.normal(0, 0.5, (runs, tasks)))
+            if tails == "gamma":
+                noise = rng.gamma(9, 1 / 9, (runs, tasks))
+            scores[model] = gain * level * noise
+        return scores
+
+    def truths() -> dict[Any, float]:
+        """Aggregates of very many runs."""
+        scores = draw(np.random.default_rng(0), _MANY_RUNS)
+        found = {name: float(v) for name, v in _aggregates(scores["A"]).items()}
+        gap = found["iqm"] - float(_aggregates(scores["B"])["iqm"])
+        found |= {"difference in iqm": gap}
+        found[_IMPROVEMENT] = float((scores["A"] > scores["B"]).mean())
+        profile = _profile(scores | {"A": scores["A"][:2]})
+        above = [float((scores["A"] > level).mean()) for level in _LEVELS]
+        return found | dict(zip(profile, above, strict=True))
+
+    calls = {"suite_report": _by_suite_report, "bootstrap": _by_bootstrap}
+    cells = {"setting": f"{tasks} tasks, {runs} runs, {tails}"}
+    return Setting(cells, draw, truths, calls)
 
 
-def published() -> list[Row]:
-    """Aggregates of published scores beside those and the bootstrap of rliable."""
-    agents = pd.read_csv(_REFERENCE / "atari_rows.csv")
-    data = agents.assign(score=agents.scores.str.split()).explode("score")
-    points = data.score.astype(float) - data.random
-    data["score"] = points / (data.human - data.random)
-    report = suite_report("score", data=data, model="agent", task="game")
-    of_pairs = report.probability_of_improvement().individual()
-    rows = []
-    for agent, aggregate, *values in pd.read_csv(_REFERENCE / "atari.csv").values:
-        intervals = of_pairs if " > " in agent else report.individual()
-        found, (value, low, high) = intervals[agent, aggregate], values
-        ratio = (found.high - found.low) / (high - low)
-        rows.append(
-            {
-                "agent": agent,
-                "aggregate": aggregate.replace("_", " "),
-                "rliable": f"{value:.4f}",
-                "bootstrap": f"[{low:.3f}, {high:.3f}]",
-                "suite_report": f"{found:.4f}",
-                "interval": f"[{found.low:.3f}, {found.high:.3f}]",
-                "width over bootstrap": f"{ratio:.2f}",
-            }
-        )
-    return rows
+def _profile(scores: dict[str, Array]) -> Any:
+    return skci.suite_report({"A": scores["A"]}).performance_profile(_LEVELS)
 
 
-_INTRODUCTION = """\
-How often individual 95% intervals cover the value in the population where rows are not
-independent: of a two-way table, such as users and items; of a series in order of time;
-of a suite of tasks; and of runs on tasks, without items. Beside each is what is often
-computed in its place. There are {0} samples of each setting, with a Monte Carlo error
-of {1:.3f} at a coverage of .95, and a fifth as many of those that take long (the
-largest table, 5,000 rows in time, 20 tasks), with one of {2:.3f}. Differences are those
-of two models on the same rows.
-"""
+def _by_suite_report(scores: dict[str, Array]) -> Answer:
+    report = skci.suite_report(scores).individual()
+    found = {name: report["A", name] for name in _AGGREGATES}
+    gaps = report.differences().individual()
+    found["difference in iqm"] = gaps["iqm", "A", "B"]
+    improved = report.probability_of_improvement()
+    return found | {
+        _IMPROVEMENT: improved["A > B", _IMPROVEMENT],
+        _PROFILE: _profile(scores),
+    }
 
-_SUMMARY = """\
-By the designs, intervals cover in .94 to .96 of samples on average. Independent rows in
-their place fall to .23, and to less the more rows there are; Newey-West falls to .70
-with an autocorrelation of .9; the bootstrap of three runs covers in .78 to .94 and that
-of five in .89 to .95.
 
-A hundred rows in time are always warned of, and most samples of 400 rows with an
-autocorrelation of .9, where areas need it. What covers in less than .93 without a
-warning does so by less than the Monte Carlo error. Seasons and rare bad times, which
-autoregressive errors have not, are on the page :doc:`/time_series`.
-"""
+def _by_bootstrap(scores: dict[str, Array]) -> Answer:
+    """Percentiles of aggregates of runs that are resampled within each task."""
+    rng, drawn = np.random.default_rng(int(scores["A"].sum() * 1e9) % 2**32), {}
+    for model, values in scores.items():
+        chosen = rng.integers(len(values), size=(_BOOTSTRAPS, *values.shape))
+        drawn[model] = values[chosen, np.arange(values.shape[1])]
+    found = _aggregates(drawn["A"])
+    found["difference in iqm"] = found["iqm"] - _aggregates(drawn["B"])["iqm"]
+    first, second = drawn["A"][:, :, np.newaxis], drawn["B"][:, np.newaxis]
+    wins = (first > second) + 0.5 * (first == second)
+    found[_IMPROVEMENT] = wins.mean(axis=(1, 2, 3))
+    tail = (1 - LEVEL) / 2
+    return {
+        name: np.quantile(values, [tail, 1 - tail]) for name, values in found.items()
+    }
 
-_CROSSED = """\
-Scores of two models have areas of .92 and .87; a fifth of their variance is due to
-items and a fifth to users, and half of it is shared by the models. Labels are those of
-items. Users meet a share of the items that has a beta(.8, 1.6) distribution, so that
-some have met one and others nearly all.
-"""
 
-_TIME = """\
-The same scores, of which all parts and the normal variable behind the labels are
-autoregressive with the autocorrelation in the table. *TimeOrder* is the default, by
-cosines; *Newey-West* is ``TimeOrder(method="newey-west")``.
-"""
+def _aggregates(scores: Array) -> dict[str, Array]:
+    """Aggregates of scores of shape (..., runs, tasks)."""
+    flat = np.sort(scores.reshape(*scores.shape[:-2], -1))
+    cut = flat.shape[-1] // 4
+    return {
+        "iqm": flat[..., cut : flat.shape[-1] - cut].mean(axis=-1),
+        "mean": flat.mean(axis=-1),
+        "optimality_gap": 1 - np.minimum(flat, 1).mean(axis=-1),
+    }
 
-_TASKS = """\
-Two models on tasks of 30 to about 600 items, of unequal ease. The mean is over tasks of
-the share of right items in each; F1 is that of labels which are right for these items,
-averaged over tasks by ``Strata(task, average="macro")``, of up to 20. *Pooled formula*
-is the mean
-over tasks plus and minus the normal quantile of standard errors of all items; *between
-tasks* uses the standard error of the values of the tasks, and Student's t.
-"""
 
-_PUBLISHED = """\
-Scores of 100 runs of SPR and of DrQ, and of five of SimPLe and of IRIS, on the 26 games
-of Atari 100k, normalised by those of a human. *rliable* is version 1.2.0, with 20,000
-samples of its bootstrap, and 2,000 for probabilities of improvement. Estimates are its
-own to all digits, and those that its notebook and the paper on IRIS print. Of 100 runs
-the intervals are alike; of five, which the bootstrap draws from five, its standard
-errors are too small by a factor of :math:`\\sqrt{4/5}`, and its quantile is normal.
-"""
+TASKS = [_tasks(number) for number in (5, 20, 57)]
+AGENTS = [
+    _agents(tasks, runs, tails)
+    for (tasks, tails), runs in product(
+        ((10, "gamma"), (26, "gamma"), (26, "lognormal")), (3, 5, 10)
+    )
+]
+_PARTS = {
+    "Crossed rows": TABLES,
+    "Rows in order of time": SERIES,
+    "Suites of tasks with items": TASKS,
+    "Suites of tasks with runs": AGENTS,
+}
 
-_AGENTS = """\
-Scores of runs are gamma variables (a coefficient of variation of a third) or lognormal
-ones (about a half) around the level of the task, and a fifth higher for one model.
-*Bootstrap* is what rliable does: runs are drawn with replacement within each task, and
-the interval is between percentiles. The profile is of four thresholds at once.
-"""
+
+def tables(simulate: Simulator) -> Tables:
+    found = {title: simulate(settings, 400) for title, settings in _PARTS.items()}
+    every = Records([each for records in found.values() for each in records])
+    columns = "minimum", "mean", "maximum", "below .93", "of these not warned"
+    return {
+        "In short": [extremes(every, *columns, call="method")],
+        **{title: [by_call(records, "estimate")] for title, records in found.items()},
+    }

@@ -1,12 +1,8 @@
-"""Coverage of permutation importance, the table of the page on it, which is printed."""
+"""Coverage of permutation importance: the table of the page on it, which is printed."""
 
 from __future__ import annotations
 
-import warnings
-from argparse import Namespace
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,80 +11,23 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import skci
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show
-from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage.leaderboard import covers
-from benchmarks.coverage.simulation import JOINT_LEVEL, covers_jointly
+from benchmarks.common import Array
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import (
+    Answer,
+    Records,
+    Setting,
+    Simulator,
+    alone_and_jointly,
+)
+from benchmarks.coverage.tables import share, spread
 
-METRICS = {"accuracy": "accuracy", "roc_auc": "AUC", "brier_score": "Brier score"}
-SETTINGS = ((100, 5), (200, 2), (200, 10), (1000, 5))
+_METRICS = {"accuracy": "accuracy", "roc_auc": "AUC", "brier_score": "Brier score"}
+_SETTINGS = ((100, 5), (200, 2), (200, 10), (1000, 5))
 """Numbers of rows, and of permutations of each feature."""
-
 _COVARIANCE = np.where(np.eye(3), 1.0, 0.5)
 _OF_TRUTH = np.array([1.5, 1.0, 0.5])  # coefficients of the log odds
 _OF_MODEL = np.array([1.4, 1.2, 0.3])
-
-
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, and print the table."""
-    size = sizes(options.quick, draws=(400, 5), settings=(len(SETTINGS), 1))
-    draws = options.draws or size.draws
-    runner = Runner(work, options.seed, options.jobs, ["coverage/importance"])
-    settings = [Importances(*each, draws) for each in SETTINGS[: size.settings]]
-    records = runner.run(settings, "importance")
-    error = monte_carlo_error(JOINT_LEVEL, draws)
-    caption = f"{draws} samples; the Monte Carlo error of .95 is {error:.3f}."
-    show(Section("Importance", caption, [[_row(records, each) for each in settings]]))
-
-
-@dataclass(frozen=True)
-class Importances:
-    """Importances of the correlated features of a fixed model."""
-
-    n: int
-    n_repeats: int
-    draws: int
-
-    @property
-    def cost(self) -> float:
-        return self.n * self.n_repeats * self.draws
-
-    def records(self, rng: np.random.Generator) -> list[Record]:
-        """Coverage by feature and metric, standard errors beside errors, and all."""
-        truths = true_importances()
-        root = np.linalg.cholesky(_COVARIANCE)
-        covered, jointly, errors, estimates = [], [], [], []
-        for _ in range(self.draws):
-            X = rng.normal(size=(self.n, 3)) @ root.T
-            y = (rng.random(self.n) < expit(X @ _OF_TRUTH)).astype(int)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                report = skci.importance_report(
-                    _MODEL,
-                    X,
-                    y,
-                    metrics=[*METRICS],
-                    n_repeats=self.n_repeats,
-                    random_state=int(rng.integers(1 << 31)),
-                )
-                values = np.array([truths[key] for key in report])
-                covered.append(covers(report.individual(), values))
-                jointly.append(covers_jointly(report, values))
-                errors.append([report[key].standard_error for key in report])
-                estimates.append(report.estimates)
-        ratios = np.mean(errors, axis=0) / np.std(estimates, axis=0, ddof=1)
-        about = {"n": self.n, "n_repeats": self.n_repeats}
-        records = [
-            {**about, "metric": metric, "coverage": float(coverage), "ratio": ratio}
-            for (_, metric), coverage, ratio in zip(
-                report, np.mean(covered, axis=0), ratios.tolist(), strict=True
-            )
-        ]
-        every = {"metric": "all", "coverage": float(np.mean(jointly)), "ratio": np.nan}
-        return [*records, about | every]
-
-
 _MODEL: Any = SimpleNamespace(
     classes_=np.array([0, 1]),
     predict=lambda X: (X @ _OF_MODEL > 0).astype(int),
@@ -96,14 +35,29 @@ _MODEL: Any = SimpleNamespace(
 )
 
 
+def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array, int]:
+    """Correlated features, labels, and a seed."""
+    X = rng.normal(size=(n, 3)) @ np.linalg.cholesky(_COVARIANCE).T
+    y = (rng.random(n) < expit(X @ _OF_TRUTH)).astype(int)
+    return X, y, int(rng.integers(1 << 31))
+
+
+def answer(sample: Any, n_repeats: int) -> Answer:
+    """Importances of the features of a fixed model."""
+    X, y, seed = sample
+    report = skci.importance_report(
+        _MODEL, X, y, metrics=[*_METRICS], n_repeats=n_repeats, random_state=seed
+    )
+    return alone_and_jointly(report)
+
+
 @cache
-def true_importances() -> dict[tuple[str, str], float]:
+def true_importances() -> dict[Any, float]:
     """Loss of each metric in the population, by the permutation of each feature."""
-    intact = _metrics()
-    found = {}
+    intact, found = _metrics(), {}
     for k in range(3):
         changed = _metrics(k)
-        for metric, sign in zip(METRICS, (1, 1, -1), strict=True):
+        for metric, sign in zip(_METRICS, (1, 1, -1), strict=True):
             found[str(k), metric] = sign * (intact[metric] - changed[metric])
     return found
 
@@ -127,27 +81,37 @@ def _metrics(permuted: int | None = None) -> dict[str, float]:
     of_positive, of_negative = density * positive, density * (1 - positive)
     below = np.cumsum(of_negative) - of_negative / 2
     probability = expit(score)
+    squares = of_positive @ (1 - probability) ** 2 + of_negative @ probability**2
     return {
         "accuracy": of_positive @ (score > 0) + of_negative @ (score <= 0),
         "roc_auc": of_positive @ below / (of_positive.sum() * of_negative.sum()),
-        "brier_score": of_positive @ (1 - probability) ** 2
-        + of_negative @ probability**2,
+        "brier_score": squares,
     }
 
 
-def _row(records: Records, setting: Importances) -> Row:
+SETTINGS = [
+    Setting(
+        {"n, permutations": f"{n:,}, {n_repeats}"},
+        partial(draw, n=n),
+        true_importances,
+        {"default": partial(answer, n_repeats=n_repeats)},
+    )
+    for n, n_repeats in _SETTINGS
+]
+
+
+def tables(simulate: Simulator) -> Tables:
+    found = simulate(SETTINGS, 400)
+    return {"Importance": [[_row(chosen) for _, chosen in found.groups("cells")]]}
+
+
+def _row(found: Records) -> Row:
     """Least and greatest coverage over features, by metric."""
-    chosen = records.where(n=setting.n, n_repeats=setting.n_repeats)
-    (every,) = chosen.where(metric="all")
-    row = {"n, permutations": f"{setting.n:,}, {setting.n_repeats}"}
-    for metric, name in METRICS.items():
-        row[name] = _range(chosen.where(metric=metric).column("coverage"))
-    ratios = [each for metric in METRICS for each in chosen.where(metric=metric)]
-    row["ratio"] = _range([each["ratio"] for each in ratios])
-    row["all nine jointly"] = f"{every['coverage']:.3f}"
-    return row
-
-
-def _range(values: list[float]) -> str:
-    low, high = f"{min(values):.3f}", f"{max(values):.3f}"
-    return low if low == high else f"{low} to {high}"
+    row = dict(found.records[0]["cells"])
+    single = found.without(of="all jointly")
+    for metric, name in _METRICS.items():
+        chosen = [each for each in single if each["of"].endswith(metric)]
+        row[name] = spread([each["coverage"] for each in chosen])
+    row["ratio"] = spread(single.column("error_ratio"))
+    (jointly,) = found.where(of="all jointly")
+    return row | {"all nine jointly": share(jointly["coverage"])}

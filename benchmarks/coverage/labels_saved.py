@@ -2,128 +2,169 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Records, Runner, monte_carlo_error
-from benchmarks.coverage.labels_saved_simulation import (
-    NUMBERS,
-    TARGETS,
-    WAYS,
-    LabelledBitByBit,
-    digits,
+import skci
+from benchmarks.common import Array
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from skci.planning import label_next
+
+_NUMBERS = (50, 100, 150, 200, 300, 400, 600, 800)
+"""Of labels; the first are at random."""
+_WAYS = (
+    "random, labels alone",
+    "random, with the judge",
+    "stratified, with the judge",
+    "active, with the judge",
 )
-from benchmarks.coverage.simulation import JOINT_LEVEL
-
+_ALONE, _, _STRATIFIED, _ACTIVE = _WAYS
+_TARGETS = {
+    "accuracy of A": ("accuracy", "A"),
+    "macro F1 of A": ("f1_macro", "A"),
+    "accuracy of A - B": ("accuracy", ("A", "B")),
+}
+"""Metric and model of an estimate, or two models."""
+_TRAINED = 100  # rows that each model is fitted to
 _WIDTHS = (0.06, 0.05, 0.04, 0.03, 0.025)
-_MODULES = ("labels_saved_simulation",)
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Label, print the tables and write the page."""
-    draws = sizes(options.quick, draws=(60, 2)).draws
-    runner = Runner(
-        work, options.seed, options.jobs, [f"coverage/{module}" for module in _MODULES]
-    )
-    found = runner.run([LabelledBitByBit(k) for k in range(draws)], "labels saved")
-    error = monte_carlo_error(JOINT_LEVEL, draws)
-    of_coverage = _COVERAGE.format(error=error)
-    sections = [
-        Section("Labels that reach a width", _REACHED, [reached(found)]),
-        Section("Half widths", _HALF_WIDTHS, [by_number(found, half_width)]),
-        Section("Coverage", of_coverage, [by_number(found, coverage)]),
-    ]
-    show(*sections)
-    if output:
-        y, models, judge = digits()
-        right = {name: float((each == y).mean()) for name, each in models.items()}
-        introduction = _INTRODUCTION.format(
-            rows=len(y),
-            draws=draws,
-            judge=float((judge == y).mean()),
-            **right,
+@cache
+def digits() -> tuple[Array, dict[str, Array], Array]:
+    """Digits that no model was fitted to, their predictions, and those of the judge."""
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    first, second, rest = np.split(rows, [_TRAINED, 2 * _TRAINED])
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    models = {
+        "A": logistic.fit(X[first], y[first]).predict(X[rest]),
+        "B": NearestCentroid().fit(X[first], y[first]).predict(X[rest]),
+    }
+    judge = KNeighborsClassifier(1).fit(X[second], y[second]).predict(X[rest])
+    return y[rest], models, judge
+
+
+def _setting(target: str, way: str) -> Setting:
+    metric, of = _TARGETS[target]
+
+    def draw(rng: np.random.Generator) -> np.random.Generator:
+        return rng
+
+    def truths() -> dict[str, float]:
+        """Value on all rows."""
+        y, models, _ = digits()
+        report = skci.joint_report(y, models, metrics=metric)
+        values = [float(report[model, metric]) for model in of]
+        return dict.fromkeys(map(str, _NUMBERS), values[0] - sum(values[1:]))
+
+    def answer(rng: np.random.Generator) -> Answer:
+        steps = zip(_NUMBERS, _steps(way, target, rng), strict=True)
+        return {str(n): _estimate(target, way, *step) for n, step in steps}
+
+    return Setting({"estimate": target, "labels": way}, draw, truths, {"skci": answer})
+
+
+def _steps(
+    way: str, target: str, rng: np.random.Generator
+) -> Iterator[tuple[Array, Array | None]]:
+    """Labels that are known at each number of them, and their probabilities."""
+    y, models, judge = digits()
+    place = np.argsort(rng.permutation(len(y)))
+    if way == _STRATIFIED:
+        agree = (models["A"] == models["B"]) & (models["A"] == judge)
+        ranks = np.empty(len(y))
+        for stratum in (agree, ~agree):
+            ranks[stratum] = np.argsort(np.argsort(place[stratum]))
+        sizes = np.array([(~agree).sum(), agree.sum()])
+        for n in _NUMBERS:
+            drawn = np.minimum(n // 2, sizes)
+            known = np.where(ranks < drawn[agree.astype(int)], y, np.nan)
+            yield known, (drawn / sizes)[agree.astype(int)]
+        return
+    if way != _ACTIVE:
+        yield from ((np.where(place < n, y, np.nan), None) for n in _NUMBERS)
+        return
+    metric, of = _TARGETS[target]
+    known, probability = np.where(place < _NUMBERS[0], y, np.nan), None
+    yield known, None
+    for before, n in pairwise(_NUMBERS):
+        plan = label_next(
+            known,
+            models,
+            proxy=judge,
+            label_probability=probability,
+            metric=metric,
+            models=tuple(of),
+            n_labels=n - before,
+            random_state=int(rng.integers(1 << 31)),
         )
-        file = output / "labels_saved.rst"
-        write_page(file, "coverage", "Labels saved", introduction, *sections)
+        probability = plan.label_probability
+        known = known.copy()
+        known[plan.rows] = y[plan.rows]
+        yield known, probability
 
 
-def half_width(records: Records) -> str:
-    """Median half width."""
-    return f"{np.median(records.column('half_width')):.3f}"
+def _estimate(target: str, way: str, known: Array, probability: Array | None) -> Any:
+    _, models, judge = digits()
+    metric, of = _TARGETS[target]
+    chosen = {name: models[name] for name in of}
+    if way == _ALONE:
+        labelled = ~np.isnan(known)
+        few = {name: each[labelled] for name, each in chosen.items()}
+        report = skci.joint_report(known[labelled].astype(int), few, metrics=metric)
+    else:
+        options = {"proxy": judge, "label_probability": probability}
+        report = skci.joint_report(known, chosen, metrics=metric, **options)
+    if len(of) == 2:
+        return report.differences()[metric, "A", "B"]
+    return report["A", metric]
 
 
-def coverage(records: Records) -> str:
-    """Share of the intervals that cover."""
-    return f"{records.mean('coverage'):.2f}"
+SETTINGS = [_setting(target, way) for target in _TARGETS for way in _WAYS]
 
 
-def by_number(records: Records, shown: Callable[[Records], str]) -> list[Row]:
-    """A summary of each target and way, by the number of labels."""
-    rows = []
-    for target in TARGETS:
-        for way in WAYS:
-            chosen = records.where(target=target, way=way)
-            cells = {f"{n}": shown(chosen.where(n=n)) for n in NUMBERS}
-            rows.append({"estimate": target, "labels": way} | cells)
-    return rows
+def tables(simulate: Simulator) -> Tables:
+    found = simulate(SETTINGS, 60)
+    return {
+        "Labels that reach a width": [_reached(found)],
+        "Half widths": [_by_number(found, lambda each: f"{each['width'] / 2:.3f}")],
+        "Coverage": [_by_number(found, lambda each: f"{each['coverage']:.2f}")],
+    }
 
 
-def reached(records: Records) -> list[Row]:
+def _by_number(found: Records, shown: Any) -> list[Row]:
+    return [
+        dict(chosen.records[0]["cells"]) | {each["of"]: shown(each) for each in chosen}
+        for _, chosen in found.groups("cells")
+    ]
+
+
+def _reached(found: Records) -> list[Row]:
     """Numbers of labels at which the median half width is as wanted.
 
     Between two numbers it is a power of the number.
     """
     rows = []
-    for target in TARGETS:
-        for way in WAYS:
-            chosen = records.where(target=target, way=way)
-            medians = [
-                np.median(chosen.where(n=n).column("half_width")) for n in NUMBERS
-            ]
-            falling = np.minimum.accumulate(medians)[::-1]
-            logs = np.log(_WIDTHS), np.log(falling), np.log(NUMBERS[::-1])
-            numbers = np.exp(np.interp(*logs))
-            row = {"estimate": target, "labels": way}
-            for width, number in zip(_WIDTHS, numbers, strict=True):
-                if width < falling[0]:
-                    cell = f"over {NUMBERS[-1]}"
-                elif width > falling[-1]:
-                    cell = f"under {NUMBERS[0]}"
-                else:
-                    cell = f"{number:.0f}"
-                row[f"{width:g}"] = cell
-            rows.append(row)
+    for _, chosen in found.groups("cells"):
+        falling = np.minimum.accumulate(chosen.column("width"))[::-1] / 2
+        numbers = np.interp(np.log(_WIDTHS), np.log(falling), np.log(_NUMBERS[::-1]))
+        row = dict(chosen.records[0]["cells"])
+        for width, number in zip(_WIDTHS, np.exp(numbers), strict=True):
+            cell = f"{number:.0f}"
+            if width < falling[0]:
+                cell = f"over {_NUMBERS[-1]}"
+            elif width > falling[-1]:
+                cell = f"under {_NUMBERS[0]}"
+            row[f"{width:g}"] = cell
+        rows.append(row)
     return rows
-
-
-_INTRODUCTION = """
-The handwritten digits of scikit-learn are {rows:,} rows that no model was fitted to.
-Model A, a logistic regression on 100 others, is right on {A:.3f} of them, and B, the
-nearest centroid, on {B:.3f}; a judge, the nearest neighbour among 100 more, on
-{judge:.3f}. Labels are revealed bit by bit, {draws} times, to intervals of 95%.
-
-Labels are those of random rows, without the judge or with it as ``proxy=``; or, with
-``label_probability=``, half of rows on which both models and the judge agree and half
-of others (*stratified*), or of those that :func:`~skci.planning.label_next` names, from
-50 at random on, in as many rounds as there are columns below (*active*). See
-:doc:`/judge`.
-"""
-
-_REACHED = """
-By the half width of the interval, how many labels have a median of it or less.
-"""
-
-_HALF_WIDTHS = """
-Medians, by the number of labels.
-"""
-
-_COVERAGE = """
-Share of the intervals that cover the value of all rows, with a Monte Carlo error of
-{error:.3f} at .95. The value is that of these rows and not of a population, so that
-more than .95 of the intervals should cover where many rows are labelled.
-"""

@@ -2,238 +2,283 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+import math
+from collections.abc import Sequence
+from functools import cache
 from itertools import product
-from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Records, Runner, monte_carlo_error
-from benchmarks.coverage.partial_truth_simulation import (
-    ACTIVE,
-    AT_RANDOM,
-    BY_PREDICTION,
-    JUDGES,
-    N_ROWS,
-    Judged,
-    PartialTruth,
-)
-from benchmarks.coverage.simulation import JOINT_LEVEL
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
-_LABELS = (50, 100, 300, 1000)
-_PREVALENCES = (0.05, 0.3)
-_RIGHT = (0.7, 0.9, 0.98)
-_MODULES = ("partial_truth_simulation",)
-_SHORT = {
-    "matthews_corrcoef": "MCC",
-    "roc_auc": "AUC",
-    "log_loss": "log loss",
-    "roc_auc of B": "AUC of B",
-    "A - B, roc_auc": "A - B, AUC",
-}
+import skci
+from benchmarks.common import Array
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.tables import mean_of, percent, share, widths
+
+_ROWS = 5_000
+_INDEPENDENT, _RANDOM, _COPY = "independent errors", "random", "copies A"
+_JUDGES = (_INDEPENDENT, "errs with A", "errs on positives", _RANDOM, _COPY)
+"""How a judge errs; the last two tell nothing of model A."""
+_AT_RANDOM, _BY_PREDICTION, _ACTIVE = "at random", "by prediction", "active"
+"""How rows are labelled: in equal parts of what A predicts, without a judge; or with
+probabilities from `_LEAST` to 1, by who disagrees."""
+_OF_LABELS = ("accuracy", "precision", "recall", "specificity", "f1", "mcc")
+_OF_SCORES = ("roc_auc", "log_loss")
+_ERRORS = {"A": 0.1, "B": 0.15}
+"""Share of rows in which each model errs."""
+_SHIFTS, _SLOPE = {"A": 1.3, "B": 1.1}, 2.0  # of scores, normal within each label
+_COMMON = 0.7  # correlation of the scores of two models within each label
+_POPULATION = 2_000_000  # rows for the true log loss
+_LEAST = 0.02  # probability of an active label
+_ONE_DISAGREES, _JUDGE_DISAGREES = 4.0, 16.0  # times that of rows where all agree
+_JOINTLY = "all jointly"
 
 
-def _settings() -> list[Judged]:
-    independent, *dependent = JUDGES
-    settings = [
-        Judged(n, prevalence, right, independent)
-        for n, prevalence, right in product(_LABELS, _PREVALENCES, _RIGHT)
-    ]
-    settings += [
+class Judged(NamedTuple):
+    """Rows of which a part is labelled, and a judge of all."""
+
+    n: int
+    prevalence: float
+    right: float
+    judge: str
+    scores: bool = False
+    labelling: str = _AT_RANDOM
+
+    @property
+    def setting(self) -> Setting:
+        cells = {
+            "labelling": self.labelling,
+            "metrics of": "scores" if self.scores else "labels",
+            "judge": self.judge,
+            "right": f"{self.right:g}",
+            "prevalence": f"{self.prevalence:g}",
+            "labels": f"{self.n:,}",
+        }
+        calls = {"partial": _with_judge, "alone": _alone}
+        return Setting(cells, self.draw, self.truths, calls)
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Truth, predictions or scores, and which rows are labelled in which way."""
+        columns = self.columns(rng, _ROWS)
+        labelled, options = self._label(rng, columns)
+        at_random = labelled
+        if self.labelling != _AT_RANDOM:
+            at_random = rng.permutation(_ROWS) < labelled.sum()
+        kind = "y_score" if self.scores else "y_pred"
+        metrics = _OF_SCORES if self.scores else _OF_LABELS
+        few = {name: each[at_random] for name, each in columns[kind].items()}
+        return {
+            "compared": metrics[0],
+            "partial": {
+                "y_true": np.where(labelled, columns["y_true"], np.nan),
+                kind: columns[kind],
+                "metrics": metrics,
+                **options,
+            },
+            "alone": {
+                "y_true": columns["y_true"][at_random],
+                kind: few,
+                "metrics": metrics,
+            },
+        }
+
+    def columns(self, rng: np.random.Generator, size: int) -> dict[str, Any]:
+        y = (rng.random(size) < self.prevalence).astype(int)
+        models = {
+            name: np.where(rng.random(size) < error, 1 - y, y)
+            for name, error in _ERRORS.items()
+        }
+        columns: dict[str, Any] = {"y_true": y, "y_pred": models}
+        columns["proxy"] = self._judge(rng, y, models["A"])
+        if self.scores:
+            common, logits = rng.normal(size=size), {}
+            for name, shift in _SHIFTS.items():
+                noise = math.sqrt(1 - _COMMON) * rng.normal(size=size)
+                signal = shift * (2 * y - 1) + math.sqrt(_COMMON) * common + noise
+                logits[name] = _SLOPE * signal + logit(self.prevalence)
+            columns["y_score"] = {name: expit(x) for name, x in logits.items()}
+            columns["y_pred"] = {name: (x > 0) * 1 for name, x in logits.items()}
+        return columns
+
+    def _judge(self, rng: np.random.Generator, y: Array, first: Array) -> Array:
+        if self.judge == _COPY:
+            return first.copy()
+        if self.judge == _RANDOM:
+            return rng.integers(0, 2, len(y))
+        ratio, error = np.ones(len(y)), 1 - self.right
+        if self.judge == "errs with A":
+            ratio = np.where(first != y, 2.0, 1.0)
+        elif self.judge == "errs on positives":
+            ratio = np.where(y == 1, 2.0, 1.0)
+        wrong = np.minimum(ratio / ratio.mean() * error, 0.95)
+        return np.where(rng.random(len(y)) < wrong, 1 - y, y)
+
+    def _label(
+        self, rng: np.random.Generator, columns: dict[str, Any]
+    ) -> tuple[Array, dict[str, Any]]:
+        """Which rows are labelled, and the options that say why."""
+        proxy, models = columns["proxy"], columns["y_pred"]
+        if self.labelling == _BY_PREDICTION:
+            parts = [np.flatnonzero(models["A"] == label) for label in (0, 1)]
+            rows = [rng.choice(part, self.n // 2, False) for part in parts]
+            drawn = np.isin(np.arange(_ROWS), np.concatenate(rows))
+            return drawn, {"proxy": "prediction"}
+        if self.labelling == _ACTIVE:
+            chance = _probabilities([*models.values()], proxy, self.n)
+            options = {"proxy": proxy, "label_probability": chance}
+            return rng.random(_ROWS) < chance, options
+        labelled = np.zeros(_ROWS, dtype=bool)
+        labelled[rng.choice(_ROWS, self.n, replace=False)] = True
+        return labelled, {"proxy": proxy}
+
+    def truths(self) -> dict[Any, float]:
+        """True values of the first model, of one metric of the second, and the gap."""
+        found = _true_values(self.prevalence, self.scores)
+        compared = (_OF_SCORES if self.scores else _OF_LABELS)[0]
+        first, second = found["A", compared], found["B", compared]
+        named = {key[1]: value for key, value in found.items() if key[0] == "A"}
+        named |= {f"{compared} of B": second, f"A - B, {compared}": first - second}
+        return found | named
+
+
+@cache
+def _true_values(prevalence: float, scores: bool) -> dict[Any, float]:
+    """True values by model and metric."""
+    if scores:
+        large = Judged(1, prevalence, 1.0, _RANDOM, scores=True)
+        drawn = large.columns(np.random.default_rng(0), _POPULATION)
+        models = {"y_score": drawn["y_score"]}
+        report = skci.joint_report(
+            drawn["y_true"], **models, metrics=_OF_SCORES, method="delta"
+        )
+        return {key: float(report[key]) for key in report}
+    found = {}
+    for model, error in _ERRORS.items():
+        within = np.array([[1 - error, error], [error, 1 - error]])
+        shares = within * [[1 - prevalence], [prevalence]]
+        counts = np.rint(shares * 1e9).astype(int)
+        report = skci.confusion_matrix_report(
+            counts, metrics=_OF_LABELS, method="delta"
+        )
+        for metric in _OF_LABELS:
+            found[model, metric] = float(report["y_pred", metric])
+    return found
+
+
+def _probabilities(models: list[Array], proxy: Array, n: int) -> Array:
+    """Probabilities of labels, greater where the models or the judge disagree.
+
+    From `_LEAST` to 1, with a sum of n.
+    """
+    first, *others = models
+    agree = np.all([first == each for each in others], axis=0)
+    alone = np.all([proxy != each for each in models], axis=0)
+    size = np.where(agree & ~alone, 1.0, _ONE_DISAGREES)
+    size[alone] = _JUDGE_DISAGREES
+    scale = brentq(
+        lambda scale: np.clip(scale * size, _LEAST, 1).sum() - n, 0, 1, xtol=1e-9
+    )
+    return np.clip(scale * size, _LEAST, 1)
+
+
+def _with_judge(sample: dict[str, Any]) -> Answer:
+    return _answer(sample["partial"], sample["compared"])
+
+
+def _alone(sample: dict[str, Any]) -> Answer:
+    return _answer(sample["alone"], sample["compared"], jointly=False)
+
+
+def _answer(arguments: Any, compared: str, jointly: bool = True) -> Answer:
+    """Intervals of A, of one metric of B, of their difference, and all of A jointly."""
+    report = skci.joint_report(**arguments)
+    individual, of_first = report.individual(), report.select(models="A")
+    gaps = report.differences(metrics=compared).individual()
+    found = {key[1]: individual[key] for key in of_first}
+    found[f"{compared} of B"] = individual["B", compared]
+    (found[f"A - B, {compared}"],) = gaps.values()
+    return found | ({_JOINTLY: of_first} if jointly else {})
+
+
+# --------------------------------------------------------------------------------------
+# Settings and tables
+# --------------------------------------------------------------------------------------
+
+_LABELS, _PREVALENCES, _RIGHT = (50, 100, 300, 1000), (0.05, 0.3), (0.7, 0.9, 0.98)
+_AT_RANDOM_SETTINGS = [
+    *(Judged(*each, _INDEPENDENT) for each in product(_LABELS, _PREVALENCES, _RIGHT)),
+    *(
         Judged(n, prevalence, 0.9, judge)
-        for n, prevalence, judge in product((100, 300), _PREVALENCES, dependent)
-    ]
-    settings += [
+        for n, prevalence, judge in product((100, 300), _PREVALENCES, _JUDGES[1:])
+    ),
+    *(
         Judged(n, 0.3, right, judge, scores=True)
         for n, (judge, right) in product(
-            _LABELS, ((independent, 0.9), (independent, 0.98), ("random", 0.9))
+            _LABELS, ((_INDEPENDENT, 0.9), (_INDEPENDENT, 0.98), (_RANDOM, 0.9))
         )
-    ]
-    return settings
-
-
-def _settings_by_labelling() -> list[Judged]:
-    judge, copying, right = JUDGES[0], JUDGES[-1], 0.9
-    settings = [
-        Judged(n, prevalence, right, judge, labelling=BY_PREDICTION)
+    ),
+]
+_CHOSEN_SETTINGS = [
+    *(
+        Judged(n, prevalence, 0.9, _INDEPENDENT, labelling=_BY_PREDICTION)
         for n, prevalence in product(_LABELS[1:], _PREVALENCES)
-    ]
-    settings += [
-        Judged(n, prevalence, right, judge, scores, ACTIVE)
+    ),
+    *(
+        Judged(n, prevalence, 0.9, judge, scores, _ACTIVE)
         for n, judge, (scores, prevalence) in product(
-            _LABELS[2:], (judge, copying), ((False, 0.05), (False, 0.3), (True, 0.3))
+            _LABELS[2:],
+            (_INDEPENDENT, _COPY),
+            ((False, 0.05), (False, 0.3), (True, 0.3)),
         )
-    ]
-    return settings
+    ),
+]
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(200, 2), settings=(None, 2))
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    simulations = [
-        PartialTruth(setting, size.draws)
-        for settings in (_settings(), _settings_by_labelling())
-        for setting in settings[: size.settings]
-    ]
-    records = runner.run(simulations, "partial truth")
-    found = records.where(labelling=AT_RANDOM)
-    independent = found.where(judge=JUDGES[0])
-    sections = [
-        Section(
-            "By the number of labels", _BY_LABELS, [by(independent, "n", "labels")]
-        ),
-        Section("By the judge", _BY_JUDGE, [judges(found)]),
-        Section("By the metric", _BY_METRIC, [by(found, "of", "of")]),
-        Section("By how rows are labelled", _BY_LABELLING, [labellings(records)]),
-        Section("Each setting", _EACH, [each(found)]),
-    ]
-    show(*sections)
-    if output:
-        introduction = _INTRODUCTION.format(
-            draws=size.draws,
-            error=monte_carlo_error(JOINT_LEVEL, size.draws),
-            rows=f"{N_ROWS:,}",
-        )
-        file = output / "partial_truth.rst"
-        write_page(file, "coverage", "Truth for some rows", introduction, *sections)
-
-
-def _shares(records: Records) -> Row:
-    """Mean coverage, share of warnings and ratios of widths."""
-    individual = Records(each for each in records if each["of"] != "all jointly")
-    joint = records.where(of="all jointly")
-    widths = [each["width"] for each in individual]
+def tables(simulate: Simulator) -> Tables:
+    found, chosen = (
+        _with_widths(simulate([each.setting for each in settings], 200))
+        for settings in (_AT_RANDOM_SETTINGS, _CHOSEN_SETTINGS)
+    )
+    independent = found.where(judge=_INDEPENDENT)
+    labels = found.where(**{"metrics of": "labels"})
+    single = found.without(of=_JOINTLY)
+    setting = ("metrics of", "judge", "right", "prevalence", "labels")
     return {
-        "coverage": f"{individual.mean('coverage'):.3f}",
-        "least": f"{min(individual.column('coverage')):.3f}",
-        "joint": f"{joint.mean('coverage'):.3f}" if len(joint) else "",
-        "warned": f"{individual.mean('warned'):.0%}",
-        "unwarned misses": f"{individual.mean('unwarned'):.3f}",
-        "width": f"{median(widths):.2f}",
-        "widest": f"{max(widths):.2f}",
+        "By the number of labels": [_rows(independent, "labels")],
+        "By the judge": [_rows(labels, "judge", "right")],
+        "By the metric": [_rows(single, "of")],
+        "By how rows are labelled": [_rows(chosen, "labelling", *setting)],
+        "Each setting": [_rows(found, *setting)],
     }
 
 
-def by(records: Records, key: str, title: str) -> list[Row]:
-    """Shares by the values of a key of the records."""
-    values = [value for value in records.unique(key) if value != "all jointly"]
-    if key == "n":
-        values.sort()
-    rows = []
-    for value in values:
-        name = _SHORT.get(value, value) if key == "of" else f"{value:,}"
-        rows.append({title: str(name)} | dict(_shares(records.where(**{key: value}))))
-    if key == "of":
-        for row in rows:
-            row.pop("joint")
-    return rows
-
-
-def judges(records: Records) -> list[Row]:
-    """Shares by how the judge errs and how often it is right."""
-    rows = []
-    for judge in JUDGES:
-        for right in _RIGHT if judge == JUDGES[0] else (0.9,):
-            chosen = records.where(judge=judge, right=right, scores=False)
-            if not len(chosen):
-                continue
-            named = judge if judge in JUDGES[3:] else f"{judge}, right in {right:g}"
-            rows.append({"judge": named} | dict(_shares(chosen)))
-    return rows
-
-
-def labellings(records: Records) -> list[Row]:
-    """Shares by how rows are labelled."""
-    chosen = [r for r in records if r["labelling"] != AT_RANDOM]
-    names = "labelling", "judge", "scores", "prevalence", "n"
-    keys = {tuple(record[name] for name in names) for record in chosen}
-    rows = []
-    for key in sorted(keys):
-        found = records.where(**dict(zip(names, key, strict=True)))
-        labelling, judge, scores, prevalence, n = key
-        setting = {
-            "labelling": labelling,
-            "judge": "" if labelling == BY_PREDICTION else judge,
-            "metrics of": "scores" if scores else "labels",
-            "prevalence": f"{prevalence:g}",
-            "labels": f"{n:,}",
-        }
-        rows.append(setting | dict(_shares(found)))
-    return rows
-
-
-def each(records: Records) -> list[Row]:
-    """Shares of each setting."""
-    keys = sorted(
-        {
-            (r["scores"], r["judge"], r["right"], r["prevalence"], r["n"])
-            for r in records
-        }
+def _with_widths(found: Records) -> Records:
+    """Records of intervals with a judge, and their widths over those without."""
+    alone, judged = widths(found.where(call="alone")), found.where(call="partial")
+    ratios = [width / alone.get(key, math.nan) for key, width in widths(judged).items()]
+    return Records(
+        [each | {"ratio": x} for each, x in zip(judged, ratios, strict=True)]
     )
-    rows = []
-    for scores, judge, right, prevalence, n in keys:
-        chosen = records.where(
-            scores=scores, judge=judge, right=right, prevalence=prevalence, n=n
-        )
-        setting = {
-            "metrics of": "scores" if scores else "labels",
-            "judge": judge,
-            "right": f"{right:g}" if judge in JUDGES[:3] else "",
-            "prevalence": f"{prevalence:g}",
-            "labels": f"{n:,}",
-        }
-        rows.append(setting | dict(_shares(chosen)))
-    return rows
 
 
-_INTRODUCTION = """
-Of {rows} rows a random part is labelled by humans, and all by a judge, as on the page
-:doc:`/judge`: ``joint_report(y_true, y_pred, proxy=judge)``. Model A errs in .1 of the
-rows and B in .15. Coverage of 95% intervals is over {draws} samples of each setting, so
-that the Monte Carlo error of a single .95 is {error:.3f}; means over settings and
-metrics have less, and the least of many is expected to be two or three errors below.
-*Width* is the median ratio to the interval of as many rows labelled at random, without
-a judge, and *widest* the largest median of a setting and metric. *Warned* is the share
-of intervals that come with a warning, and *unwarned misses* that of intervals that
-neither cover nor warn. *Joint* is the share of samples in which the joint intervals of
-all metrics of A cover.
-"""
+def _rows(found: Records, *keys: str) -> list[Row]:
+    return [values | _shares(chosen) for values, chosen in found.groups(*keys)]
 
-_BY_LABELS = """
-A judge whose errors are independent of those of the models, right in .7, .9 or .98, at
-prevalences of .05 and .3.
-"""
 
-_BY_JUDGE = """
-A judge may err where A errs (twice as often), or on positives (twice as often), be
-random, or copy A: it then holds no information on the errors of A, but may on those
-of B.
-"""
-
-_BY_METRIC = """
-All are of A where B is not named. The scores of A and B have a correlation of .7 within
-each label, and areas under the ROC curve of .967 and .940.
-"""
-
-_BY_LABELLING = """
-*By prediction*: as many of the rows that A takes for positive are labelled as of those
-that A takes for negative, whatever their numbers, as on the page :doc:`/verification`:
-``proxy="prediction"``. *Active*: labels were asked for with probabilities from .02 to
-1, four times as often where a model disagrees with the others and the judge, and
-sixteen times where the judge disagrees with both models, and the report has
-``proxy=judge`` and ``label_probability=``. The judge is right in .9 of the rows, with
-independent errors, or copies A. One that copies A is no reason to choose its labels:
-intervals of metrics of A are then wider than those of rows labelled at random.
-
-Where positives are rare, few labelled rows of large weight determine precision, F1 and
-MCC. Their intervals come with a warning if another true label of a single row would
-move the estimate by more than 1.5 standard errors, as in most samples whose interval
-does not cover.
-"""
-
-_EACH = """
-The mean over the metrics of a setting, and the least.
-"""
+def _shares(records: Records) -> dict[str, str]:
+    """Mean coverage, share of warnings and ratios of widths."""
+    single, joint = records.without(of=_JOINTLY), records.where(of=_JOINTLY)
+    ratios: Sequence[float] = single.column("ratio")
+    return {
+        "coverage": mean_of(single),
+        "least": share(min(single.column("coverage"))),
+        "joint": mean_of(joint),
+        "warns": percent(single.mean("warned")),
+        "unwarned misses": mean_of(single, "unwarned"),
+        "width": f"{median(ratios):.2f}",
+        "widest": f"{max(ratios):.2f}",
+    }

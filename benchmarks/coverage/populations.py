@@ -1,14 +1,22 @@
-"""Simulated populations: binary models on one table, and several models on each row."""
+"""Populations that several pages draw from: labels, scores, and their true values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+from scipy.special import expit, logit, ndtr, ndtri
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    roc_auc_score,
+)
 
 from benchmarks.common import Array
 
@@ -25,6 +33,15 @@ QUALITIES: dict[str, tuple[float, float] | None] = {
 }
 """False-negative and false-positive rates; see `error_rates`."""
 
+MODELS = ("A", "B", "C")
+METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
+SPREAD = np.array([0.8, 1, 1.25])
+"""Error rates of the models relative to the middle one."""
+LATENT_CORRELATION = 0.6
+
+_QUANTILES = 1_000_000
+"""Of the evidence given each label, that true values are computed from."""
+
 
 def error_rates(quality: str, prevalence: float) -> tuple[float, float]:
     """False-negative and false-positive rate of a model.
@@ -34,9 +51,8 @@ def error_rates(quality: str, prevalence: float) -> tuple[float, float]:
     return QUALITIES[quality] or (0.9, 0.1 * prevalence / (1 - prevalence))
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A binary model on a sample of n rows."""
+class Binary(NamedTuple):
+    """A binary model on n rows."""
 
     n: int
     prevalence: float
@@ -53,110 +69,59 @@ class Setting:
         return np.array([positive - fn, fp, fn, negative - fp])
 
 
-def main_grid() -> Iterator[Setting]:
+def main_grid() -> Iterator[Binary]:
     """Every sample size, prevalence and quality with enough expected positives."""
     for n in ROWS:
         for prevalence in PREVALENCES:
             for quality in QUALITIES:
                 rates = error_rates(quality, prevalence)
                 if n * prevalence >= MIN_POSITIVES:
-                    yield Setting(n, prevalence, *rates, quality)
+                    yield Binary(n, prevalence, *rates, quality)
 
 
-def stress_set(number: int, seed: int) -> Iterator[Setting]:
-    """Random settings, log-uniform, with enough expected positives."""
-    rng = np.random.default_rng(seed)
-    while number:
-        low, high = [20, 0.005, 0.005, 0.001], [3000, 0.5, 0.8, 0.5]
-        n, prevalence, *rates = np.exp(rng.uniform(np.log(low), np.log(high)))
-        if int(n) * prevalence >= MIN_POSITIVES:
-            number -= 1
-            yield Setting(int(n), prevalence, *rates)
+class Outcomes(NamedTuple):
+    """All joint outcomes of the truth and of correlated models, and their shares.
 
-
-def distinct_tables(setting: Setting, draws: int, rng: Any) -> tuple[Array, Array]:
-    """Draw tables: the distinct ones, and how often each was drawn."""
-    drawn = rng.multinomial(setting.n, setting.cells, size=draws)
-    tables, times = np.unique(drawn, axis=0, return_counts=True)
-    return tables, times
-
-
-LATENT_CORRELATION = 0.6
-
-
-@dataclass(frozen=True)
-class JointSetting:
-    """Models on the same rows that differ in their error rates only.
-
-    With a spread of 1 the error rates are equal as well. A model predicts positive if a
-    latent normal exceeds a threshold; given the truth, the latent normals of the models
-    are equicorrelated.
+    A model predicts positive if a latent normal exceeds a threshold; given the truth,
+    the latent normals of the models are equicorrelated.
     """
 
-    n: int
-    prevalence: float
-    quality: str
-    models: int
-    metrics: tuple[str, ...]
-    spread: float = 1.25
-    """Ratio of the error rates of the worst and the middle model."""
+    outcomes: Array
+    shares: Array
+    models: tuple[str, ...]
 
-    def outcomes(self) -> tuple[Array, Array]:
-        """All joint outcomes (truth, predictions) and their probabilities."""
-        fnr, fpr = error_rates(self.quality, self.prevalence)
-        spread = np.linspace(1 / self.spread, self.spread, self.models)
-        grid = np.indices((2,) * (self.models + 1)).reshape(self.models + 1, -1).T
-        outcomes = grid.astype(bool)
-        positive = _joint_probability(1 - fnr * spread, outcomes[:, 1:])
-        negative = _joint_probability(fpr * spread, outcomes[:, 1:])
-        truth = outcomes[:, 0]
-        p = np.where(
-            truth, self.prevalence * positive, (1 - self.prevalence) * negative
-        )
-        return outcomes, p / p.sum()
+    def draw(self, rng: np.random.Generator, n: int) -> tuple[Array, dict[str, Array]]:
+        """Truth and predictions by model of n rows."""
+        counts = rng.multinomial(n, self.shares)
+        y, *predictions = np.repeat(self.outcomes, counts, axis=0).T
+        return y, dict(zip(self.models, predictions, strict=True))
+
+    def tables(self) -> Array:
+        """Shares of tp, fp, fn and tn of each model."""
+        codes = 2 * self.outcomes[:, :1] + self.outcomes[:, 1:]
+        found = [np.bincount(each, self.shares, minlength=4) for each in codes.T]
+        return np.array(found)[:, [3, 1, 2, 0]]
+
+
+def outcomes(quality: str, prevalence: float, models: int, spread: float) -> Outcomes:
+    """Outcomes of models whose error rates are this ratio apart from the middle one."""
+    fnr, fpr = error_rates(quality, prevalence)
+    ratios = np.linspace(1 / spread, spread, models)
+    grid = np.indices((2,) * (models + 1)).reshape(models + 1, -1).T.astype(bool)
+    positive = _joint_probability(1 - fnr * ratios, grid[:, 1:])
+    negative = _joint_probability(fpr * ratios, grid[:, 1:])
+    shares = np.where(grid[:, 0], prevalence * positive, (1 - prevalence) * negative)
+    names = tuple(f"model {k}" for k in range(models))
+    return Outcomes(grid, shares / shares.sum(), names)
 
 
 def _joint_probability(rates: Array, predictions: Array) -> Array:
     """Probability of predictions by equicorrelated models with these positive rates."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     shared = np.sqrt(LATENT_CORRELATION) * nodes[:, np.newaxis]
-    yes = ndtr((ndtri(rates) - shared) / np.sqrt(1 - LATENT_CORRELATION))
-    each = np.where(predictions[:, np.newaxis], yes, 1 - yes)
+    positive = ndtr((ndtri(rates) - shared) / np.sqrt(1 - LATENT_CORRELATION))
+    each = np.where(predictions[:, np.newaxis], positive, 1 - positive)
     return each.prod(-1) @ (weights / weights.sum())
-
-
-_FAMILIES = (
-    (3, ("f0.5", "accuracy")),
-    (4, ("f0.5", "accuracy", "lift")),
-    (4, ("f1", "matthews_corrcoef", "balanced_accuracy")),
-)
-
-
-def decision_settings() -> Iterator[JointSetting]:
-    """Families of three different or equal models."""
-    for metrics in (_FAMILIES[0][1], _FAMILIES[2][1]):
-        for n in (200, 1000):
-            for prevalence in (0.5, 0.2, 0.05):
-                for quality in ("poor", "good", "near-perfect"):
-                    for spread in (1.25, 1.0):
-                        yield JointSetting(n, prevalence, quality, 3, metrics, spread)
-
-
-def joint_settings() -> Iterator[JointSetting]:
-    """Families of models and metrics, with enough expected positives."""
-    for models, metrics in _FAMILIES:
-        for n in (100, 500, 2000):
-            for prevalence in (0.5, 0.2, 0.05):
-                for quality in ("poor", "good", "near-perfect"):
-                    if n * prevalence >= 2 * MIN_POSITIVES:
-                        yield JointSetting(n, prevalence, quality, models, metrics)
-
-
-MODELS = ("A", "B", "C")
-METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
-
-SPREAD = np.array([0.8, 1, 1.25])
-"""Error rates of the models relative to the middle one."""
 
 
 def correlated(shared: Array, specific: Array, correlation: float) -> Array:
@@ -196,3 +161,79 @@ def true_values(prevalence: float, rates: Array) -> dict[tuple[str, ...], float]
         for name, measure in METRICS.items():
             values[model, name] = float(measure(y, p, sample_weight=shares))
     return values
+
+
+# --------------------------------------------------------------------------------------
+# Scores that are the probability of the positive label given normal evidence
+# --------------------------------------------------------------------------------------
+
+
+def distance_of(area: float) -> float:
+    """Standardised mean difference of the labels with this area under the ROC curve."""
+    return float(np.sqrt(2) * ndtri(area))
+
+
+def probability(
+    evidence: Array, prevalence: float, distance: float, tied: bool = False
+) -> Array:
+    """Probability of the positive label; with ties, rounded to one digit."""
+    exact = expit(logit(prevalence) + distance * (evidence - distance / 2))
+    return exact.round(1) if tied else exact
+
+
+def scored(
+    rng: np.random.Generator,
+    n: int,
+    prevalence: float,
+    distances: Sequence[float],
+    tied: bool = False,
+) -> dict[str, Any]:
+    """Draw labels, and scores by models of these distances between the labels."""
+    positive = rng.random(n) < prevalence
+    normals = latent(rng, n)[:, : len(distances)]
+    evidence = normals + np.outer(positive, distances)
+    scores = {
+        model: probability(column, prevalence, distance, tied)
+        for model, column, distance in zip(MODELS, evidence.T, distances, strict=False)
+    }
+    return {"y_true": positive, "y_score": scores}
+
+
+def _accuracy(y: Array, scores: Array, sample_weight: Array) -> float:
+    return float(accuracy_score(y, scores > 0.5, sample_weight=sample_weight))
+
+
+_OF_SCORES: Mapping[str, Any] = {
+    "roc_auc": roc_auc_score,
+    "average_precision": average_precision_score,
+    "brier_score": brier_score_loss,
+    "log_loss": log_loss,
+    "accuracy": _accuracy,
+}
+
+
+@cache
+def true_value(
+    metric: str, prevalence: float, distance: float, tied: bool = False
+) -> float:
+    """Measure of the population, by scikit-learn at evenly spaced quantiles."""
+    noise = ndtri((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    positive = np.repeat([True, False], _QUANTILES)
+    evidence = np.concatenate([noise + distance, noise])
+    scores = probability(evidence, prevalence, distance, tied)
+    weight = np.where(positive, prevalence, 1 - prevalence)
+    return float(_OF_SCORES[metric](positive, scores, sample_weight=weight))
+
+
+def true_values_of_scores(
+    metrics: Sequence[str],
+    prevalence: float,
+    distances: Sequence[float],
+    tied: bool = False,
+) -> dict[tuple[str, ...], float]:
+    """True values by model and metric."""
+    return {
+        (model, name): true_value(name, prevalence, distance, tied)
+        for model, distance in zip(MODELS, distances, strict=False)
+        for name in metrics
+    }

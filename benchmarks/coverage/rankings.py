@@ -2,94 +2,98 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from itertools import product
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage.rankings_simulation import KINDS, Coverage, Units
-from benchmarks.coverage.simulation import JOINT_LEVEL
+import numpy as np
 
-_N_UNITS = (50, 200, 1000)
-_AGAIN = Units("images", 200)
-_MODULES = ("rankings", "rankings_simulation", "simulation")
-_FILE = "new_metrics_rankings.rst"
+import skci
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.tables import each
 
+MODELS = ("first", "second")
+RANKINGS = ("ndcg@10", "map", "mrr", "recall@10")
+DETECTIONS = {
+    "AP": skci.AveragePrecisionCI(),
+    "AP, 101 recalls": skci.AveragePrecisionCI(interpolation="101"),
+}
+SIZES = (50, 200, 1000)
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(
-        options.quick, draws=(400, 10), more=(1500, 10), units=(_N_UNITS, _N_UNITS[:1])
-    )
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    settings = [Units(kind, n) for kind, n in product(KINDS, size.units)]
-    found = runner.run([Coverage(each, size.draws) for each in settings], "rankings")
-    order = [(setting.kind, setting.n) for setting in settings]
-    records = Records(
-        sorted(found, key=lambda each: order.index((each["kind"], each["n"])))
-    )
-    sections = [
-        Section(title, caption, [[*map(row, records.where(kind=kind))]])
-        for kind, (title, caption) in zip(KINDS, _SECTIONS, strict=True)
-    ]
-    again = runner.run([Coverage(_AGAIN, size.more)], "again")
-    caption = AGAIN.format(unit=_AGAIN.kind, n=_AGAIN.n, draws=size.more)
-    sections.append(
-        Section("More samples of one setting", caption, [[*map(row, again)]])
-    )
-    show(*sections)
-    if output:
-        error = monte_carlo_error(JOINT_LEVEL, size.draws)
-        introduction = _INTRODUCTION.format(draws=f"{size.draws:,}", error=error)
-        title = "Rankings and detections"
-        write_page(output / _FILE, "coverage", title, introduction, *sections)
+_POPULATION = 100_000
+_GAINS = (1.2, 0.9)  # of the scores of the models, by standard deviation of relevance
+_BELOW = -10.0  # score of what a model did not report
+_MISSED = 0.225  # so that the greatest recall is between two of the 101
+
+Draw = Callable[..., dict[str, Any]]
 
 
-def row(record: Record, unit: str = "") -> Row:
-    """A record as a row of the table, of so many units."""
-    without = record["without"]
-    return {
-        unit or record["kind"]: f"{record['n']:,}",
-        "interval of": record["of"],
-        "coverage": f"{record['coverage']:.3f}",
-        "without a warning": "" if without is None else f"{without:.3f}",
-        "warns": f"{record['warned']:.0%}",
-        "width": f"{record['width']:.3f}",
+def queries(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """Queries with documents, and scores of both models; some queries are hard."""
+    ease = rng.gamma(2, 0.5, (n, 1))
+    relevance = rng.binomial(3, rng.beta(0.5, 2, (n, 1)), (n, 20))
+    common = rng.normal(size=relevance.shape)
+    scores = {
+        model: gain * ease * relevance
+        + 0.7 * common
+        + 0.7 * rng.normal(size=relevance.shape)
+        for model, gain in zip(MODELS, _GAINS, strict=True)
     }
+    return {"y_true": relevance, "y_score": scores}
 
 
-_INTRODUCTION = """\
-Coverage of the default intervals, at the level .95, of one model, of the difference of
-two, and of all metrics of both models at once. True values are those of 100,000 queries
-or images. There are {draws} samples of each setting; the Monte Carlo error of a
-coverage of .95 is {error:.3f}. Widths are medians, jointly means.
-"""
+def images(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """Objects and false detections in images, of which some are hard."""
+    ease = rng.normal(size=n)
+    objects = np.repeat(np.arange(n), 1 + rng.poisson(2, n))
+    false = [np.repeat(np.arange(n), rng.poisson(1 + (ease < 0), n)) for _ in MODELS]
+    image = np.concatenate([objects, *false])
+    y = np.arange(len(image)) < len(objects)
+    scores, start = {}, len(objects)
+    for k, model in enumerate(MODELS):
+        column = np.full(len(image), _BELOW)
+        found = rng.normal(1.5 - 0.2 * k + 0.5 * ease[objects])
+        missed = rng.random(len(objects)) < _MISSED
+        column[: len(objects)] = np.where(missed, np.nan, found)
+        stop = start + len(false[k])
+        column[start:stop] = rng.normal(size=len(false[k]))
+        scores[model], start = column, stop
+    return {"y_true": y, "y_score": scores, "groups": image}
 
-AGAIN = """\
-Some coverages of {n} {unit} are below .93 by no more than the Monte Carlo error. In
-{draws:,} other samples, for which it is .006, all are above .93.
-"""
 
-_SECTIONS = (
-    (
-        "Rankings",
-        """\
-A query has 20 documents with relevances from 0 to 3, of which few are above 0 in some
-queries and many in others; in hard queries scores hardly depend on them. Both models
-have a part of their errors in common. With 50 queries differences cover more often than
-they should: their intervals allow for a query on which one model has 1 and the other 0,
-which those of the sample do not show.
-""",
-    ),
-    (
-        "Detections",
-        """\
-An image has one object or more, three in the mean, of which 22.5 % are not detected,
-and one false detection or two in the mean, with scores nearer to those of objects in
-hard images. Images are the clusters.
-""",
-    ),
-)
+def of_two_models(unit: str, n: int, draw: Draw, metrics: Any) -> Setting:
+    """Intervals of the first model, of differences, and of all metrics of both."""
+
+    def answer(sample: Mapping[str, Any]) -> Answer:
+        whole = skci.joint_report(**sample, metrics=metrics)
+        alone, gaps = whole.individual(), whole.differences().individual()
+        first = {key[1]: alone[key] for key in alone if key[0] == MODELS[0]}
+        compared = {f"{key[0]}, difference": gaps[key] for key in gaps}
+        return first | compared | {"all jointly": whole}
+
+    def truths() -> dict[Any, float]:
+        """Estimates of a large sample, and the differences of the models."""
+        sample = draw(np.random.default_rng(0), n=_POPULATION)
+        report = skci.joint_report(**sample, metrics=metrics)
+        values: dict[Any, float] = {key: float(report[key]) for key in report}
+        for metric in [key[1] for key in report if key[0] == MODELS[0]]:
+            first, second = (values[model, metric] for model in MODELS)
+            values |= {metric: first, f"{metric}, difference": first - second}
+        return values
+
+    sampler = partial(draw, n=n)
+    return Setting({unit: f"{n:,}"}, sampler, truths, {"default": answer})
+
+
+def rows(found: Records) -> list[Row]:
+    columns = ("coverage", "without a warning", "warns", "width")
+    return each(found, *columns, of="interval of")
+
+
+def tables(simulate: Simulator) -> Tables:
+    kinds = {
+        "Rankings": [of_two_models("queries", n, queries, [*RANKINGS]) for n in SIZES],
+        "Detections": [of_two_models("images", n, images, DETECTIONS) for n in SIZES],
+    }
+    return {title: [rows(simulate(kinds[title], 400))] for title in kinds}

@@ -2,206 +2,218 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import stats
+from scipy.special import expit, ndtr, ndtri
 
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Records, Runner, monte_carlo_error
-from benchmarks.coverage.runs_simulation import (
-    EFFECTS,
-    METHODS,
-    OF_READERS,
-    ReaderCoverage,
-    Readers,
-    SeedCoverage,
-    Seeds,
-    normal_theory,
-)
-from benchmarks.coverage.simulation import JOINT_LEVEL
-from skci.data.runs import DF_METHODS
+import skci
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage.harness import LEVEL, Answer, Records, Setting, Simulator
+from benchmarks.coverage.tables import by_call, extremes, percent, share, spread
+from skci.designs import Runs
 
-_MODULES = ("runs_simulation", "simulation")
-_TOLERANCE = 0.02
+_METRICS = ("accuracy", "f1", "roc_auc", "log_loss")
+_BOTH = "rows and runs"
+_EFFECTS = {"none": 0.0, "small": 0.05, "large": 0.15}
+"""Standard deviation between runs of the distance of the labels."""
+_PREVALENCE = 0.4
+_PRIOR = float(np.log(_PREVALENCE / (1 - _PREVALENCE)))
+_DISTANCES = {"A": 1.3, "B": 1.1}  # half of that between the labels, by model
+_SHARES = (0.5, 0.2, 0.3)  # of the variance of scores: rows, model and row, run and row
+_TESTS = {"1": 0.9, "2": 1.1}
+_OF_READERS = (0.15, 0.05)  # deviation of readers, and of readers in each test
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_Z = float(ndtri((1 + LEVEL) / 2))
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(
-        options.quick,
-        draws=(1000, 5),
-        rows=((200, 2000), (200,)),
-        runs=((2, 3, 5, 10), (3,)),
-        readers=((3, 5, 10), (3,)),
-        cases=((60, 200, 500), (60,)),
+def _seeds(rng: np.random.Generator, n: int, n_runs: int, effect: float) -> Any:
+    """Draw labels, and the scores of each run by model, (S, n)."""
+    y = (rng.random(n) < _PREVALENCE).astype(int)
+    of_rows, of_models, of_runs = np.sqrt(_SHARES)
+    rows, scores = rng.normal(size=n), {}
+    for model, distance in _DISTANCES.items():
+        distances = distance + effect * rng.normal(size=(n_runs, 1))
+        noise = of_rows * rows + of_models * rng.normal(size=n)
+        noise = noise + of_runs * rng.normal(size=(n_runs, n))
+        scores[model] = expit(2 * distance * (distances * (2 * y - 1) + noise) + _PRIOR)
+    return y, scores
+
+
+@cache
+def _true_values(effect: float) -> dict[Any, float]:
+    """Expected values of the metrics over seeds, by quadrature."""
+    values = {}
+    for model, nominal in _DISTANCES.items():
+        distance = nominal + effect * _NODES
+        cut = -_PRIOR / (2 * nominal)
+        hits, alarms = ndtr(distance - cut), ndtr(-distance - cut)
+        tp, fp = _PREVALENCE * hits, (1 - _PREVALENCE) * alarms
+        z = _NODES[:, np.newaxis]
+        positive = np.logaddexp(0, -2 * nominal * (distance + z) - _PRIOR)
+        negative = np.logaddexp(0, 2 * nominal * (z - distance) + _PRIOR)
+        losses = _PREVALENCE * positive + (1 - _PREVALENCE) * negative
+        found = (
+            tp + (1 - _PREVALENCE) - fp,
+            2 * tp / (tp + fp + _PREVALENCE),
+            ndtr(np.sqrt(2) * distance),
+            _WEIGHTS @ losses,
+        )
+        for metric, value in zip(_METRICS, found, strict=True):
+            values[model, metric] = float(value @ _WEIGHTS)
+    return values
+
+
+def _report(sample: Any) -> Any:
+    y, scores = sample
+    labels = {m: Runs(list((p > 0.5).astype(int))) for m, p in scores.items()}
+    runs = {m: Runs(list(p)) for m, p in scores.items()}
+    return skci.joint_report(y, labels, y_score=runs, metrics=list(_METRICS))
+
+
+def _united(sample: Any) -> Answer:
+    """Intervals of the first model and of differences, and all of each at once."""
+    report = _report(sample)
+    compared = report.differences()
+    individual, gaps = report.individual(), compared.individual()
+    return (
+        {key: individual[key] for key in individual if key[0] == "A"}
+        | {key: gaps[key] for key in gaps}
+        | {"all means": report, "all differences": compared}
     )
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    of_seeds = [Seeds(*each) for each in product(size.rows, size.runs, EFFECTS)]
-    of_readers = [Readers(*each) for each in product(size.cases, size.readers)]
-    simulations = [SeedCoverage(each, size.draws) for each in of_seeds]
-    seeds = runner.run(simulations, "seeds")
-    readers = runner.run(
-        [ReaderCoverage(each, size.draws) for each in of_readers], "readers"
+
+
+def _one_sided(sample: Any, rows: bool) -> Answer:
+    """Intervals that let only rows vary, or only seeds: Student's t, or Welch's."""
+    report = _report(sample)
+    n_runs = len(sample[1]["A"])
+    of_each = report.variance_components
+    found = {}
+    for each in (report, report.differences()):
+        for key, components in each.variance_components.items():
+            if key[0] == "B":
+                continue
+            models, metric = (key[:1], key[1]) if len(key) == 2 else (key[1:], key[0])
+            margin = _Z * np.sqrt(components.rows)
+            if not rows:
+                margin = _welch([of_each[m, metric].runs for m in models], n_runs - 1)
+            found[key] = float(each[key]) - margin, float(each[key]) + margin
+    return found
+
+
+def _welch(variances: list[float], df: int) -> float:
+    """Margin of a mean over seeds, or of the difference of two."""
+    total = sum(variances)
+    if not total:
+        return 0.0
+    freedom = total**2 / sum(each**2 / df for each in variances)
+    return float(stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(total))
+
+
+def _readers(rng: np.random.Generator, n: int, n_readers: int) -> Any:
+    """Draw labels, of each as many, and ratings by test, (readers, n)."""
+    y = np.arange(n) % 2
+    of_rows, of_tests, of_readers = np.sqrt(_SHARES)
+    skill = _OF_READERS[0] * rng.normal(size=(n_readers, 1))
+    cases, ratings = rng.normal(size=n), {}
+    for test, distance in _TESTS.items():
+        in_test = _OF_READERS[1] * rng.normal(size=(n_readers, 1))
+        noise = of_rows * cases + of_tests * rng.normal(size=n)
+        noise = noise + of_readers * rng.normal(size=(n_readers, n))
+        ratings[test] = (distance + skill + in_test) * (2 * y - 1) + noise
+    return y, ratings
+
+
+@cache
+def _true_difference() -> dict[str, float]:
+    """Difference of the expected areas over readers."""
+    deviation = float(np.hypot(*_OF_READERS))
+    first, second = (
+        float(_WEIGHTS @ ndtr(np.sqrt(2) * (distance + deviation * _NODES)))
+        for distance in _TESTS.values()
     )
-    sections = [
-        Section("In short", _SUMMARY, [summary(seeds)]),
-        Section("Means", _RANGES, [table(seeds, of_seeds, "mean")]),
-        Section("Differences", "", [table(seeds, of_seeds, "difference")]),
-        Section("Readers", _READERS, [readers_table(readers, of_readers)]),
-        Section("Degrees of freedom", _NORMAL_THEORY, [normal_table(size.runs)]),
-    ]
-    show(*sections)
-    if output:
-        error = monte_carlo_error(JOINT_LEVEL, size.draws)
-        introduction = _INTRODUCTION.format(draws=size.draws, error=error)
-        file = output / "runs.rst"
-        write_page(file, "coverage", "Runs beside rows", introduction, *sections)
+    return {"difference": first - second}
 
 
-def summary(records: Records) -> list[Row]:
-    """Least, mean and greatest coverage by the number of runs."""
-    rows = []
-    for runs in sorted(records.unique("runs")):
-        for method in METHODS:
-            chosen = [
-                each
-                for each in records.where(runs=runs, method=method)
-                if each["metric"] != "all"
-            ]
-            coverages = np.array([each["coverage"] for each in chosen])
-            silent = [
-                each["coverage"] < JOINT_LEVEL - _TOLERANCE and each["warned"] < 0.5
-                for each in chosen
-            ]
-            rows.append(
-                {
-                    "runs": str(runs),
-                    "interval": method,
-                    "minimum": f"{coverages.min():.3f}",
-                    "mean": f"{coverages.mean():.3f}",
-                    "maximum": f"{coverages.max():.3f}",
-                    "below .93, not warned": f"{sum(silent)} of {len(silent)}",
-                }
-            )
-    return rows
+def _of_readers(sample: Any, df_method: str, given: bool = False) -> Answer:
+    """Difference of the areas, with readers that vary or are as given."""
+    y, ratings = sample
+    options: dict[str, Any] = {"paired": True, "degrees_of_freedom": df_method}
+    runs = {test: Runs(list(each), **options) for test, each in ratings.items()}
+    report = skci.joint_report(y, y_score=runs, metrics="roc_auc")
+    compared = report.differences(method="delta")
+    key = "roc_auc", "1", "2"
+    if not given:
+        return {"difference": compared[key]}
+    value = float(compared[key])
+    margin = _Z * np.sqrt(compared.variance_components[key].rows)
+    return {"difference": (value - margin, value + margin)}
 
 
-def table(records: Records, settings: list[Seeds], of: str) -> list[Row]:
+_CALLS = {
+    _BOTH: _united,
+    "rows only": partial(_one_sided, rows=True),
+    "seeds only": partial(_one_sided, rows=False),
+}
+SETTINGS = [
+    Setting(
+        {"rows": f"{n:,}", "runs": str(runs), "seeds": effect},
+        partial(_seeds, n=n, n_runs=runs, effect=_EFFECTS[effect]),
+        partial(_true_values, _EFFECTS[effect]),
+        _CALLS,
+    )
+    for n, runs, effect in product((200, 2000), (2, 3, 5, 10), _EFFECTS)
+]
+READERS = [
+    Setting(
+        {"cases": str(n), "readers": str(readers)},
+        partial(_readers, n=n, n_readers=readers),
+        _true_difference,
+        {
+            "quadrature": partial(_of_readers, df_method="quadrature"),
+            "hillis": partial(_of_readers, df_method="hillis"),
+            "readers as given": partial(
+                _of_readers, df_method="quadrature", given=True
+            ),
+        },
+    )
+    for n, readers in product((60, 200, 500), (3, 5, 10))
+]
+
+
+def tables(simulate: Simulator) -> Tables:
+    found, readers = simulate(SETTINGS, 1000), simulate(READERS, 1000)
+    jointly = "all means", "all differences"
+    single = Records([each for each in found if each["of"] not in jointly])
+    columns = ("minimum", "mean", "maximum", "below .93, not warned")
+    return {
+        "In short": [extremes(single, *columns, runs="runs", call="interval")],
+        "Means": [_ranges(found, jointly[0], 2)],
+        "Differences": [_ranges(found, jointly[1], 3)],
+        "Readers": [by_call(readers)],
+    }
+
+
+def _ranges(found: Records, jointly: str, length: int) -> list[Row]:
     """Least and greatest coverage over metrics by setting, and joint coverage."""
     rows = []
-    for setting in settings:
-        chosen = records.where(
-            n=setting.n, runs=setting.n_runs, effect=setting.effect, of=of
+    for _, chosen in found.groups("cells"):
+        row = dict(chosen.records[0]["cells"])
+        single = Records(
+            [each for each in chosen if len(each["of"].split(", ")) == length]
         )
-        row = {
-            "rows": f"{setting.n:,}",
-            "runs": str(setting.n_runs),
-            "seeds": setting.effect,
-        }
-        for method in METHODS:
-            coverages = chosen.where(method=method).column("coverage")
-            row[method] = f"{min(coverages):.2f}-{max(coverages):.2f}"
-        joint = "joint difference" if of == "difference" else "joint"
-        (of_all,) = records.where(
-            n=setting.n, runs=setting.n_runs, effect=setting.effect, of=joint
-        )
-        row["all at once"] = f"{of_all['coverage']:.2f}"
-        warned = chosen.where(method=METHODS[0]).column("warned")
-        row["warned"] = f"{np.mean(warned):.0%}"
-        accuracy = chosen.where(method=METHODS[0], metric="accuracy").column("width")
-        row["width of accuracy"] = f"{accuracy[0]:.3f}"
+        for call in _CALLS:
+            coverages = single.where(call=call).column("coverage")
+            row[call] = spread(coverages, 2)
+        (together,) = chosen.where(of=jointly)
+        ours = single.where(call=_BOTH)
+        accuracy = next(each for each in ours if "accuracy" in each["of"])
+        row["all at once"] = f"{together['coverage']:.2f}"
+        row["warns"] = percent(ours.mean("warned"))
+        row["width of accuracy"] = share(accuracy["width"])
         rows.append(row)
     return rows
-
-
-def readers_table(records: Records, settings: list[Readers]) -> list[Row]:
-    """Coverage and width by the method of the degrees of freedom."""
-    rows = []
-    for setting in settings:
-        row = {"cases": str(setting.n), "readers": str(setting.n_readers)}
-        chosen = records.where(n=setting.n, readers=setting.n_readers)
-        for method in OF_READERS:
-            (record,) = chosen.where(method=method)
-            row[method] = f"{record['coverage']:.3f}"
-        for method in OF_READERS:
-            (record,) = chosen.where(method=method)
-            row[f"width, {method}"] = f"{record['width']:.3f}"
-        rows.append(row)
-    return rows
-
-
-def normal_table(numbers: tuple[int, ...]) -> list[Row]:
-    """Lowest and highest coverage in normal theory."""
-    rows = []
-    for n_runs in numbers:
-        row = {"runs": str(n_runs)}
-        for df_method in DF_METHODS:
-            low, high = normal_theory(df_method, n_runs)
-            row[df_method] = f"{low:.3f}-{high:.3f}"
-        rows.append(row)
-    return rows
-
-
-_INTRODUCTION = """\
-A model that was trained with several seeds is a mean over seeds as well as over test
-rows. Here is how often intervals cover the expected value over seeds of a metric in the
-population: by :class:`~skci.designs.Runs`, which lets rows and runs both vary; by *rows
-only*, which takes the seeds for given, as most software does; and by *seeds only*, mean
-plus and minus t standard errors of the values of the runs, which takes the test rows
-for given, as most tables of papers do. Differences by seeds only are Welch's.
-
-Labels have a prevalence of .4; scores of two models have areas of .97 and .94, and half
-of their variance is due to rows that are hard for all, a fifth to rows that are hard
-for a model, and the rest to rows that are hard for a run. Seeds move the distance
-between the scores of both labels, with a standard deviation of 0 (*none*), .05
-(*small*) or .15 (*large*): of accuracy about 0, .9 and 2.6 percentage points, where the
-standard error of 200 rows is 2.1. Metrics are accuracy, F1, ROC AUC and log loss. True
-values are by quadrature.
-
-There are {draws:,} samples of each setting, and the Monte Carlo error of a coverage of
-.95 is {error:.3f}.
-"""
-
-_SUMMARY = """\
-By rows and runs together, intervals cover in .944 to .998 of samples, however much
-seeds matter, which are normal here; a failed seed that none of a few shows is not
-allowed for (one in ten fails: .44 to .74). With rows only coverage falls to .28 where
-seeds matter, and more rows make it worse. With seeds only it falls to .44 where rows
-matter, and more seeds make it worse: the mean over seeds is then accurate, for these
-rows.
-
-Few runs cost width. Two or three values of runs do not show that seeds matter little
-where they do: the variance between runs has a quantile of Student's t with one or two
-degrees of freedom, 12.7 or 4.3, also for what of it is due to rows. So intervals cover
-more than they need, of two runs in .984 of samples on average, of three in .975, of
-five in .962 and of ten in .955. Narrower quantiles would cover less than they say where
-seeds matter: those of Hillis, by the theory below, .92 with three runs and .87 with
-two. Headers tell of two and three runs that intervals are conservative.
-
-Of readers the default covers in .948 to .982 of samples; Hillis's degrees of freedom in
-.936 to .959, with intervals that are narrower by a quarter with three readers.
-Intervals for the readers as given are short of their level by up to .14 as soon as
-cases are many.
-"""
-
-_RANGES = """\
-Least and greatest coverage over the four metrics, and coverage of all estimates of the
-report at once; of differences of the two models below.
-"""
-
-_READERS = """\
-Two tests are read by the same readers, each case by all of them with both tests, half
-of the cases with the disease; the areas are about .90 and .94, and readers move the
-distance between the labels by .15, and by .05 in each test. The interval is that of the
-difference of the areas by the formula of Obuchowski and Rockette, with the quantile by
-the default, "quadrature", and by "hillis"; *readers as given* lets only cases vary.
-"""
-
-_NORMAL_THEORY = """\
-Lowest and highest coverage of a nominal .95 if values of runs are normal and the
-variance due to rows is known, for seeds from none to a hundred times that variance.
-"""

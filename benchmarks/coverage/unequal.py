@@ -2,336 +2,358 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
-from itertools import chain
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
 
-from benchmarks.common.command import Sizes, sizes
-from benchmarks.common.pages import Row, Section, show, within_error, write_page
-from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage import chapters
-from benchmarks.coverage.chapter_simulation import ChapterSimulation
-from benchmarks.coverage.sampling_designs import CLUSTERED, WEIGHTED
-from benchmarks.coverage.simulation import JOINT_LEVEL
-from benchmarks.coverage.unequal_settings import (
-    CLUSTERS,
-    MANY_CLUSTERS,
-    WEIGHTS,
+import numpy as np
+from scipy.stats import norm
+
+import skci
+from benchmarks.common import Array
+from benchmarks.common.pages import Row, Tables, within_error
+from benchmarks.coverage.harness import (
+    LEVEL,
+    Answer,
+    Record,
+    Records,
     Setting,
+    Simulator,
+    described,
 )
-from benchmarks.coverage.unequal_simulation import METRICS, Unequal
+from benchmarks.coverage.tables import error_of, percent, share, widths
 
-GOAL = 0.93
+_GOAL = 0.93
 """Least acceptable coverage, unless most misses warn."""
-WIDEST = 1.1
-"""Greatest acceptable ratio of a median width to that of Wilson's interval."""
-
-_MODULES = ("simulation", "unequal_settings", "unequal_simulation")
-_MODULES_OF_REPORTS = (
-    "chapter_simulation",
-    "populations",
-    "sampling_designs",
-    "simulation",
-)
+_WIDEST = 1.1
+"""Ratio of a median width to that of Wilson's interval that is counted as wide."""
+_METRICS = ("accuracy", "f1", "recall", "mean grade", "difference of accuracies")
+_GRADES_OF_ERRORS = 1, 2  # shapes of a beta distribution
+_HEAVY, _SHARE = 50.0, 0.1  # weight and share of heavy rows
+_LEAST = 0.02  # probability of inclusion
+_PREVALENCE = 0.3
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    # Of the settings, only every so many are simulated.
-    size = sizes(
-        options.quick,
-        weighted=(400, 5),
-        clustered=(200, 5),
-        reports=(50, 5),
-        every=(1, 12),
-        joint=(3, 12),
-    )
-    found = {
-        kind: simulated(settings[:: size.every], kind, draws, options, work)
-        for kind, settings, draws in (
-            ("Weights", WEIGHTS, size.weighted),
-            ("Clusters", CLUSTERS, size.clustered),
-            ("Many clusters", MANY_CLUSTERS, size.clustered),
+class Rows(NamedTuple):
+    """Rows that are drawn: a name, their number and how often a model errs."""
+
+    name: str
+    n: int
+    error: float
+    draw: Callable[[np.random.Generator], tuple[Array, Mapping[str, Array]]]
+    """Draws the rate of an error in each row, and the arguments that describe rows."""
+    correlation: float | None = None
+    """Of errors in a cluster."""
+    prevalence: float = _PREVALENCE
+
+    @property
+    def setting(self) -> Setting:
+        accuracy = {"accuracy of the model": f"{1 - self.error:.3g}"}
+        cells = described(self.name, self.n) | accuracy
+        calls = {"default": _intervals, "Wilson": self._wilson}
+        return Setting(cells, self._sample, self._truths, calls)
+
+    def _truths(self) -> dict[str, float]:
+        error = self.error
+        hits = 2 * self.prevalence * (1 - error)
+        first, second = _GRADES_OF_ERRORS
+        values = (
+            1 - error,
+            hits / (hits + error),
+            1 - error,
+            1 - error * second / (first + second),
+            (1 - error) * error / 2,
         )
+        return dict(zip(_METRICS, values, strict=True))
+
+    def _sample(self, rng: np.random.Generator) -> Any:
+        """Labels, predictions and grades; model B also errs in rows of its own."""
+        rates, design = self.draw(rng)
+        y = rng.random(self.n) < self.prevalence
+        rates = np.stack([rates, rates + (1 - rates) * self.error / 2])
+        wrong = rng.random((2, self.n)) < rates
+        models = dict(zip("AB", y ^ wrong, strict=True))
+        grades = np.where(wrong[0], rng.beta(*_GRADES_OF_ERRORS, self.n), 1.0)
+        return y, models, grades, design
+
+    def _wilson(self, sample: Any) -> Answer:
+        """Intervals of proportions at Kish's effective sample size.
+
+        With clusters that is the number of rows over the design effect of their true
+        intraclass correlation.
+        """
+        y, models, _, design = sample
+        right = models["A"] == y
+        if "groups" in design:
+            sizes = np.bincount(design["groups"])
+            pairs = self.correlation * sizes @ sizes / self.n
+            size = self.n / (1 - self.correlation + pairs)
+            return {"accuracy": _wilson(right.mean(), size)}
+        found = {}
+        for metric, rows in (("accuracy", np.full(self.n, True)), ("recall", y)):
+            weights = design["sample_weight"][rows]
+            size = weights.sum() ** 2 / np.sum(weights**2) if len(weights) else 0.0
+            p = np.average(right[rows], weights=weights) if len(weights) else 0.5
+            found[metric] = _wilson(p, size)
+        return found
+
+
+def _wilson(p: float, n: float) -> Array:
+    q = norm.isf((1 - LEVEL) / 2) ** 2
+    half_width = np.sqrt(q * p * (1 - p) * n + q**2 / 4)
+    return (n * p + q / 2 + np.array([-half_width, half_width])) / (n + q)
+
+
+def _intervals(sample: Any) -> Answer:
+    y, models, grades, design = sample
+    report = skci.joint_report(y, models, metrics=[*_METRICS[:3]], **design)
+    individual, gaps = report.individual(), report.differences().individual()
+    graded = skci.grades_report({"A": grades}, bounds=(0, 1), **design).individual()
+    return {metric: individual["A", metric] for metric in _METRICS[:3]} | {
+        "mean grade": graded["A", "mean"],
+        "difference of accuracies": gaps["accuracy", "A", "B"],
     }
-    everything = Records(chain.from_iterable(found.values()))
-    sections = [
-        Section("In short", _SUMMARY, [summary(found)]),
-        Section("Where it is off", _OFF, [off(everything)]),
-        Section("Narrower intervals", _WIDTHS, [wide(everything)]),
-        Section("What was simulated", _SIMULATED, []),
-        Section("All settings", _ALL, [[*map(row, by_setting(everything))]]),
-        *joint_reports(size, options, work),
-    ]
-    show(*sections)
-    if output:
-        errors = (
-            f"{monte_carlo_error(JOINT_LEVEL, draws):.3f}"
-            for draws in (size.weighted, size.clustered)
+
+
+# --------------------------------------------------------------------------------------
+# Weights
+# --------------------------------------------------------------------------------------
+
+_WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "a tenth weighs 50, at random": lambda rng, n: np.where(
+        rng.random(n) < _SHARE, _HEAVY, 1.0
+    ),
+    "lognormal weights": lambda rng, n: rng.lognormal(size=n),
+    "Pareto(1.5) weights": lambda rng, n: 1 + rng.pareto(1.5, n),
+    # Rows are drawn in proportion to their uniform probabilities.
+    "Horvitz-Thompson, .02 to 1": lambda rng, n: (
+        1 / np.sqrt(_LEAST**2 + rng.random(n) * (1 - _LEAST**2))
+    ),
+}
+
+
+def random_weights(n: int, error: float, name: str) -> Rows:
+    """Weights that are related to nothing."""
+
+    def draw(rng: np.random.Generator) -> Any:
+        return np.full(n, error), {"sample_weight": _WEIGHTS[name](rng, n)}
+
+    return Rows(name, n, error, draw)
+
+
+def related_weights(n: int, error: float, ratio: float, said: str) -> Rows:
+    """The first tenth of the rows weighs 50, and has fewer or more errors."""
+    heavy = np.arange(n) < _SHARE * n
+    weights = np.where(heavy, _HEAVY, 1.0)
+    relative = np.where(heavy, ratio, 1.0)
+    rates = error * relative / np.average(relative, weights=weights)
+    name = f"a tenth weighs 50, with {said} the errors of others"
+    return Rows(name, n, error, lambda rng: (rates, {"sample_weight": weights}))
+
+
+# --------------------------------------------------------------------------------------
+# Clusters
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Numbers of clusters and their numbers of rows."""
+
+    sizes: tuple[tuple[int, int], ...]
+    prevalence: float = _PREVALENCE
+
+    def _rows(
+        self,
+        name: str,
+        error: float,
+        correlation: float,
+        rates: Callable[[np.random.Generator, int], Array],
+    ) -> Rows:
+        numbers, rows = np.transpose(self.sizes)
+        groups = np.repeat(np.arange(numbers.sum()), np.repeat(rows, numbers))
+        sizes = " and ".join(f"{clusters} of {rows}" for clusters, rows in self.sizes)
+        if self.prevalence != _PREVALENCE:
+            sizes = f"{sizes}, prevalence {self.prevalence:g}"
+        return Rows(
+            f"clusters: {sizes}, {name}",
+            len(groups),
+            error,
+            lambda rng: (rates(rng, numbers.sum())[groups], {"groups": groups}),
+            correlation,
+            self.prevalence,
         )
-        introduction = _INTRODUCTION.format(size, *errors)
-        file = output / "unequal.rst"
-        write_page(file, "coverage", "Weights and clusters", introduction, *sections)
+
+    def bad(self, share: float, bad: float, elsewhere: float) -> Rows:
+        """A share of bad clusters has most of the errors."""
+        error = share * bad + (1 - share) * elsewhere
+        variance = share * (1 - share) * (bad - elsewhere) ** 2
+        name = f"{100 * share:g}% with error rate {bad:g}"
+        if not share:
+            name = "independent rows"
+        elif elsewhere:
+            name = f"{name}, {elsewhere:g} elsewhere"
+        return self._rows(
+            name,
+            error,
+            variance / (error * (1 - error)),
+            lambda rng, n: np.where(rng.random(n) < share, bad, elsewhere),
+        )
+
+    def beta(self, error: float, correlation: float) -> Rows:
+        """Error rates of clusters have a beta distribution."""
+        total = 1 / correlation - 1
+        shapes = error * total, (1 - error) * total
+        name = f"beta-binomial, ICC {correlation:g}"
+        return self._rows(name, error, correlation, lambda rng, n: rng.beta(*shapes, n))
 
 
-def simulated(
-    settings: Sequence[Setting],
-    kind: str,
-    draws: int,
-    options: Namespace,
-    work: Path | None,
-) -> Records:
-    """Records of individual intervals, as their settings are declared."""
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    simulations = [Unequal(setting, draws) for setting in settings]
-    return in_order(runner.run(simulations, kind.lower()), settings)
+_N, _ERRORS = (150, 3000), (0.1, 0.01)
+_KINDS = [name for name in _WEIGHTS if "Pareto" not in name]
+UNEQUAL, EQUAL = Clusters(((20, 200), (180, 4))), Clusters(((60, 10),))
+_MANY, FEW = Clusters(((200, 5),)), Clusters(((30, 20),))
+FEW_UNEQUAL = Clusters(((2, 60), (6, 20), (12, 5)))
+RARE = Clusters(UNEQUAL.sizes, 0.1)
+KINDS = {
+    "weights": [
+        *(
+            random_weights(n, error, name)
+            for name, error, n in product(_KINDS, _ERRORS, _N)
+        ),
+        random_weights(200, 0.2, "Pareto(1.5) weights"),
+        *(
+            related_weights(n, error, *ratio)
+            for ratio, error, n in product(
+                ((0.2, "a fifth of"), (5, "5 times")), _ERRORS, _N
+            )
+        ),
+    ],
+    "clusters": [
+        *(UNEQUAL.bad(0.08, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
+        *(EQUAL.bad(0.05, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
+        EQUAL.bad(0.05, 1.0, 0.0),
+        FEW.bad(0.05, 0.5, 0.02),
+        *(clusters.bad(0.0, 0.0, 0.1) for clusters in (UNEQUAL, FEW)),
+        *(
+            clusters.bad(0.0, 0.0, error)
+            for clusters, error in product((EQUAL, _MANY), (0.1, 0.02))
+        ),
+        *(
+            clusters.beta(error, 0.2)
+            for clusters, error in product((UNEQUAL, EQUAL, _MANY), (0.1, 0.03))
+        ),
+        EQUAL.beta(0.03, 0.5),
+        *(FEW_UNEQUAL.beta(0.2, correlation) for correlation in (0.05, 0.2)),
+        EQUAL.bad(0.05, 1.0, 0.02),
+        FEW.bad(0.1, 0.8, 0.05),
+        Clusters(((40, 25),)).bad(0.1, 0.6, 0.03),
+        Clusters(((40, 50),)).bad(0.05, 0.4, 0.05),
+        _MANY.bad(0.015, 1.0, 0.005),
+        *(
+            RARE.bad(0.08, bad, elsewhere)
+            for bad, elsewhere in ((0.5, 0.02), (0.5, 0.05), (1.0, 0.02))
+        ),
+        RARE.beta(0.1, 0.2),
+        Clusters(((3, 100), (40, 10))).beta(0.2, 0.1),
+    ],
+    # A hundred clusters and more, none of another kind, and 45 errors and more.
+    "many clusters": [
+        Clusters(((100, 10),)).bad(0.0, 0.0, 0.05),
+        Clusters(((100, 50),)).bad(0.0, 0.0, 0.1),
+        Clusters(((100, 20),)).beta(0.2, 0.05),
+        Clusters(((100, 50),)).beta(0.05, 0.02),
+        Clusters(((150, 8),)).beta(0.1, 0.15),
+        Clusters(((300, 15),)).beta(0.03, 0.05),
+        Clusters(((30, 100), (100, 20))).beta(0.3, 0.05),
+    ],
+}
 
 
-def joint_reports(size: Sizes, options: Namespace, work: Path | None) -> list[Section]:
-    """Sections on the joint coverage of reports."""
-    modules = [f"coverage/{module}" for module in _MODULES_OF_REPORTS]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    sections = []
-    for chapter in (WEIGHTED, CLUSTERED):
-        simulations = [
-            ChapterSimulation(chapter.title, setting, chapter.variants, size.reports)
-            for setting in chapter.settings[:: size.joint]
-        ]
-        found = runner.run(simulations, chapter.title.lower())
-        records = chapters.in_order(found, simulations)
-        title = f"Joint reports: {chapter.title.lower()}"
-        table = [*map(chapters.row, records)]
-        sections.append(Section(title, chapter.text, [table]))
-    return sections
+_DRAWS = {"weights": 400, "clusters": 200, "many clusters": 200}
 
 
-def in_order(records: Records, settings: Sequence[Setting]) -> Records:
-    """Sort records as their settings are declared."""
-    keys = [(each.name, each.n, 1 - each.error) for each in settings]
-
-    def position(record: Record) -> int:
-        return keys.index((record["setting"], record["n"], record["accuracy"]))
-
-    return Records(sorted(records, key=position))
+# --------------------------------------------------------------------------------------
+# Tables
+# --------------------------------------------------------------------------------------
 
 
-def verdict(record: Record) -> str:
+def tables(simulate: Simulator) -> Tables:
+    found = {
+        kind: simulate([rows.setting for rows in of_kind], _DRAWS[kind])
+        for kind, of_kind in KINDS.items()
+    }
+    every = Records([each for records in found.values() for each in records])
+    return {
+        "In short": [
+            [row for kind, records in found.items() for row in _summary(kind, records)]
+        ],
+        "All settings": [_all(every)],
+    }
+
+
+def _verdict(record: Record) -> str:
     """Whether the goal is met, warned of, or missed."""
     coverage = round(record["coverage"], 9)
-    if coverage < GOAL and record["misses_warned"] > 0.5:
+    if coverage < _GOAL and record["misses_warned"] > 0.5:
         return "warns"
-    error = monte_carlo_error(coverage, record["draws"])
-    return within_error(coverage, GOAL, error)
+    return within_error(coverage, _GOAL, error_of(record))
+
+
+def _widths(records: Records) -> dict[tuple[str, str], float]:
+    """Widths over those of Wilson's interval, by setting and metric."""
+    ours = widths(records.where(call="default"))
+    wilson = widths(records.where(call="Wilson"))
+    return {key: ours[key] / width for key, width in wilson.items()}
+
+
+def _summary(kind: str, records: Records) -> list[Row]:
+    """Coverage, warnings and widths by metric."""
+    rows, ratios = [], _widths(records)
+    for values, chosen in records.where(call="default").groups("of"):
+        verdicts = [_verdict(each) for each in chosen]
+        silent = [each["coverage"] for each in chosen if _verdict(each) != "warns"]
+        wide = [ratio for (_, of), ratio in ratios.items() if of == values["of"]]
+        rows.append(
+            {
+                "rows with": kind,
+                "interval of": values["of"],
+                "settings": str(len(chosen)),
+                "at least .93": str(verdicts.count("yes")),
+                "most misses warn": str(verdicts.count("warns")),
+                "within error": str(verdicts.count("within error")),
+                "off": str(verdicts.count("no")),
+                "least, without warning": share(min(silent, default=None)),
+                "mean": share(chosen.mean()),
+                "samples that warn": percent(chosen.mean("warned")),
+                "greatest width": f"{max(wide):.2f}" if wide else "",
+                "wider than 1.1": str(sum(ratio > _WIDEST for ratio in wide) or ""),
+            }
+        )
+    return rows
 
 
 _MARKS = {"yes": "", "warns": " warns", "within error": " ±", "no": " off"}
 
 
-def marked(record: Record) -> str:
-    """Coverage, and whether it is less than the goal."""
-    return f"{record['coverage']:.3f}{_MARKS[verdict(record)]}"
-
-
-def by_setting(records: Records) -> list[dict[str, Record]]:
-    """Records of each setting by metric."""
-    settings: dict[tuple[object, ...], dict[str, Record]] = {}
-    for record in records:
-        key = record["setting"], record["n"], record["accuracy"]
-        settings.setdefault(key, {})[record["metric"]] = record
-    return list(settings.values())
-
-
-def row(records: dict[str, Record]) -> Row:
-    """A setting as a row of a table."""
-    first = records[METRICS[0]]
-    widths = (records[metric]["width"] for metric in ("accuracy", "recall"))
-    return {
-        "data": first["setting"],
-        "n": f"{first['n']:,}",
-        "accuracy of the model": f"{first['accuracy']:.3g}",
-        **{metric: marked(records[metric]) for metric in METRICS},
-        "warns": ", ".join(
-            f"{records[metric]['warned']:.0%}" for metric in ("accuracy", "recall")
-        ),
-        "width": ", ".join(f"{width:.2f}" for width in widths if width is not None),
-    }
-
-
-def off(records: Records) -> list[Row]:
-    """Promises that are not kept without a warning."""
-    return [
-        {
-            "interval of": record["metric"],
-            "data": record["setting"],
-            "n": f"{record['n']:,}",
-            "accuracy of the model": f"{record['accuracy']:.3g}",
-            "coverage": f"{record['coverage']:.3f}",
-            "error": f"{monte_carlo_error(record['coverage'], record['draws']):.3f}",
-            "warns": f"{record['warned']:.0%}",
-            "misses that warn": f"{record['misses_warned']:.0%}",
-            "": {"no": "off", "within error": "within error"}[verdict(record)],
+def _all(records: Records) -> list[Row]:
+    """A row for each setting, with coverages that are marked where they are low."""
+    rows, ratios = [], _widths(records)
+    for _, chosen in records.where(call="default").groups("cells"):
+        cells = chosen.records[0]["cells"]
+        by_metric = {each["of"]: each for each in chosen}
+        warned = [by_metric[of]["warned"] for of in ("accuracy", "recall")]
+        wide = [ratio for (of, _), ratio in ratios.items() if of == repr(cells)]
+        coverages = {
+            of: share(each["coverage"]) + _MARKS[_verdict(each)]
+            for of, each in by_metric.items()
         }
-        for record in records
-        if verdict(record) in _FAILED
-    ]
-
-
-_FAILED = "no", "within error"
-
-
-def wide(records: Records) -> list[Row]:
-    """Proportions wider than the goal, or of which Wilson's interval misses it."""
-    return [
-        {
-            "interval of": record["metric"],
-            "data": record["setting"],
-            "n": f"{record['n']:,}",
-            "accuracy of the model": f"{record['accuracy']:.3g}",
-            "coverage": marked(record),
-            "width": f"{record['width']:.2f}",
-            **{
-                f"{title}: {name}": f"{record[kind + name]:{digits}f}"
-                for title, kind in _NARROWER.items()
-                for name, digits in (("coverage", ".3"), ("width", ".2"))
-            },
-        }
-        for record in records
-        if record["width"] is not None
-        and (record["width"] > WIDEST or record["wilson_coverage"] < GOAL)
-    ]
-
-
-_NARROWER = {"normal quantile": "normal_", "Wilson": "wilson_"}
-"""Prefixes of records by titles of columns."""
-
-
-def summary(chapters: dict[str, Records]) -> list[Row]:
-    """Coverage, warnings and widths by kind of rows and metric."""
-    rows = []
-    for title, records in chapters.items():
-        for metric in records.unique("metric"):
-            chosen = records.where(metric=metric)
-            verdicts = [verdict(record) for record in chosen]
-            silent = Records(each for each in chosen if verdict(each) != "warns")
-            least = f"{silent.minimum:.3f}" if len(silent) else ""
-            widths = [width for width in chosen.column("width") if width is not None]
-            wide = sum(width > WIDEST for width in widths)
-            rows.append(
-                {
-                    "rows with": title.lower(),
-                    "interval of": metric,
-                    "settings": str(len(chosen)),
-                    f"at least {GOAL:g}": str(verdicts.count("yes")),
-                    "most misses warn": str(verdicts.count("warns")),
-                    "within error": str(verdicts.count("within error")),
-                    "off": str(verdicts.count("no")),
-                    "least, without warning": least,
-                    "mean": f"{chosen.mean():.3f}",
-                    "samples that warn": f"{chosen.mean('warned'):.0%}",
-                    "greatest width": f"{max(widths):.2f}" if widths else "",
-                    f"wider than {WIDEST:g}": str(wide) if widths else "",
-                }
-            )
+        rows.append(
+            dict(cells)
+            | coverages
+            | {
+                "warns": ", ".join(map(percent, warned)),
+                "width": ", ".join(f"{width:.2f}" for width in wide),
+            }
+        )
     return rows
-
-
-_INTRODUCTION = """\
-Where errors are few, heavy rows or large clusters may have none by chance. A design
-effect estimated from the errors is then too small, and an interval that relies on it
-too narrow. The default for metrics of labels and bounded grades, "score", therefore has
-a least design effect, and where rows are clustered it warns if few clusters have the
-errors (:ref:`weights-and-clusters`, :ref:`degrees-of-freedom`). Here is the coverage of
-its individual 95% intervals, for accuracies of .7 to .99.
-
-Each setting is a promise: the coverage is at least .93, or more than half of the
-samples that miss give a ``SmallSampleWarning`` or a ``DegenerateVarianceWarning``.
-There are {0.weighted} samples of each setting with weights and {0.clustered} of each
-with clusters; the Monte Carlo error of a coverage of .95 is {1} and {2}. The last
-sections are on joint reports, with {0.reports} samples and the goal of a joint coverage
-within .02 of .95.
-"""
-
-_SUMMARY = """\
-- *With weights* intervals cover, whatever the weights and however few the errors. Most
-  are as wide as Wilson's interval at Kish's effective sample size. They warn where a
-  few heavy rows determine the interval, though they cover there.
-- *With clusters* intervals cover if rows are independent, and if many clusters have
-  errors. Otherwise they may be too narrow, and most samples that miss warn. Not among
-  the settings are sizes of heavy tail that errors grow with, where many errors do not
-  help; see :doc:`/theory`.
-- *It warns* if fewer than about a dozen clusters have errors, which takes as many
-  errors: in most samples with a dozen errors or fewer, seldom in those with 30 errors
-  of independent rows. Of fewer than 50 clusters, or 30 with errors, it also warns if
-  one more with errors in all rows would move the estimate out of the interval.
-- *Many clusters*, of which none are of another kind, hardly ever warn if they have 45
-  errors or more. A recall of few positive rows has fewer.
-
-The table counts settings: coverage of *at least .93*; less, but *most misses warn*;
-less than .93 by no more than two Monte Carlo errors (*within error*); or *off*. A width
-is that of a proportion over Wilson's; see below.
-"""
-
-_OFF = """\
-Settings in which coverage is less than .93, and most samples that miss do not warn.
-
-- *The few bad clusters are absent.* Of 60 clusters of which 5% are bad, one sample in
-  twenty has none, of 20 large ones of which 8% are bad one in five. Nothing in such a
-  sample shows that there are any. It warns if few clusters have errors, as above, but
-  not if there are so many errors elsewhere that one bad cluster would not matter:
-  several that are absent do.
-- *Nobody errs.* If no cluster has an error, an accuracy takes the rows of a cluster to
-  be all alike, and does not warn. An F1 counts positive rows, and a bad cluster would
-  also have false positives among others.
-
-Above .95, which makes intervals wide but not wrong: if errors are *rarer* in heavy
-rows, the design effect is less than its least value, which takes errors to be related
-to no weight. So it is with weights of many values, where a single error of a heavy row
-raises both the estimate of the error rate and its design effect, and where hardly any
-error is expected. Widths of more than 1.1 are those of heavy rows with *more* errors,
-for which Kish's effective sample size is too large, and of very unequal clusters.
-"""
-
-_WIDTHS = """\
-Wilson's interval at Kish's effective sample size is narrower than ours by more than a
-tenth in some of these settings, and covers too seldom in others with the same weights
-or the same sizes of clusters, which look alike to whoever has the sample. In the table
-are both kinds, and the limits with the normal quantile in place of that of t. Kish's
-size is that of weights, and with clusters that of an intraclass correlation estimated
-by the analysis of variance of the errors; all widths are over that of Wilson's interval
-with the true correlation, which nobody knows.
-
-- *Weights.* If heavy rows have more errors, the variance is greater than at Kish's
-  size.
-- *Clusters.* The t quantile of 9 degrees of freedom, those of 2 clusters of 60, 6 of 20
-  and 12 of 5, is 1.15 times the normal one. Of clusters of 200 rows and of 4 the
-  estimated design effect varies much if rows are independent, and the greater of it and
-  its least value is above 1 in the mean. An analysis of variance takes small and large
-  clusters to have one correlation, and does not see errors that gather in large ones.
-
-So widths within 1.1 of Wilson's cannot be had in all settings without losing coverage.
-"""
-
-_SIMULATED = """\
-Rows are positive with probability .3, or as said, and errors do not depend on the
-label. Grades are 1 where the model is right, and else have a Beta(1, 2) distribution.
-The difference is that to a model with the same error rate in each row, and half of the
-mean rate in addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are
-:math:`e^Z`, *Pareto* weights have no variance.
-*Horvitz-Thompson* weights are inverse probabilities of inclusion, which are uniform
-between .02 and 1 in the population. With clusters, most errors are in a few of them,
-rows are independent, or error rates have a beta distribution. True values are exact.
-
-*Width* is, for proportions, the median width over that of Wilson's interval of the same
-estimate at Kish's effective sample size: :math:`(\\sum_i w_i)^2 / \\sum_i w_i^2`, of
-the positive rows for the recall, and with clusters the number of rows over the design
-effect of the true intraclass correlation.
-"""
-
-_ALL = """\
-Coverage by metric. Those of less than .93 are marked: most samples that miss *warn*, it
-is within two Monte Carlo errors (±), or *off*. *Warns* is the share of samples with a
-warning, for accuracy and recall, and *width* that over Wilson's, for accuracy and, with
-weights, recall.
-"""

@@ -1,360 +1,104 @@
-"""Shares of samples that warn, and of intervals that miss, in settings of the pages."""
+"""Which samples warn, in settings of the other pages, beside version 0.2.0.
+
+The rows of the page name the settings and the intervals, and have the figures of 0.2.0.
+"""
 
 from __future__ import annotations
 
-import warnings
-from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+import re
+from dataclasses import replace
+from statistics import fmean
 
-import numpy as np
-from scipy.signal import lfilter
-from scipy.special import ndtr
+from benchmarks.common.command import DOCS
+from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage import small_samples, unequal
+from benchmarks.coverage.chapters import scores
+from benchmarks.coverage.designs import series
+from benchmarks.coverage.harness import Record, Setting, Simulator
+from benchmarks.coverage.survival import of_times
+from benchmarks.coverage.tables import percent, share
 
-import skci
-from benchmarks.common import Array
-from benchmarks.common.command import sizes
-from benchmarks.common.pages import Row, Section, show, write_page
-from benchmarks.common.results import Record, Runner
-from benchmarks.coverage import rankings_simulation
-from benchmarks.coverage.chapter_simulation import Variant
-from benchmarks.coverage.classes_and_scores import Scored
-from benchmarks.coverage.simulation import interval_and_warning
-from benchmarks.coverage.small_sample_settings import (
-    FewPositives,
-    Probabilities,
-    Regression,
-)
-from benchmarks.coverage.survival_simulation import Times
-from benchmarks.coverage.unequal_settings import (
-    BadClusters,
-    BetaClusters,
-    RandomWeights,
-)
-from benchmarks.coverage.warned_before import BEFORE
-from skci.designs import TimeOrder
-
-_MODULES = ("warned", "chapter_simulation", "simulation", "small_sample_settings")
-_POPULATION = 100_000
+_DRAWS = 400
+"""Also of version 0.2.0."""
 _COVERS = 0.945
 """Coverage from which on a warning is a false alarm."""
-
-_DEFAULT = Variant("default")
-
-Found = Iterator[tuple[str, Any, float]]
-"""Name, estimate and true value of each interval."""
-
-
-@dataclass(frozen=True)
-class OfReport:
-    """A setting of :mod:`benchmarks.coverage.chapter_simulation`."""
-
-    setting: Any
-    variant: Variant = _DEFAULT
-
-    @property
-    def name(self) -> str:
-        return f"{self.setting.name}, n = {self.setting.n:,}"
-
-    @cached_property
-    def _truths(self) -> Mapping[tuple[str, ...], float]:
-        return self.setting.truths()
-
-    def estimates(self, rng: np.random.Generator) -> Found:
-        report = self.variant.report(self.setting.draw(rng)).individual()
-        for label in report:
-            truth = self.variant.truth(label, self._truths)
-            yield " ".join(label), report[label], truth
-
-
-@dataclass(frozen=True)
-class OfTimes:
-    """Times to an event."""
-
-    setting: Times
-
-    @property
-    def name(self) -> str:
-        return f"{self.setting.censored:.0%} censored, n = {self.setting.n:,}"
-
-    def estimates(self, rng: np.random.Generator) -> Found:
-        truths = rankings_simulation.truths(replace(self.setting, n=_POPULATION))
-        report = rankings_simulation.report(self.setting, self.setting.draw(rng))
-        alone = report.individual()
-        for label in alone:
-            yield " ".join(label), alone[label], truths[label]
-
-
-@dataclass(frozen=True)
-class OfDesign:
-    """Labels of rows with weights, or in clusters."""
-
-    setting: Any
-
-    @property
-    def name(self) -> str:
-        return f"{self.setting.name}, n = {self.setting.n:,}"
-
-    def estimates(self, rng: np.random.Generator) -> Found:
-        rates, design = self.setting.draw(rng)
-        y = rng.random(len(rates)) < self.setting.prevalence
-        p = y ^ (rng.random(len(rates)) < rates)
-        names = ["accuracy", "recall"]
-        report = skci.joint_report(y, p, metrics=names, **design).individual()
-        for name in names:
-            yield name, report[skci_model(report), name], 1 - self.setting.error
-
-
-def skci_model(report: Any) -> str:
-    """Name of the only model of a report."""
-    (model,) = report.models
-    return str(model)
-
-
-@dataclass(frozen=True)
-class OfSeries:
-    """Labels in order of time, with autoregressive labels and scores."""
-
-    n: int
-    autocorrelation: float
-
-    @property
-    def name(self) -> str:
-        return f"in order of time, autocorrelation {self.autocorrelation}, n = {self.n}"
-
-    def estimates(self, rng: np.random.Generator) -> Found:
-        def noise() -> Array:
-            values = rng.normal(size=self.n)
-            values[1:] *= np.sqrt(1 - self.autocorrelation**2)
-            noise: Array = lfilter([1], [1, -self.autocorrelation], values)
-            return noise
-
-        y = noise() > 0
-        while not 2 <= y.sum() <= self.n - 2:
-            y = noise() > 0
-        score = 2.0 * (y - 0.5) + noise()
-        report = skci.joint_report(
-            y,
-            score > 0,
-            y_score=score,
-            metrics=["accuracy", "roc_auc"],
-            design=TimeOrder(),
-        ).individual()
-        model = skci_model(report)
-        yield "accuracy", report[model, "accuracy"], float(ndtr(1.0))
-        yield "roc_auc", report[model, "roc_auc"], float(ndtr(np.sqrt(2)))
-
-
-_DIFFERENCES = Variant("differences", compared="differences")
-_DELTA = Variant("delta", "delta")
-_UNEQUAL = ((20, 200), (180, 4))
-_LABEL = "y_pred "
-_REGRESSION = {
-    "mean_squared_error": f"{_LABEL}mean_squared_error",
-    "mean_absolute_error": f"{_LABEL}mean_absolute_error",
-    "r2": f"{_LABEL}r2",
-    "pearson_correlation": f"{_LABEL}pearson_correlation",
+_NAMES = {
+    "A, roc_auc": "roc_auc",
+    "roc_auc, A, B": "difference of roc_auc",
+    "average_precision, A, B": "difference of average_precision",
 }
+"""Names on the page of intervals that settings call otherwise."""
 
-SETTINGS: Sequence[tuple[Any, Mapping[str, str]]] = (
-    (
-        OfTimes(Times(0.7, 80)),
-        {"Harrell's C": "first Harrell's C", "Brier(0.25)": "first Brier(0.25)"},
-    ),
-    (
-        OfReport(Scored(400, 0.04, False), _DIFFERENCES),
-        {
-            "difference of roc_auc": "roc_auc A B",
-            "difference of average_precision": "average_precision A B",
-        },
-    ),
-    (OfReport(Scored(400, 0.04, False)), {"roc_auc": "A roc_auc"}),
+
+def _named(setting: Setting, data: str = "") -> Setting:
+    """A setting with the name that the page gives it."""
+    name = data or ", n = ".join([*setting.cells.values()][:2])
+    return replace(setting, cells={"data": name})
+
+
+SETTINGS = [
+    _named(of_times(0.7, 80), "70% censored, n = 80"),
+    _named(scores(400, 0.04, False)),
+    _named(small_samples.regression(40, "normal")),
     *(
-        (OfReport(Regression(n, errors)), _REGRESSION)
-        for errors, n in (
-            ("normal", 40),
-            ("t5", 1000),
-            ("t3", 50),
-            ("t3", 200),
-            ("t3", 1000),
-            ("lognormal", 50),
-            ("lognormal", 200),
-        )
-    ),
-    *(
-        (
-            OfReport(Probabilities(n, (area,), ("roc_auc", "log_loss"))),
-            {"roc_auc": "A roc_auc", "log_loss": "A log_loss"},
-        )
-        for area, n in ((0.9, 100), (0.9, 300), (0.98, 100), (0.98, 300))
-    ),
-    (
-        OfReport(Probabilities(100, (0.98, 0.9), ("roc_auc",)), _DIFFERENCES),
-        {"difference of roc_auc": "roc_auc A B"},
-    ),
-    *(
-        (OfReport(FewPositives(n), _DELTA), {'f1 by "delta"': f"{_LABEL}f1"})
+        _named(small_samples.probabilities(n, (0.9,), ("log_loss",)))
         for n in (100, 300)
     ),
-    (OfDesign(RandomWeights(150, 0.1, "two values")), {"recall": "recall"}),
-    (OfDesign(RandomWeights(200, 0.2, "Pareto")), {"accuracy": "accuracy"}),
+    *map(_named, small_samples.SETTINGS),
     *(
-        (OfDesign(setting), {"accuracy": "accuracy", "recall": "recall"})
-        for setting in (
-            BadClusters(_UNEQUAL, 0.08, 0.5, 0.02),
-            BetaClusters(_UNEQUAL, 0.1, 0.2),
-            BetaClusters(((2, 60), (6, 20), (12, 5)), 0.2, 0.05),
-            BadClusters(((60, 10),), 0.0, 0.0, 0.02),
-            BadClusters(((30, 20),), 0.05, 0.5, 0.02),
-            BadClusters(((40, 50),), 0.05, 0.4, 0.05),
-            BadClusters(_UNEQUAL, 0.08, 0.5, 0.02, prevalence=0.1),
+        _named(rows.setting)
+        for rows in (
+            unequal.random_weights(150, 0.1, "a tenth weighs 50, at random"),
+            unequal.random_weights(200, 0.2, "Pareto(1.5) weights"),
+            unequal.UNEQUAL.bad(0.08, 0.5, 0.02),
+            unequal.UNEQUAL.beta(0.1, 0.2),
+            unequal.FEW_UNEQUAL.beta(0.2, 0.05),
+            unequal.EQUAL.bad(0.0, 0.0, 0.02),
+            unequal.FEW.bad(0.05, 0.5, 0.02),
+            unequal.Clusters(((40, 50),)).bad(0.05, 0.4, 0.05),
+            unequal.RARE.bad(0.08, 0.5, 0.02),
         )
     ),
     *(
-        (OfSeries(n, rho), {"accuracy": "accuracy", "roc_auc": "roc_auc"})
-        for n, rho in ((100, 0.5), (100, 0.9), (400, 0.9))
+        _named(series(n, r), f"in order of time, autocorrelation {r}, n = {n}")
+        for n, r in ((100, 0.5), (100, 0.9), (400, 0.9))
     ),
-)
-"""Settings, and names of what is shown by names of the estimates."""
+]
 
 
-@dataclass(frozen=True)
-class Warned:
-    """Samples of one setting."""
-
-    place: int
-    draws: int
-
-    @property
-    def cost(self) -> float:
-        return float(self.draws)
-
-    def records(self, rng: np.random.Generator) -> list[Record]:
-        """Coverage, shares of samples that warn, and of misses that do."""
-        setting, names = SETTINGS[self.place]
-        found: dict[str, list[tuple[bool, bool]]] = {}
-        for _ in range(self.draws):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                estimates = [*setting.estimates(rng)]
-            for of, estimate, truth in estimates:
-                if of in names.values():
-                    (low, high), warned = interval_and_warning(estimate)
-                    outcome = bool(low <= truth <= high), warned
-                    found.setdefault(of, []).append(outcome)
-        records = []
-        for shown, of in names.items():
-            covers, warns = np.transpose(found[of])
-            records.append(
-                {
-                    "setting": setting.name,
-                    "of": shown,
-                    "draws": self.draws,
-                    "coverage": float(covers.mean()),
-                    "warned": float(warns.mean()),
-                    "with": float(covers[warns].mean()) if warns.any() else None,
-                    "misses": int((~covers).sum()),
-                    "misses_warned": int((warns & ~covers).sum()),
-                }
-            )
-        return records
+def tables(simulate: Simulator) -> Tables:
+    page = (DOCS / "warned.rst").read_text(encoding="utf-8")
+    rows = [re.split(r"\n     - ?", row) for row in page.split("\n   * - ")]
+    before = {(of, data): (cells[1], cells[4]) for of, data, *cells in rows[1:]}
+    data = {name for _, name in before}
+    chosen = [each for each in SETTINGS if each.cells["data"] in data]
+    found: dict[tuple[str, str], Record] = {}
+    for record in simulate(chosen, _DRAWS):  # of several calls, the first
+        of = _NAMES.get(record["of"], record["of"])
+        found.setdefault((of, record["cells"]["data"]), record)
+    well: list[Row] = []
+    badly: list[Row] = []
+    for key in before:
+        if key in found:
+            warned, misses = before[key]
+            coverage = 1 - int(misses.split()[-1]) / _DRAWS
+            covers = fmean([coverage, found[key]["coverage"]]) >= _COVERS
+            row = _row(*key, found[key], warned, misses)
+            (well if covers else badly).append(row)
+    return {"Settings that cover": [well], "Settings that do not": [badly]}
 
 
-def run(options: Namespace, work: Path | None, output: Path | None) -> None:
-    """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(400, 10), every=(1, 6))
-    modules = [f"coverage/{module}" for module in _MODULES]
-    runner = Runner(work, options.seed, options.jobs, modules)
-    places = [*range(len(SETTINGS))][:: size.every]
-    found = runner.run([Warned(k, size.draws) for k in places], "warned")
-    order = [(s.name, of) for s, names in SETTINGS for of in names]
-    records = sorted(found, key=lambda r: order.index((r["setting"], r["of"])))
-    well = [r for r in records if _is_covered(r)]
-    badly = [r for r in records if not _is_covered(r)]
-    sections = [
-        Section("Settings that cover", _WELL, [[*map(row, well)]]),
-        Section("Settings that do not", _of_misses(badly), [[*map(row, badly)]]),
-    ]
-    show(*sections)
-    if output:
-        introduction = _INTRODUCTION.format(draws=size.draws)
-        title = "Which samples warn"
-        write_page(output / "warned.rst", "coverage", title, introduction, *sections)
-
-
-def _is_covered(record: Record) -> bool:
-    """Whether the setting covers, by 0.2.0 and these samples together."""
-    before = BEFORE.get((record["setting"], record["of"]))
-    coverages = [record["coverage"], *([before[0]] if before else [])]
-    return float(np.mean(coverages)) >= _COVERS
-
-
-def row(record: Record) -> Row:
-    """A record as a row of a table."""
-    before = BEFORE.get((record["setting"], record["of"]))
-    covers = record["with"]
-    n = record["misses"]
+def _row(of: str, data: str, found: Record, before: str, misses_before: str) -> Row:
+    draws, coverage = found["draws"], found["coverage"]
+    misses, warned = (1 - coverage) * draws, found["warned"] * draws
+    missed = misses * (found["misses_warned"] or 0)
     return {
-        "interval of": record["of"],
-        "data": record["setting"],
-        "coverage": f"{record['coverage']:.3f}",
-        "0.2.0: warns": f"{before[1]:.0%}" if before else "",
-        "warns": f"{record['warned']:.0%}",
-        "coverage with a warning": "" if covers is None else f"{covers:.3f}",
-        "0.2.0: misses that warn": f"{before[3]} of {before[2]}" if before else "",
-        "misses that warn": f"{record['misses_warned']} of {n}",
+        "interval of": of,
+        "data": data,
+        "coverage": share(coverage),
+        "0.2.0: warns": before,
+        "warns": percent(found["warned"]),
+        "coverage with a warning": share(1 - missed / warned if warned else None),
+        "0.2.0: misses that warn": misses_before,
+        "misses that warn": f"{missed:.0f} of {misses:.0f}",
     }
-
-
-def pooled(records: Sequence[Record]) -> tuple[str, str]:
-    """Shares of all misses that warn, before and now."""
-    before = [BEFORE.get((r["setting"], r["of"]), (0, 0, 0, 0)) for r in records]
-    old = sum(b[3] for b in before) / max(sum(b[2] for b in before), 1)
-    misses = sum(r["misses"] for r in records)
-    now = sum(r["misses_warned"] for r in records) / max(misses, 1)
-    return f"{old:.0%}", f"{now:.0%}"
-
-
-def _of_misses(records: Sequence[Record]) -> str:
-    """Text on settings that do not cover."""
-    others = [r for r in records if not r["setting"].startswith("in order of time")]
-    others += [r for r in records if r["setting"].endswith("0.9, n = 400")]
-    (old, now), (old_else, now_else) = pooled(records), pooled(others)
-    return _BADLY.format(old=old, now=now, old_else=old_else, now_else=now_else)
-
-
-_INTRODUCTION = """\
-A warning in most samples of a setting whose intervals cover teaches to ignore warnings.
-Here are shares of samples that give a ``SmallSampleWarning`` or a
-``DegenerateVarianceWarning``, and the share of the intervals that miss which do, for
-settings of the other pages, with {draws} samples of each. Those of 0.2.0 are of as many
-samples of the same settings.
-
-A reason to warn is kept if intervals with it cover in less than .93 of samples, all
-settings together. Degrees of freedom of a t quantile are none: few mean that a few rows
-of the sample dominate, so that the interval is wide and covers, while intervals miss in
-samples that lack such rows.
-"""
-
-_WELL = """\
-Coverage is .945 or more; at most a fifth of the samples should warn. Exceptions are
-areas of nearly 1 with ten positive rows, and few clusters of independent rows: such
-samples look like those of other populations, of which they lack what is rare. Lognormal
-squared errors of 200 rows cover and warn, for their samples look like those of t with 3
-degrees of freedom, whose intervals do not cover.
-
-One share falls: 100 rows in order of time all warned in 0.2.0, with an autocorrelation of
-.5, where intervals cover, as with .9, where they do not. Samples that miss with .9 show
-little autocorrelation, so that no warning can tell them from those with .5.
-"""
-
-_BADLY = """\
-Coverage is less. Of all misses {old} warned with 0.2.0 and {now} do now, and of those
-that are not of 100 rows in order of time {old_else} and {now_else}. Of such rows all
-samples warned, also of those that cover; the misses are in samples that look
-independent. The share also falls for squared errors of 50 rows, in which no statistic
-tells what the sample lacks.
-"""

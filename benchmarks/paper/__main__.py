@@ -9,38 +9,28 @@ Learning Repository; without --data they are fetched from OpenML.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
-from joblib import Parallel, delayed
+from benchmarks.common.command import parser
+from benchmarks.common.pages import present
+from benchmarks.coverage.harness import Simulator
+from benchmarks.paper.studies import Study, model_a, model_b, model_c
+from benchmarks.paper.tables import Result, tables
 
-from benchmarks.common.command import page_folder, parser, progress, sizes
-from benchmarks.common.pages import show, write_page
-from benchmarks.paper import page, published
-from benchmarks.paper.studies import Study, concatenated, model_a, model_b, model_c
-
-_CHUNK = 100
+_POINTS, _QUICK_POINTS = 1_000_000, 20_000
 
 
 def main() -> None:
-    command = parser("paper", __doc__, simulates=True, data=True)
-    command.add_argument("--simulations", type=int, help="10,000 by default")
-    options = command.parse_args()
-    size = sizes(options.quick, points=(1_000_000, 20_000), draws=(10_000, 200))
-    studies = model_a(size.points)
+    options = parser("paper", __doc__, simulates=True, data=True).parse_args()
+    studies = model_a(_QUICK_POINTS if options.quick else _POINTS)
     if not options.quick:
         studies += with_data(options.data)
-    results = simulate(
-        studies, options.simulations or size.draws, options.jobs, options.seed
-    )
-    sections = [*published.sections(results), *page.sections(results)]
-    show(*sections)
-    if output := page_folder(options):
-        page.figure(results, output / "paper.png")
-        blocks = [page.INTRODUCTION, page.FIGURE, *sections]
-        title = "The paper's simulations"
-        write_page(output / "paper.rst", "paper", title, *blocks)
+    simulate = Simulator.of(options, "paper")
+    found = simulate([study.setting for study in studies], 10_000)
+    results = [Result(study, found.where(study=study.title)) for study in studies]
+    present(options, "paper.rst", tables(results))
 
 
 def with_data(folder: Path | None) -> Iterator[Study]:
@@ -56,22 +46,7 @@ def with_data(folder: Path | None) -> Iterator[Study]:
             )
 
 
-def simulate(
-    studies: list[Study], draws: int, jobs: int, seed: int
-) -> list[page.Result]:
-    """Draw test sets in chunks; results do not depend on the number of processes."""
-    chunks = [min(_CHUNK, draws - k) for k in range(0, draws, _CHUNK)]
-    tasks = [
-        delayed(study.draw)(chunk, seed=[number, k, seed])
-        for number, study in enumerate(studies)
-        for k, chunk in enumerate(chunks)
-    ]
-    done = Parallel(jobs, return_as="generator")(tasks)
-    done = progress(done, len(tasks), "simulated")
-    return [
-        page.Result(study, concatenated(islice(done, len(chunks)))) for study in studies
-    ]
-
-
 if __name__ == "__main__":
-    main()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        main()

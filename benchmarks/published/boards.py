@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -20,13 +22,15 @@ _ANNOTATOR = "weighted_alpaca_eval_gpt4_turbo"
 LEADERBOARD = (
     f"src/alpaca_eval/leaderboards/data_AlpacaEval_2/{_ANNOTATOR}_leaderboard.csv"
 )
-ARENA = "results/google_quora_alpaca_sharegpt_chat1m_clean_20772_fullset"
+_ARENA = Path("results/google_quora_alpaca_sharegpt_chat1m_clean_20772_fullset")
+ARENA = _ARENA / "elo_rating.csv"
 _OUTCOMES = {
     "model_a": "first",
     "model_b": "second",
     "tie": "tie",
     "tie(all bad)": "tie",
 }
+_K, _START, _SCALE = 4.0, 1000.0, 400.0  # of Elo's ratings
 
 
 class Board(NamedTuple):
@@ -35,11 +39,22 @@ class Board(NamedTuple):
     estimates: Mapping[str, tuple[float, float, float, float]]
     """Estimate, standard error and limits by model."""
     ranks: Mapping[str, tuple[float, int, int]]
-    findings: Sequence[str]
     separated: tuple[int, int]
     """How many differences exclude 0, of how many."""
     seconds: float
     memory: int
+    picture: bytes
+    """Of the ranks."""
+
+    def by_rank(self) -> list[tuple[str, tuple[float, int, int]]]:
+        """Models and their ranks, the best first."""
+        return sorted(self.ranks.items(), key=lambda entry: entry[1][0])
+
+
+def read_csv(file: Path) -> list[dict[str, str]]:
+    """Rows of a file."""
+    with open(file, encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 def read_grades(folder: Path, most: int | None) -> dict[str, Array]:
@@ -63,29 +78,9 @@ def read_grades(folder: Path, most: int | None) -> dict[str, Array]:
     return grades
 
 
-def read_csv(file: Path) -> list[dict[str, str]]:
-    """Rows of a file."""
-    with open(file, encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
-def report_on_grades(folder: Path, most: int | None, figures: Path | None) -> Board:
-    grades = read_grades(folder, most)
-    start = time.process_time()
-    report = skci.grades_report(grades, bounds=(0, 1), missing_grades="pairwise")
-    return _board(report, "mean", start, figures, "alpaca_eval")
-
-
-def report_on_battles(folder: Path, most: int | None, figures: Path | None) -> Board:
-    battles = read_battles(folder, most)
-    start = time.process_time()
-    report = skci.votes_report(*battles, scale="elo").select(metrics="strength")
-    return _board(report, "strength", start, figures, "arena")
-
-
 def read_battles(folder: Path, most: int | None) -> list[list[str]]:
     """First and second models and outcomes of the battles that have one."""
-    rows = read_csv(folder / ARENA / "battled_pairs.csv")
+    rows = read_csv(folder / _ARENA / "battled_pairs.csv")
     rows = [row for row in rows if row["winner"] in _OUTCOMES][:most]
     return [
         [row["model_a"] for row in rows],
@@ -94,36 +89,62 @@ def read_battles(folder: Path, most: int | None) -> list[list[str]]:
     ]
 
 
-def _board(
-    report: Any, metric: str, start: float, figures: Path | None, name: str
-) -> Board:
+def report_on_grades(folder: Path, most: int | None) -> Board:
+    grades = read_grades(folder, most)
+    start = time.process_time()
+    report = skci.grades_report(grades, bounds=(0, 1), missing_grades="pairwise")
+    return _board(report, "mean", start)
+
+
+def report_on_battles(folder: Path, most: int | None) -> Board:
+    battles = read_battles(folder, most)
+    start = time.process_time()
+    report = skci.votes_report(*battles, scale="elo").select(metrics="strength")
+    return _board(report, "strength", start)
+
+
+def _board(report: Any, metric: str, start: float) -> Board:
     """Ask all of a report, and draw it."""
     with threadpool_limits(1):
         ranks, differences = report.ranks(), report.differences()
         excludes = differences.pvalues < 0.05
+        found = {model: report[model, metric] for model in report.models}
         estimates = {
-            model: (
-                float(report[model, metric]),
-                float(report[model, metric].standard_error),
-                report[model, metric].low,
-                report[model, metric].high,
-            )
-            for model in report.models
+            model: (float(each), float(each.standard_error), each.low, each.high)
+            for model, each in found.items()
         }
-        board = Board(
-            estimates,
-            {model: tuple(ranks[model, metric]) for model in report.models},
-            list(ranks.findings()),
-            (int(excludes.sum()), len(excludes)),
-            time.process_time() - start,
-            peak_of_process(),
-        )
-    if figures:
-        import matplotlib
+        seconds = time.process_time() - start
+    matplotlib.use("Agg")
+    picture = io.BytesIO()
+    ranks.plot().figure_.savefig(picture, dpi=80, metadata={"Software": None})
+    return Board(
+        estimates,
+        {model: tuple(ranks[model, metric]) for model in report.models},
+        (int(excludes.sum()), len(excludes)),
+        seconds,
+        peak_of_process(),
+        picture.getvalue(),
+    )
 
-        matplotlib.use("Agg")
-        for kind, shown in (("ranks", ranks), ("verdicts", differences)):
-            figure = shown.plot().figure_
-            file = figures / f"published_{name}_{kind}.png"
-            figure.savefig(file, dpi=80, metadata={"Software": None})
-    return board
+
+def median_ratings(
+    first: Sequence[str], second: Sequence[str], outcome: Sequence[str], rounds: int
+) -> dict[str, float]:
+    """Median Elo rating of each model over bootstrap samples of the battles.
+
+    A win moves a rating by K times one less the expected score, and a tie counts half.
+    """
+    models, codes = np.unique([*first, *second], return_inverse=True)
+    one, other = np.split(codes, 2)
+    score = np.select([np.equal(outcome, "first"), np.equal(outcome, "tie")], [1, 0.5])
+    ratings = np.full((rounds, len(models)), _START)
+    rng = np.random.default_rng(0)
+    each, drawn = np.arange(rounds), rng.integers(len(one), size=(len(one), rounds))
+    for battle in drawn:
+        a, b = one[battle], other[battle]
+        expected = 1 / (1 + 10 ** ((ratings[each, b] - ratings[each, a]) / _SCALE))
+        gain = _K * (score[battle] - expected)
+        ratings[each, a] += gain
+        ratings[each, b] -= gain
+    medians = np.median(ratings, axis=0)
+    return dict(zip(models.tolist(), medians.tolist(), strict=True))

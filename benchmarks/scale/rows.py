@@ -1,69 +1,64 @@
-"""Time and memory of counting many rows, in chunks and by a database."""
+"""Time and memory of counting many rows, in chunks and from frames."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import skci
-from benchmarks.common import Array
 from benchmarks.common.pages import Row, yes
-from benchmarks.common.processes import in_new_process, peak_of_process
-from benchmarks.scale.many import METRICS, correlated_models
+from benchmarks.common.processes import (
+    MEBIBYTE,
+    in_new_process,
+    peak_of_process,
+    processor_seconds,
+)
+from benchmarks.scale.models import METRICS, correlated_models
 
-CHUNK = 5_000_000
+_CHUNK = 5_000_000
 """Rows of a chunk, fewer where there are fewer in all."""
 _REPEATS = 7
-_MOST_PASSES = 1.0  # of np.bincount, that counting one model may take
-_MEBIBYTE = 1 << 20
 
 
-@dataclass(frozen=True)
-class Streamed:
-    """Counting of rows that come in chunks, in a new process."""
-
-    models: int
-    n: int
-    seconds: float
-    """Processor time of all updates."""
-    passes: float
-    """Of a chunk, relative to ``np.bincount`` of the truth."""
-    memory: tuple[int, int]
-    """Peak of the process after the first chunk and after all, in bytes."""
+def streamed(n: int) -> list[Row]:
+    """Rows a second, passes of bincount, and memory, by the number of models."""
+    return [in_new_process(_stream, models, n) for models in (1, 2, 5)]
 
 
-def stream(models: int, n: int) -> Streamed:
-    """Count n rows of some models in a new process."""
-    return in_new_process(_stream, models, n)
-
-
-def _stream(models: int, n: int) -> Streamed:
-    size = min(CHUNK, n)
+def _stream(models: int, n: int) -> Row:
+    size = min(_CHUNK, n)
     y, predictions = correlated_models(models, size)
     accumulator = skci.JointAccumulator([*METRICS], labels=[0, 1])
-    with threadpool_limits(1):
+
+    def update() -> None:
         accumulator.update(y, predictions)
-        first = peak_of_process()
-        start = time.process_time()
-        for _ in range(n // size - 1):
-            accumulator.update(y, predictions)
-        seconds = (time.process_time() - start) * n / max(n - size, 1)
-        assert accumulator.report().n_samples == n // size * size
-        peaks = first, peak_of_process()
-        ratios = [
-            _timed(lambda: accumulator.update(y, predictions))
-            / _timed(lambda: np.bincount(y))
-            for _ in range(_REPEATS)
-        ]
-    return Streamed(models, n, seconds, median(ratios), peaks)
+
+    update()
+    peaks = [peak_of_process()]
+    seconds = sum(_timed(update) for _ in range(n // size - 1))
+    seconds *= n / max(n - size, 1)
+    assert accumulator.report().n_samples == n // size * size
+    peaks.append(peak_of_process())
+    ratios = [_timed(update) / _timed(lambda: np.bincount(y)) for _ in range(_REPEATS)]
+    passes = median(ratios)
+    return {
+        "rows": f"{n:,}",
+        "models": str(models),
+        "seconds": f"{seconds:.1f}",
+        "million rows a second": f"{n / seconds / 1e6:.0f}",
+        "passes of np.bincount": f"{passes:.2f}",
+        "goal": "1" if models == 1 else "",
+        "met": yes(passes <= 1) if models == 1 else "",
+        "peak memory, first chunk, MiB": f"{peaks[0] / MEBIBYTE:.0f}",
+        "all chunks, MiB": f"{peaks[1] / MEBIBYTE:.0f}",
+    }
 
 
 def _timed(task: Callable[[], object]) -> float:
@@ -72,62 +67,90 @@ def _timed(task: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def streamed(results: list[Streamed]) -> list[Row]:
-    """Rows a second, passes of bincount, and memory, by the number of models."""
-    return [
-        {
-            "rows": f"{each.n:,}",
-            "models": str(each.models),
-            "seconds": f"{each.seconds:.1f}",
-            "million rows a second": f"{each.n / each.seconds / 1e6:.0f}",
-            "passes of np.bincount": f"{each.passes:.2f}",
-            "goal": f"{_MOST_PASSES:g}" if each.models == 1 else "",
-            "met": yes(each.passes <= _MOST_PASSES) if each.models == 1 else "",
-            "peak memory, first chunk, MiB": f"{each.memory[0] / _MEBIBYTE:.0f}",
-            "all chunks, MiB": f"{each.memory[1] / _MEBIBYTE:.0f}",
-        }
-        for each in results
-    ]
+# --------------------------------------------------------------------------------------
+# Frames
+# --------------------------------------------------------------------------------------
 
 
-def databases(n: int) -> list[Row]:
-    """Reports on a Parquet file by DuckDB, beside its GROUP BY of the same columns."""
-    if find_spec("duckdb") is None or find_spec("pyarrow") is None:
+def _arrow(path: str) -> Any:
+    from pyarrow import dataset
+
+    return dataset.dataset(path)
+
+
+def _duckdb(path: str) -> Any:
+    import duckdb
+
+    return duckdb.read_parquet(path)
+
+
+def _polars(path: str) -> Any:
+    import polars
+
+    return polars.scan_parquet(path)
+
+
+def _dask(path: str) -> Any:
+    import dask.dataframe
+
+    return dask.dataframe.read_parquet(path)
+
+
+def _pandas(path: str) -> Any:
+    import pandas
+
+    return pandas.read_parquet(path)
+
+
+_FRAMES: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "DuckDB": ("duckdb", _duckdb),
+    "polars, lazy": ("polars", _polars),
+    "Arrow dataset": ("pyarrow", _arrow),
+    "Dask": ("dask", _dask),
+    "pandas, in memory": ("pandas", _pandas),
+}
+"""Package, and how a Parquet file is opened."""
+
+
+def _report(name: str, path: str, models: Sequence[str], first: Any) -> tuple[Row, Any]:
+    """Time and memory of opening a file and of a report, and the report."""
+    start = processor_seconds()
+    frame = _FRAMES[name][1](path)
+    report = skci.joint_report("y", [*models], data=frame, metrics=[*METRICS])
+    found = report.to_dict()
+    seconds = processor_seconds() - start
+    return {
+        "frame": name,
+        "rows": f"{report.n_samples:,}",
+        "seconds": f"{seconds:.1f}",
+        "peak memory, MiB": f"{peak_of_process() / MEBIBYTE:.0f}",
+        "same report": yes(first is None or found == first),
+    }, found
+
+
+def frames(n: int) -> list[Row]:
+    """Compare the libraries that are installed on n rows of three models."""
+    if not find_spec("pyarrow"):
         return []
-    y, predictions = correlated_models(2, n)
+    rows, first = [], None
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
-        _write(path, {"y": y, **predictions})
-        return [*_databases(path, n, [*predictions])]
+        # The file too, since processes inherit the peak of this one.
+        models = in_new_process(_write, path, n)
+        for name, (package, _) in _FRAMES.items():
+            if find_spec(package):
+                row, found = in_new_process(_report, name, str(path), models, first)
+                first = first or found
+                rows.append(row)
+    return rows
 
 
-def _write(path: Path, columns: dict[str, Array]) -> None:
+def _write(path: Path, n: int) -> list[str]:
+    """Write labels of models to a Parquet file of a million rows a group."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    parquet.write_table(pa.table(columns), path)
-
-
-def _databases(path: Path, n: int, models: list[str]) -> Iterator[Row]:
-    import duckdb
-
-    names = ", ".join(f'"{name}"' for name in ["y", *models])
-    query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY {names}"
-
-    def report() -> object:
-        frame = duckdb.sql(f"SELECT * FROM '{path}'")
-        report = skci.joint_report("y", models, data=frame, metrics=[*METRICS])
-        return report.to_dict()
-
-    def grouped() -> object:
-        return duckdb.sql(query).fetchall()
-
-    report(), grouped()
-    pairs = [(_timed(report), _timed(grouped)) for _ in range(_REPEATS)]
-    ours, theirs = (median(times) for times in zip(*pairs, strict=True))
-    yield {
-        "rows": f"{n:,}",
-        "report, seconds": f"{ours:.2f}",
-        "GROUP BY, seconds": f"{theirs:.2f}",
-        "ratio": f"{median(a / b for a, b in pairs):.2f}",
-    }
+    y, predictions = correlated_models(3, n)
+    table = pa.table({"y": y, **predictions})
+    parquet.write_table(table, path, row_group_size=1 << 20)
+    return [*predictions]

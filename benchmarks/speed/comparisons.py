@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import gc
 import time
-import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from statistics import quantiles
 from typing import Any
@@ -18,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Array
-from benchmarks.common.pages import yes
+from benchmarks.common.pages import Row, yes
 
 Task = Callable[[], Any]
 Timer = Callable[[], float]
 
 _SHORTEST = 5e-3
 """Minimum duration of a measurement, in seconds; shorter tasks are repeated."""
+_COLUMNS = ("task", "compared with", "ratio", "quartiles", "goal", "met")
+_COLUMNS += ("skci", "other")
 
 
 @dataclass(frozen=True)
@@ -81,105 +82,44 @@ def seconds(task: Task, calls: int = 1) -> float:
             gc.enable()
 
 
-def peak_memory(task: Task) -> int:
-    """Peak number of bytes that a task allocates."""
-    task()
-    tracemalloc.start()
-    try:
-        task()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-@dataclass(frozen=True)
-class Row:
-    """A comparison, formatted."""
-
-    task: str
-    against: str = ""
-    ratio: str = ""
-    quartiles: str = ""
-    goal: str = ""
-    met: str = ""
-    ours: str = ""
-    theirs: str = ""
-    error: str = ""
-    their_error: str = ""
-
-
-def goals(rows: Iterable[Row]) -> list[Row]:
-    """Comparisons with a goal; for a limit, the time in place of the ratio."""
-    details = ("quartiles", "ours", "theirs", "error", "their_error")
-    empty = dict.fromkeys(details, "")
-    return [
-        replace(row, ratio=row.ratio or row.ours, **empty) for row in rows if row.goal
-    ]
-
-
-def table(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """Table of rows, without empty columns."""
-    names = dict(zip(vars(Row("")), _COLUMNS, strict=True))
-    used = [key for key in names if any(vars(row)[key] for row in rows)]
-    return [{names[key]: vars(row)[key] for key in used} for row in rows]
-
-
-_COLUMNS = (
-    *("task", "compared with", "ratio", "quartiles", "goal", "met"),
-    *("skci", "other", "error", "other's error"),
-)
-
-
 def compared(
-    task: str,
-    against: str,
-    times: Comparison,
-    *,
-    goal: float | None = None,
+    task: str, against: str, times: Comparison, *, goal: float | None = None
 ) -> Row:
     """Row of a comparison; the goal is the largest ratio."""
     low, high = map(fraction, times.quartiles)
-    return Row(
-        task,
-        against,
-        fraction(times.ratio),
-        f"{low} to {high}",
-        "" if goal is None else fraction(goal),
-        is_met(times.ratio, goal),
-        duration(min(times.a)),
-        duration(min(times.b)),
-    )
+    row = {
+        "task": task,
+        "compared with": against,
+        "ratio": fraction(times.ratio),
+        "quartiles": f"{low} to {high}",
+        "skci": duration(min(times.a)),
+        "other": duration(min(times.b)),
+    }
+    if goal is not None:
+        row |= {"goal": fraction(goal), "met": yes(times.ratio <= goal)}
+    return row
 
 
-def limited(task: str, seconds: float, goal: float | None = None) -> Row:
-    """Row of a time with a limit but no comparison."""
-    return Row(
-        task,
-        goal="" if goal is None else duration(goal),
-        met=is_met(seconds, goal),
-        ours=duration(seconds),
-    )
+def goals(rows: Iterable[Row]) -> list[Row]:
+    """Comparisons with a goal."""
+    shown = "task", "compared with", "ratio", "goal", "met"
+    return [{name: row[name] for name in shown} for row in rows if "goal" in row]
 
 
-def is_met(value: float, goal: float | None) -> str:
-    return "" if goal is None else yes(value <= goal)
+def table(rows: Sequence[Row]) -> list[Row]:
+    """Table of rows, without empty columns."""
+    used = [name for name in _COLUMNS if any(name in row for row in rows)]
+    return [{name: row.get(name, "") for name in used} for row in rows]
 
 
 def fraction(ratio: float) -> str:
     """Format a ratio, as 1/x below a half."""
-    if ratio > 0.5:
-        return rounded(ratio)
-    return f"1/{rounded(1 / ratio)}"
+    return rounded(ratio) if ratio > 0.5 else f"1/{rounded(1 / ratio)}"
 
 
 def duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{rounded(1e3 * seconds)} ms"
-    return f"{rounded(seconds)} s"
-
-
-def mebibytes(size: float) -> str:
-    return f"{rounded(size / 2**20)} MiB"
+    short = seconds < 1
+    return f"{rounded(1e3 * seconds)} ms" if short else f"{rounded(seconds)} s"
 
 
 def rounded(value: float) -> str:

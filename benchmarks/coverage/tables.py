@@ -1,0 +1,187 @@
+"""Tables of simulated coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import Any
+
+from benchmarks.common.pages import Row
+from benchmarks.coverage.harness import (
+    LEVEL,
+    TOLERANCE,
+    Record,
+    Records,
+    monte_carlo_error,
+    value_of,
+)
+
+
+def share(value: float | None) -> str:
+    """Three digits; nothing of what is not known."""
+    return "" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
+def excess(record: Record) -> float:
+    """Coverage minus level."""
+    return float(round(record["coverage"] - LEVEL, 9))
+
+
+def error_of(record: Record) -> float:
+    return monte_carlo_error(record["coverage"], record["draws"])
+
+
+def verdict(record: Record) -> str:
+    """Whether a coverage is within the tolerance of its level."""
+    off = excess(record)
+    if abs(off) <= TOLERANCE:
+        return "yes"
+    if abs(off) - TOLERANCE < 2 * error_of(record):
+        return "within error"
+    return "no, above" if off > 0 else "no, below"
+
+
+SHOWN: dict[str, Callable[[Record], str]] = {
+    "samples": lambda record: f"{record['draws']:,}",
+    "coverage": lambda record: share(record["coverage"]),
+    "error": lambda record: share(error_of(record)),
+    "below": lambda record: share(record["below"]),
+    "above": lambda record: share(record["above"]),
+    "within .02": verdict,
+    "warns": lambda record: percent(record["warned"]),
+    "without a warning": lambda record: share(record["silent"]),
+    "misses that warn": lambda record: percent(record["misses_warned"]),
+    "width": lambda record: share(record["width"]),
+}
+"""Cells of a record by the name of the column."""
+
+
+def each(found: Records, *columns: str, **names: str) -> list[Row]:
+    """A row for each record; names are those of columns of keys, such as "of"."""
+    return [
+        dict(record["cells"])
+        | {title: value_of(record, key) for key, title in names.items()}
+        | {column: SHOWN[column](record) for column in columns}
+        for record in found
+    ]
+
+
+def widths(found: Records) -> dict[tuple[str, str], float]:
+    """Widths by setting and what the interval is of."""
+    return {(repr(each["cells"]), each["of"]): each["width"] for each in found}
+
+
+def _low(records: Records) -> list[Record]:
+    return [each for each in records if excess(each) < -TOLERANCE]
+
+
+def _silent(records: Records) -> int:
+    return sum(each["warned"] < 0.5 for each in _low(records))
+
+
+SUMMARIES: dict[str, Callable[[Records], str]] = {
+    "settings": lambda records: str(len(records)),
+    "minimum": lambda records: share(min(records.column("coverage"))),
+    "mean": lambda records: share(records.mean()),
+    "maximum": lambda records: share(max(records.column("coverage"))),
+    "below .93": lambda records: f"{len(_low(records))} of {len(records)}",
+    "of these not warned": lambda records: str(_silent(records)),
+    "below .93, not warned": lambda records: f"{_silent(records)} of {len(records)}",
+    "above .97": lambda records: str(sum(excess(each) > TOLERANCE for each in records)),
+}
+"""Cells of many records by the name of the column."""
+
+
+def extremes(found: Records, *columns: str, **names: str) -> list[Row]:
+    """A row for all records with the same keys, whose columns are named."""
+    return [
+        {names[key]: value for key, value in values.items()}
+        | {column: SUMMARIES[column](chosen) for column in columns}
+        for values, chosen in found.groups(*names)
+    ]
+
+
+def by_call(
+    found: Records, of: str = "interval of", *, widths: bool = True
+) -> list[Row]:
+    """A row for each interval of a setting: coverage by call, and ratios of widths."""
+    rows = []
+    calls = found.unique("call")
+    for record in _first_of_each(found, "of"):
+        same = found.where(cells=record["cells"], of=record["of"])
+        records = {each["call"]: each for each in same}
+        row = {**record["cells"], of: record["of"]}
+        row |= {call: _cell(records.get(call), "coverage") for call in calls}
+        first = records.get(calls[0])
+        row["warns"] = percent(first["warned"]) if first else ""
+        for call in calls[1:] if widths else ():
+            both = call in records and first is not None
+            row[f"width over {call}"] = (
+                _ratio(first["width"], records[call]["width"]) if both else ""
+            )
+        rows.append(row)
+    return rows
+
+
+def _cell(record: Record | None, column: str) -> str:
+    return SHOWN[column](record) if record else ""
+
+
+def _ratio(first: float, second: float) -> str:
+    ratio = first / second if second else math.nan
+    return "" if math.isnan(ratio) else f"{ratio:.2f}"
+
+
+def _first_of_each(found: Records, key: str) -> list[Record]:
+    """The first record of each setting and value of a key."""
+    chosen: dict[tuple[str, Any], Record] = {}
+    for record in found:
+        chosen.setdefault((repr(record["cells"]), record[key]), record)
+    return [*chosen.values()]
+
+
+def by_setting(found: Records, shown: Sequence[str] | None = None) -> list[Row]:
+    """A row for each setting: coverage by what the interval is of."""
+    rows = []
+    for record in _first_of_each(found, "call"):
+        chosen = found.where(cells=record["cells"], call=record["call"])
+        coverage = {each["of"]: share(each["coverage"]) for each in chosen}
+        names = coverage if shown is None else shown
+        rows.append(dict(record["cells"]) | {name: coverage[name] for name in names})
+    return rows
+
+
+def least_individual(found: Records, jointly: str = "all jointly") -> list[Row]:
+    """A row for each joint report: its coverage, and the least of its intervals."""
+    rows = []
+    for record in found.where(of=jointly):
+        single = found.where(cells=record["cells"], call=record["call"])
+        (least,) = single.without(of=jointly).lowest(1)
+        rows.append(
+            dict(record["cells"])
+            | {
+                "intervals": record["call"],
+                "joint coverage": share(record["coverage"]),
+                "error": share(error_of(record)),
+                "minimum, individual": share(least["coverage"]),
+                "of": least["of"],
+                "within .02": verdict(record),
+                "warns": percent(record["warned"]),
+            }
+        )
+    return rows
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Least and greatest value."""
+    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def mean_of(records: Records, key: str = "coverage") -> str:
+    return share(fmean(records.column(key))) if len(records) else ""

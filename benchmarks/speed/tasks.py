@@ -1,0 +1,273 @@
+"""Time of intervals and reports beside point estimates, the bootstrap and the fits."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.stats import bootstrap
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    brier_score_loss,
+    f1_score,
+    fbeta_score,
+    log_loss,
+    matthews_corrcoef,
+    roc_auc_score,
+)
+from sklearn.model_selection import RepeatedKFold, cross_validate
+
+import skci
+from benchmarks.common import Array
+from benchmarks.common.command import Sizes
+from benchmarks.common.pages import Row
+from benchmarks.common.peers import installed
+from benchmarks.common.processes import processor_seconds
+from benchmarks.speed.comparisons import (
+    Timer,
+    alternate,
+    compared,
+    labels,
+    many_labels,
+    named,
+    scored,
+    seconds,
+    side_by_side,
+    timer,
+)
+
+METRICS = ["accuracy", "f0.5", "mcc"]
+
+_LABEL_METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
+_SCORE_METRICS = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
+_ROWS, _RESAMPLES = 10_000, 1_000
+
+
+# --------------------------------------------------------------------------------------
+# Point estimates
+# --------------------------------------------------------------------------------------
+
+
+def point_estimates(size: Sizes) -> Iterator[Row]:
+    """Compare intervals with point estimates, and with those of confidenceinterval."""
+    fewer = max(3, size.repeats // 3)
+
+    def comparison(
+        task: str,
+        metric: Callable[[], Any],
+        data: tuple[Array, Array],
+        against: str,
+        theirs: Any,
+        goal: float | None = None,
+        repeats: int = fewer,
+    ) -> Row:
+        ours = partial(interval, metric, *data)
+        times = side_by_side(ours, partial(theirs, *data), repeats)
+        return compared(task, against, times, goal=goal)
+
+    beta = partial(fbeta_score, beta=0.5)
+    for n, dtype, method, goal in (
+        (size.rows, np.int64, None, 1 / 60),
+        (100, np.int64, "delta", 1 / 8),
+        (100, np.int64, "score", 1 / 3.5),
+        (size.rows, np.bool_, None, None),
+    ):
+        y, (p,) = labels(n, dtype=dtype)
+        by_method = f" by {method}" if method else ""
+        task = f"F05CI{by_method}, {n:,} {np.dtype(dtype).name}"
+        metric = partial(skci.F05CI, method=method)
+        data = y, p
+        yield comparison(task, metric, data, "fbeta_score", beta, goal, size.repeats)
+    y, (p,) = labels(size.rows)
+    yield comparison(
+        f"F05CI, {size.rows:,} int64",
+        skci.F05CI,
+        (y, p),
+        "np.bincount(2 * y + p)",
+        lambda y, p: np.bincount(2 * y + p),
+        1.1,
+        size.repeats,
+    )
+    if peer := installed("confidenceinterval"):
+        for n in (size.rows, 100):
+            y, (p,) = labels(n)
+            theirs = partial(peer.f1_score, average="binary")
+            against = "confidenceinterval.f1_score"
+            yield comparison(f"F1CI, {n:,} int64", skci.F1CI, (y, p), against, theirs)
+    yield comparison(
+        f"F1CI, macro over 100 classes, {size.rows:,} int64",
+        partial(skci.F1CI, average="macro"),
+        many_labels(size.rows, 100),
+        "f1_score",
+        partial(f1_score, average="macro"),
+        1,
+    )
+    y, (s,) = scored(size.rows)
+    ties = s.round(3)
+    for metric, theirs, scores, goal in (
+        (skci.RocAucCI, roc_auc_score, s, 0.7),
+        (skci.RocAucCI, roc_auc_score, ties, 0.7),
+        (skci.AveragePrecisionCI, average_precision_score, s, None),
+        (skci.LogLossCI, log_loss, s, 0.7),
+        (skci.BrierScoreCI, brier_score_loss, s, 1.5),
+    ):
+        digits = " of 3 digits" if scores is ties else ""
+        task = f"{metric.__name__}, {size.rows:,} float64{digits}"
+        yield comparison(task, metric, (y, scores), theirs.__name__, theirs, goal)
+    yield from joint_reports(size)
+    for statement, goal in (("import skci", 1.1), ("from skci import F1CI", None)):
+        theirs = "import sklearn.metrics"
+        times = alternate(import_timer(statement), import_timer(theirs), fewer)
+        yield compared(statement, theirs, times, goal=goal)
+
+
+def interval(metric: Callable[[], Any], y: Array, p: Array) -> tuple[float, float]:
+    """Make the metric, estimate and compute the interval."""
+    low, high = metric()(y, p).confidence_interval()
+    return low, high
+
+
+def import_timer(statement: str) -> Timer:
+    """Make a function that times an import in a new process."""
+    command = [sys.executable, "-c", statement]
+    unset = "PYTHONDONTWRITEBYTECODE"
+    environment = {k: v for k, v in os.environ.items() if k != unset}
+    task = partial(subprocess.run, command, check=True, env=environment)
+
+    def measure() -> float:
+        start = processor_seconds()
+        task()
+        return processor_seconds() - start
+
+    task()  # which writes the byte code
+    return measure
+
+
+def estimates(y: Array, *predictions: Array) -> list[float]:
+    """Point estimates of a report on labels by scikit-learn."""
+    metrics = (accuracy_score, partial(fbeta_score, beta=0.5), matthews_corrcoef)
+    return [metric(y, p) for p in predictions for metric in metrics]
+
+
+def joint_reports(size: Sizes) -> Iterator[Row]:
+    """Compare joint reports with their point estimates."""
+    y, predictions = labels(size.rows, models=4)
+    yield compared(
+        f"joint_report, 4 models x 3 metrics, {size.rows:,} int64",
+        "12 point estimates of scikit-learn",
+        side_by_side(
+            lambda: skci.joint_report(y, named(predictions), metrics=METRICS).to_dict(),
+            partial(estimates, y, *predictions),
+            size.few_repeats,
+        ),
+        goal=1 / 20,
+    )
+    n = size.rows // 10
+    y, scores = scored(n, models=3)
+    predictions = [(s > 0.5).astype(y.dtype) for s in scores]
+    metrics = [*_LABEL_METRICS, *_SCORE_METRICS]
+    columns = list(zip(predictions, scores, strict=True))
+
+    def ours() -> Any:
+        options = {"y_score": named(scores), "metrics": metrics}
+        return skci.joint_report(y, named(predictions), **options).to_dict()
+
+    def theirs() -> list[float]:
+        found = [each(y, p) for p, _ in columns for each in _LABEL_METRICS.values()]
+        return found + [
+            each(y, s) for _, s in columns for each in _SCORE_METRICS.values()
+        ]
+
+    yield compared(
+        f"joint_report, 3 models x {len(metrics)} metrics of labels and scores, {n:,}",
+        f"{3 * len(metrics)} point estimates of scikit-learn",
+        side_by_side(ours, theirs, size.repeats),
+        goal=1,
+    )
+
+
+# --------------------------------------------------------------------------------------
+# The bootstrap
+# --------------------------------------------------------------------------------------
+
+
+def bootstraps(size: Sizes) -> Iterator[Row]:
+    """Compare a joint report with the bootstrap."""
+    y, predictions = labels(_ROWS, models=4)
+    seeds = itertools.count()
+
+    def ours() -> Any:
+        options = {"metrics": METRICS, "random_state": next(seeds)}
+        return skci.joint_report(y, named(predictions), **options).to_dict()
+
+    for name, task in {
+        "a loop": loop,
+        "scipy.stats.bootstrap, percentile": scipy_bootstrap,
+    }.items():
+
+        def theirs(task: Any = task) -> float:
+            run = partial(task, size.resamples, y, *predictions)
+            return seconds(run) * _RESAMPLES / size.resamples
+
+        times = alternate(timer(ours), theirs, max(1, size.repeats // 4))
+        yield compared(
+            f"joint_report, 4 models x 3 metrics, {_ROWS:,} int64",
+            f"{name}, {_RESAMPLES:,} resamples",
+            times,
+            goal=1 / 1000,
+        )
+
+
+def loop(number: int, *columns: Array) -> Array:
+    """Percentile intervals by a plain loop."""
+    rng, n = np.random.default_rng(0), len(columns[0])
+    draws = (rng.integers(n, size=n) for _ in range(number))
+    found = [estimates(*(column[rows] for column in columns)) for rows in draws]
+    return np.quantile(found, [0.025, 0.975], axis=0)
+
+
+def scipy_bootstrap(number: int, *columns: Array) -> Any:
+    return bootstrap(
+        columns,
+        estimates,
+        n_resamples=number,
+        batch=100,  # limits memory
+        paired=True,
+        vectorized=False,
+        method="percentile",
+    )
+
+
+# --------------------------------------------------------------------------------------
+# Cross-validation
+# --------------------------------------------------------------------------------------
+
+
+def cross_validations(size: Sizes) -> Iterator[Row]:
+    """Compare a report after 45 fits with as many fits and scores of scikit-learn."""
+    n, metrics = 5_000, ["accuracy", "f1", "matthews_corrcoef"]
+    estimator = LogisticRegression(max_iter=1_000)
+    folds = RepeatedKFold(n_splits=5, n_repeats=9, random_state=0)
+    for n_columns in size.columns:
+        X, y = make_classification(
+            n, n_columns, n_informative=10, flip_y=0.1, random_state=0
+        )
+        ours = partial(
+            skci.cross_validate_report, estimator, X, y, metrics=metrics, random_state=0
+        )
+        theirs = partial(cross_validate, estimator, X, y, cv=folds, scoring=metrics)
+        yield compared(
+            f"cross_validate_report, 45 fits, {n:,} rows of {n_columns} columns",
+            "cross_validate of scikit-learn, 45 fits",
+            side_by_side(lambda ours=ours: str(ours()), theirs, size.few_repeats),
+            goal=1,
+        )
