@@ -34,6 +34,6 @@ display = report.plot()
 report.findings()
 
 # %%
-# Does that matter? The Brier score shows how much. The log loss of Naive Bayes would hang
-# on three rows whose true label has a probability of 0.
+# Does that matter? The Brier score shows how much. The log loss of Naive Bayes would
+# depend on three rows whose true label has a probability of 0.
 joint_report(y_test, y_score=probabilities, metrics="brier_score")
