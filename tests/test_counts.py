@@ -97,13 +97,13 @@ def report_of(y, predicted, scores, metrics, **options):
 
 
 def everything_of(report):
-    sampling = report._joint.sampling
+    sampling, errors = report._joint.sampling, np.sqrt(np.diag(report.covariance))
     return {
         "estimates": report.estimates,
         "covariance": report.covariance,
         "df": sampling.degrees_of_freedom,
         "design effects": sampling.design_effects,
-        "hall": [sampling.task(k, 1.0).hall for k in range(len(report))],
+        "hall": [sampling.task(k, error).hall for k, error in enumerate(errors)],
     }
 
 

@@ -43,6 +43,7 @@ OWN_WARNINGS = (
 PROMISED = [
     *("only, as predicted labels do", "the same counts in"),
     "far below the value of random scores",
+    "have probability 0 for their true label",
 ]
 """In a UserWarning that an entry point promises."""
 NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")

@@ -18,7 +18,7 @@ from skci.inference.intervals.path import (
     ProfilePoint,
     newton,
 )
-from skci.inference.intervals.statistic import smooth
+from skci.inference.intervals.statistic import are_equal, smooth
 
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
@@ -75,7 +75,9 @@ def path_roots(problem: Problem, nulls: Array) -> Array:
     is_above = problem.estimate > nulls
     distance = np.where(is_above, low - nulls, nulls - high)
     found &= ~(np.abs(distance) > _NEAR * (high - low))
-    return np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
+    roots = np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
+    ranges = np.ptp(problem.bounds, axis=-1)
+    return np.where(are_equal(nulls, problem.estimate, ranges), 0, roots)
 
 
 @dataclass

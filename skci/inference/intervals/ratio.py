@@ -39,7 +39,12 @@ import numpy as np
 from scipy.special import expit
 
 from skci._arrays import Array
-from skci.inference.intervals.statistic import Samples, first_crossing, smooth
+from skci.inference.intervals.statistic import (
+    Samples,
+    are_equal,
+    first_crossing,
+    smooth,
+)
 from skci.measures.functional import (
     CellFunctional,
     Component,
@@ -208,7 +213,8 @@ def ratio_roots(
     grids = curve.grids(np.clip(expected, 1e-12, _FARTHEST / 2))
     _, roots = first_crossing(curve, *grids, excess=excess)
     roots[np.isnan(estimates) | (greatest > (1 + _SAME) * roots)] = np.nan
-    return np.where(nulls == estimates, 0, -side * roots)
+    is_estimate = are_equal(nulls, estimates, (high - low)[:, 0])
+    return np.where(is_estimate, 0, -side * roots)
 
 
 def _values_and_ends(ratios: Array) -> tuple[Array, Array]:

@@ -27,6 +27,7 @@ _IS_BELOW = _ZOOM_GRID < 0
 _NEIGHBOURS = np.arange(4)  # two of them before the first point beyond
 _MAX_ZOOMS = 20
 _TOLERANCE = 0.03  # width of a bracket that is left to interpolation
+_ROUNDING = 1e-14  # distance of equal values, as a share of their range
 _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 
 
@@ -49,6 +50,12 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
     excess = np.maximum(rho - 1, 0)
     share = 16 / (16 + excess * excess * excess)
     return share * x2 + (1 - share) * np.minimum(x2, g2)
+
+
+def are_equal(nulls: Array, estimates: Array, ranges: Array) -> Array:
+    """Whether nulls are the estimates but for rounding, given the width of a range."""
+    scale = np.where(np.isfinite(ranges), ranges, np.abs(nulls))
+    return np.abs(nulls - estimates) <= _ROUNDING * scale
 
 
 class Samples:
