@@ -55,8 +55,7 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
     """A figure with a panel for each metric, and one legend."""
 
     metrics: Sequence[str]
-    n_rows: Array | None = None
-    """Numbers of rows, which have one more panel."""
+    n_rows: Array | None = None  # they have one more panel
     axes_: Any
     figure_: Any
 
