@@ -91,13 +91,16 @@ def test_many_differences_are_those_by_delta(name, adjust, few_tables):
     many = report.differences(adjust=adjust)
     assert "(delta; other methods need at most 3 contrasts)" in str(many)
     found = many.to_dict()
-    for name in ("estimate", "low", "high", "standard_error"):
-        column, those = (np.array(each[name], float) for each in (expected, found))
-        assert_allclose(those, column, atol=4e-3 * np.nanmax(np.abs(column)))
+    # With few degrees of freedom the correlation of the models is shrunk, not that of
+    # the differences, so that the critical value is another one.
+    near = 3e-3 if name == "weights" else 2e-3
+    for title in ("estimate", "low", "high", "standard_error"):
+        column, those = (np.array(each[title], float) for each in (expected, found))
+        assert_allclose(those, column, atol=near * np.nanmax(np.abs(column)))
     assert_allclose(found["pvalue"], expected["pvalue"], rtol=0.03, atol=1e-9)
     assert_allclose(many.covariance, covariance, atol=1e-3 * covariance.max())
     assert_allclose(many.correlation, correlation, atol=0.03)
-    assert_allclose(many.critical_value, few.critical_value, rtol=5e-3)
+    assert_allclose(many.critical_value, few.critical_value, rtol=near)
     assert many.findings() == few.findings()
 
 
