@@ -2,8 +2,8 @@
 Do predicted probabilities come true?
 =====================================
 
-Of the cases to which a model gives a probability of 80%, about 80 in 100 should be
-positive. Which deviations are more than chance?
+About 80 in 100 cases to which a model gives a probability of 80% should be positive.
+Which deviations are more than chance?
 """
 
 # %%
