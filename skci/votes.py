@@ -157,7 +157,8 @@ def votes_report(
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    return VotesReport(JointEstimate(LinearContrasts.from_rows(sampling), **settings))
+    estimates = LinearContrasts.from_rows(sampling).with_fewest_df
+    return VotesReport(JointEstimate(estimates, **settings))
 
 
 def _read(

@@ -156,7 +156,6 @@ def _linear_contrasts(
         for parameter in sampling.parameters
     ]
     base = LinearContrasts.from_rows(sampling.with_parameters(parameters))
-    base = replace(base, df=None)
     limit = f"other methods need at most {MOST_TABLES:,} contrasts"
     return _given_contrasts(base, contrasts, ratio, method, limit)
 

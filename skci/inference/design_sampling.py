@@ -81,6 +81,11 @@ class DesignSampling(ParameterSampling):
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
+    @cached_property
+    def _informative_units(self) -> list[UnitWeights]:
+        """Weights of the independent units that have some of these."""
+        return [*map(self._units_with, self._informative)]
+
     @property
     def _strata(self) -> Any:
         return self.design.strata
@@ -198,8 +203,7 @@ class DesignSampling(ParameterSampling):
     @property
     def _design_effect_of_alike_rows(self) -> float:
         """Design effect if the rows of each cluster are all alike."""
-        weights = [self._units_with(units) for units in self._informative]
-        effective = min(each.effective_sample_size for each in weights)
+        effective = min(each.effective_sample_size for each in self._informative_units)
         rarer = self.parameter.support.rarer_class
         n = rarer or self.rows.counts[self._informative[0]].sum()
         return n / effective if effective else 1.0
@@ -250,9 +254,9 @@ class DesignSampling(ParameterSampling):
     def _df_of_weights(self) -> float:
         """Degrees of freedom of totals of weights, of a contrast the least."""
         return min(
-            self._units_with(units).degrees_of_freedom
+            units.degrees_of_freedom
             for part in self.components or [self]
-            for units in part._informative
+            for units in part._informative_units
         )
 
     @property
@@ -278,9 +282,9 @@ class DesignSampling(ParameterSampling):
         n_units = self.n_units
         if not self.design.rows_are_units:
             n_units = min(
-                self._units_with(units).n
+                units.n
                 for part in self.components or [self]
-                for units in part._informative
+                for units in part._informative_units
             )
         reasons = self._reasons_of_few(n_units)
         if not reasons:

@@ -12,8 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.critical.correlation import correlation_from, shrink_correlation
-from skci.inference.critical.loadings import Loadings
+from skci.inference.critical.correlation import (
+    correlation_from,
+    covariance_factor,
+    shrink_correlation,
+)
+from skci.inference.critical.loadings import Loadings, variances_of
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.influences import Influences
@@ -123,11 +127,15 @@ class LinearContrasts(Sampling):
 
     @classmethod
     def from_rows(cls, sampling: RowSampling) -> LinearContrasts:
-        """Treat each estimate as a contrast of itself, with the fewest of their df."""
+        """Treat each estimate as a contrast of itself."""
         identity = sparse.csr_array(sparse.eye(len(sampling.parameters)))
-        each = cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
-        df = sampling.degrees_of_freedom[each._has_variance].min(initial=np.inf)
-        return replace(each, df=float(df) if each._has_variance.any() else 1.0)
+        return cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
+
+    @property
+    def with_fewest_df(self) -> LinearContrasts:
+        """The same, all with the fewest degrees of freedom of an estimate of rows."""
+        df = self.of_rows.degrees_of_freedom[self._has_variance]
+        return replace(self, df=float(df.min()) if len(df) else 1.0)
 
     @cached_property
     def _has_variance(self) -> Array:
@@ -138,36 +146,29 @@ class LinearContrasts(Sampling):
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
         """Degrees of freedom of the totals of each contrast, (K,)."""
-        of_rows, design = self.of_rows, self.of_rows.design
-        df = np.full(len(self.parameters), np.inf)
+        of_rows, size = self.of_rows, len(self.parameters)
         if self.df is not None:
-            return np.full(len(df), self.df)
-        if np.isinf(of_rows.degrees_of_freedom).all() or design is None:
+            return np.full(size, self.df)
+        df = np.full(size, np.inf)
+        if np.isinf(of_rows.degrees_of_freedom).all():
             return df
         columns = [each.influence[each.parameter.index] for each in of_rows.each]
         influences, units = np.stack(columns), np.arange(len(columns[0]))
-        for k in range(len(df)):
+        for k in range(size):
             values = self.slopes[[k]] @ influences
             combined = Influences([values[0]], [units], of_rows.rows)
-            df[k] = moments(design.components(combined)).degrees_of_freedom
-        return np.where(self._has_covariance, df, np.inf)
-
-    @cached_property
-    def _has_covariance(self) -> Array:
-        """Whether each contrast varies, and all that it is made of does, (K,)."""
-        unknown = abs(self.slopes) @ ~self._has_variance > 0
-        variances = self._squares(self.of_rows.covariance)
-        largest = abs(self.slopes) @ np.sqrt(self.of_rows.variances)
-        return (variances > NO_VARIANCE_OF_CONTRAST * largest**2) & ~unknown
-
-    def _squares(self, covariance: Array) -> Array:
-        """Variances of the contrasts for a covariance of the estimates, (K,)."""
-        products = self.slopes.multiply(self.slopes @ covariance)
-        return np.asarray(products.sum(axis=1)).ravel()
+            df[k] = moments(of_rows.design.components(combined)).degrees_of_freedom
+        return np.where(self.variances > 0, df, np.inf)
 
     @cached_property
     def variances(self) -> Array:
-        return self._squares(self.of_rows.covariance) * self._has_covariance
+        """Variances, zero where a contrast or one of its terms does not vary, (K,)."""
+        variances = variances_of(self.slopes, self.of_rows.covariance)
+        sizes = abs(self.slopes)
+        largest = sizes @ np.sqrt(self.of_rows.variances)
+        varies = variances > NO_VARIANCE_OF_CONTRAST * largest**2
+        unknown = sizes @ ~self._has_variance > 0
+        return np.where(varies & ~unknown, variances, 0.0)
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
@@ -183,7 +184,7 @@ class LinearContrasts(Sampling):
                 "control"
             )
         combined: Array = self.slopes @ (self.slopes @ covariance).T
-        unknown = ~self._has_covariance
+        unknown = self.variances == 0
         combined[unknown] = combined[:, unknown] = 0
         return combined
 
@@ -191,7 +192,8 @@ class LinearContrasts(Sampling):
         return self._combined(self.of_rows.noise(z))
 
     def noise_variances(self, z: float) -> Array:
-        return self._squares(self.of_rows.noise(z)) * self._has_covariance
+        noise = variances_of(self.slopes, self.of_rows.noise(z))
+        return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
         """Loadings on factors of the estimates of rows, if contrasts are many.
@@ -205,8 +207,7 @@ class LinearContrasts(Sampling):
         deviations = np.sqrt(total.diagonal())
         total = shrink_correlation(correlation_from(total), df)
         total *= np.outer(deviations, deviations)
-        values, vectors = np.linalg.eigh(total)
-        return Loadings(vectors * np.sqrt(np.maximum(values, 0.0)), self.slopes)
+        return Loadings(covariance_factor(total), self.slopes)
 
     def select(self, positions: Sequence[int]) -> Self:
         return replace(super().select(positions), slopes=self.slopes[list(positions)])

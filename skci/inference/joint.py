@@ -375,37 +375,43 @@ class JointEstimate:
         Of individual intervals, that of one normal estimate.
         """
         if alternative not in self._laws:
-            single, loadings = self.is_individual, self._loadings
-            if not single and loadings is not None and self.horizon is None:
-                loadings = loadings.taken(np.flatnonzero(self.usable))
-                options: Any = {
-                    "alternative": alternative,
-                    "random_state": self.random_state,
-                }
-                law = MaximumLaw.from_loadings(loadings, **options)
-                return self._laws.setdefault(alternative, law)
-            correlation = np.ones((1, 1)) if single else self._shrunk
-            if not (single or self.usable.all()):
-                correlation = correlation[np.ix_(self.usable, self.usable)]
-            df = None if single else self.common_df
-            self._laws[alternative] = self.law_of(correlation, df, alternative)
+            self._laws[alternative] = self._law(alternative)
         return self._laws[alternative]
+
+    def _law(self, alternative: Alternative) -> MaximumLaw | HorizonLaw:
+        if self.is_individual:
+            return self.law_of(np.ones((1, 1)), None, alternative)
+        usable = np.flatnonzero(self.usable)
+        if self._loadings is not None:
+            return MaximumLaw.from_loadings(
+                self._loadings.taken(usable),
+                alternative=alternative,
+                random_state=self.random_state,
+            )
+        correlation = self._shrunk
+        if not self.usable.all():
+            correlation = correlation[np.ix_(usable, usable)]
+        return self.law_of(correlation, self.common_df, alternative)
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         """One-sided distribution of the maximum of some of them, with signs."""
-        if self._loadings is not None and self.horizon is None:
-            rows = self._loadings.standardised().rows(positions)
-            signed = (rows @ rows.T) * np.outer(signs, signs)
-            np.fill_diagonal(signed, 1.0)
-            return self.law_of(signed, None, "less", tol=_TOLERANCE)
-        correlation = self._shrunk[np.ix_(positions, positions)]
+        options = {}
+        if self._loadings is None:
+            correlation = self._shrunk[np.ix_(positions, positions)]
+        else:
+            rows = self._loadings.rows(positions)
+            correlation = correlation_from(rows @ rows.T)
+            options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
-        return self.law_of(signed, self.common_df, "less")
+        return self.law_of(signed, self.common_df, "less", **options)
 
     @cached_property
     def _loadings(self) -> Loadings | None:
-        """Loadings of contrasts that are too many for a correlation."""
-        return self.sampling.loadings(self.z)
+        """Loadings of contrasts that are too many for a correlation.
+
+        None with a horizon, whose law takes a correlation.
+        """
+        return None if self.horizon is not None else self.sampling.loadings(self.z)
 
     def law_of(
         self,

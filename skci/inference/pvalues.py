@@ -30,22 +30,19 @@ def pvalue(
     if not joint.usable[position]:
         return 1.0
     positions, nulls = np.array([position]), np.array([null])
-    parameter = joint.parameters[position]
+    parameter, greater = joint.parameters[position], alternative == "greater"
+    is_beyond = parameter.estimate > null if greater else parameter.estimate < null
     if parameter.interval_method.of_agreement and alternative != "two-sided":
-        # Either side may have all of alpha.
-        is_greater = parameter.estimate > null
-        if is_greater != (alternative == "greater") or parameter.estimate == null:
+        if not is_beyond:
             return 1.0
-        alternative = "two-sided"
+        alternative = "two-sided"  # either side may have all of alpha
     if alternative == "two-sided":
         statistics = _two_sided_statistics(joint, positions, nulls)
         return float(joint.law().sf(statistics, level=joint.confidence_level)[0])
-    greater = alternative == "greater"
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
-    estimate = parameter.estimate
-    if (estimate > null) != greater or estimate == null:
+    if not is_beyond:
         return 1.0
     return float(joint.law("less").sf(statistic)[0])
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from skci._arrays import Array
 from skci.inference.contrasts import comparison, contrast_estimate
+from skci.inference.critical.correlation import covariance_factor
 from skci.inference.critical.law import step_down_directions
 from skci.inference.critical.loadings import Loadings, differences_of
 from skci.inference.given_sampling import MOST_TABLES
@@ -186,8 +187,7 @@ def rank_intervals(
     """
     if joint.horizon is not None:
         raise ValueError("ranks need a report without a horizon")
-    values, vectors = np.linalg.eigh(np.nan_to_num(joint.covariance))
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    factor = covariance_factor(np.nan_to_num(joint.covariance))
     pairs = _ordered_pairs(joint, panels, factor)
     if joint.simultaneous:
         n_better, n_worse = pairs.counts(joint, factor)
@@ -277,8 +277,7 @@ def _loadings(
         comparison(joint, *pair, sign=joint.parameters[pair[0]].trait.sign)
         for pair in pairs
     ]
-    values, vectors = np.linalg.eigh(contrast_estimate(joint, contrasts).covariance)
-    return Loadings(vectors * np.sqrt(np.maximum(values, 0.0)))
+    return Loadings(covariance_factor(contrast_estimate(joint, contrasts).covariance))
 
 
 def compact_letters(differ: Array) -> list[str]:

@@ -225,7 +225,7 @@ def _sums_of_cells(
 
     And the least number, of the cells in which some row of any stratum is.
     """
-    inside = parameter.index < parameter.size
+    inside = parameter.units
     pairs = strata[inside] * parameter.size + parameter.index[inside]
     pairs, number = np.unique(pairs, return_inverse=True)
     counts = np.bincount(number.ravel(), rows.frequencies[inside])

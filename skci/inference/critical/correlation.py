@@ -76,21 +76,15 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
     """
     if np.isinf(df).all():
         return correlation
-    share = shrinkage(correlation**2, slice(None), df)
-    if not share:
+    squares, root = correlation**2, 1 / np.sqrt(df)
+    errors = root @ (1 - squares) ** 2 @ root  # of the diagonal are zero
+    total = squares.sum() - len(squares)
+    share = errors / total if errors < total else 1.0
+    if share < _LITTLE_SHRINKAGE:
         return correlation
     shrunk: Array = (1 - share) * correlation
     np.fill_diagonal(shrunk, 1.0)
     return shrunk
-
-
-def shrinkage(squares: Array, rows: Any, df: Array) -> float:
-    """Share by which to shrink, from the squares of rows of the correlation."""
-    root = 1 / np.sqrt(df)
-    errors = root[rows] @ (1 - squares) ** 2 @ root  # of the diagonal are zero
-    total = squares.sum() - len(squares)
-    share = float(errors / total) if errors < total else 1.0
-    return share if share >= _LITTLE_SHRINKAGE else 0.0
 
 
 def check_correlation(correlation: Any) -> Array:
@@ -159,6 +153,12 @@ def _pivoted_cholesky(correlation: Array, tol: float = _ZERO) -> Array:
         if np.abs(remainder).max() > len(correlation) * ROUNDING:
             raise np.linalg.LinAlgError("not positive semidefinite")
     return loadings
+
+
+def covariance_factor(covariance: Array) -> Array:
+    """Factor F of a covariance F F^T, which is indefinite by rounding at most."""
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:

@@ -264,7 +264,7 @@ class Diagonal(_Factor):
         counts += np.bincount(cell + 1, above, size)
         return counts.reshape(len(x), _PLACES)
 
-    def exceed(self, x: Array, q: Array | float) -> Array:
+    def exceed(self, x: Array, q: float) -> Array:
         """P(x + sqrt(d) e_j exceeds q)."""
         deviation = np.sqrt(self.noise)
         upper: Array = special.ndtr((x - q) / deviation)

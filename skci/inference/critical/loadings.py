@@ -65,23 +65,16 @@ class Loadings:
         """Sums of squares of the loadings of each coordinate, (K,)."""
         if self.combinations is None:
             return np.einsum("kr,kr->k", self.factor, self.factor)
-        products = self.factor @ self.factor.T
-        pairs = self.combinations @ products
-        found: Array = np.asarray(self.combinations.multiply(pairs).sum(axis=1))
-        return found.ravel()
+        return variances_of(self.combinations, self.factor @ self.factor.T)
 
-    def scaled(self, scale: Array | float) -> Loadings:
-        """Multiply the loadings of each coordinate."""
-        scales = np.broadcast_to(scale, self.size)
+    def standardised(self) -> Loadings:
+        """Divide the loadings of each coordinate by its standard deviation."""
+        scales = 1 / np.sqrt(self.variances)
         if self.combinations is None:
             return Loadings(self.factor * scales[:, np.newaxis])
         scaled = self.combinations.copy()
         scaled.data = scaled.data * np.repeat(scales, np.diff(scaled.indptr))
         return Loadings(self.factor, scaled)
-
-    def standardised(self) -> Loadings:
-        """Divide the loadings of each coordinate by its standard deviation."""
-        return self.scaled(1 / np.sqrt(self.variances))
 
     def principal(self) -> Loadings:
         """Rotate to principal components in descending order."""
@@ -128,6 +121,12 @@ class Loadings:
             twice = cells[np.tril_indices(len(those))]  # each pair counts once
             counts -= np.bincount(twice, minlength=len(counts))
         return np.linspace(-1, 1, len(counts)), counts
+
+
+def variances_of(combinations: sparse.csr_array, covariance: Array) -> Array:
+    """Variances of K combinations of coordinates with a covariance, (K,)."""
+    products = combinations.multiply(combinations @ covariance)
+    return np.asarray(products.sum(axis=1)).ravel()
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:

@@ -270,10 +270,12 @@ class TimeOrder:
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
         """Say if a few runs of rows, such as outages, have most of the influence."""
+        if self.method != "cosine":
+            return ""
         n_cosines = self._n_cosines
         most = n_cosines * len(series)
         df = sum(_degrees_of_freedom(values, n_cosines) for values in series)
-        if self.method != "cosine" or df >= min(most, _ENOUGH_FOR_T):
+        if df >= min(most, _ENOUGH_FOR_T):
             return ""
         return (
             f"fewer than {_ENOUGH_FOR_T} degrees of freedom: few runs of rows "

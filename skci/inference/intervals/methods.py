@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import stats
@@ -91,8 +91,6 @@ class IntervalMethod:
     """Whether it needs the skewness of the estimate."""
     of_agreement: bool = False
     """Whether it is of models that agree in all rows, without a variance."""
-    reads_table: ClassVar[bool] = True
-    """Whether limits follow from the table, and not from estimate and error alone."""
 
     @cached_property
     def adds_variance(self) -> bool:
@@ -160,8 +158,6 @@ class Wald(IntervalMethod):
     rows of the rarer class from which skewness is estimated are few, and its errors are
     those of the estimate.
     """
-
-    reads_table = False
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         """Link, and on the scale of the measure the centre and its standard error."""
@@ -232,8 +228,6 @@ class PlusFour(Wald):
     Of the four cells of a binary table each gains z^2/4.
     """
 
-    reads_table = True
-
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         counts = task.counts / task.design_effect + z**2 / len(task.counts)
         n = counts.sum()
@@ -245,8 +239,6 @@ class PlusFour(Wald):
 
 class AgrestiCoull(Wald):
     """Wald's interval with z^2/2 successes and failures added (1998)."""
-
-    reads_table = True
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         successes, trials = task.trait.successes_and_trials(task.counts)
