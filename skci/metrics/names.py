@@ -190,7 +190,9 @@ METRIC_CLASSES = [
         *(clinical, rankings, survival, custom),
     )
     for name, cls in vars(module).items()
-    if getattr(cls, "_measure", None) is not None and not name.startswith("_")
+    if getattr(cls, "_measure", None) is not None
+    and cls.__module__ == module.__name__
+    and not name.startswith("_")
 ]
 """Classes of all metrics, in which a measure is declared."""
 _METRICS = [
