@@ -262,7 +262,6 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     _truth = "relevance"
     _score_methods = RANKING_METHODS
     _may_miss = True
-    _symmetric = True
 
     @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
