@@ -45,6 +45,8 @@ from skci.metrics.scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
+_OTHERS = "*"  # key of an entry for all metrics that have none of their own
+
 
 class MetricSet:
     """The metrics and the settings of a report, checked; see `skci.joint_report`."""
@@ -107,7 +109,7 @@ class MetricSet:
             name = next(iter(self.metrics))
             raise ValueError(
                 f"{error}; or give methods by metric, as in "
-                f"method={{{name!r}: {method!r}, '*': 'auto'}}"
+                f"method={{{name!r}: {method!r}, {_OTHERS!r}: 'auto'}}"
             ) from error
 
     def without_tables(
@@ -402,11 +404,11 @@ class MetricSet:
 
 def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
     """Methods of some metrics: one for all, or by metric with "*" for all others."""
-    given = by_metric(method, [*metrics, "*"], "method", "a name")
+    given = by_metric(method, [*metrics, _OTHERS], "method", "a name")
     for each in given.values():
         if each is not None:
             check_method(each)
-    return {name: given.get(name, given.get("*")) for name in metrics}
+    return {name: given.get(name, given.get(_OTHERS)) for name in metrics}
 
 
 def _known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
@@ -426,8 +428,6 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
         pairs += resolve_metrics(given)
     return named_values(pairs, "metrics")
 
-
-_OTHERS = "*"
 
 Samples = Sequence[Sample]
 """A sample for each set of metrics, whose units are the same rows."""
@@ -463,7 +463,7 @@ class MetricsByTruth:
             if isinstance(method, Mapping):
                 others = named.keys() - some.keys()
                 methods = {k: each for k, each in method.items() if k not in others}
-            sets[key] = copy(MetricSet(some, confidence_level, methods, *settings))
+            sets[key] = MetricSet(some, confidence_level, methods, *settings)
             sets[key].by_rows = True
         return cls(sets, [*named])
 

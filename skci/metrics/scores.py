@@ -515,10 +515,10 @@ class _AreaCI(
             "positive": n_rows == 0,
             "negative": (n_rows == len(truth)) & issubclass(self._area, RocAuc),
         }
-        vocabulary, causes = binding.sample.vocabulary, []
-        classes, kind = vocabulary.classes, "class"
-        if vocabulary.multilabel:
-            kind = "target"
+        vocabulary = binding.sample.vocabulary
+        classes = vocabulary.classes
+        kind = "target" if vocabulary.multilabel else "class"
+        causes = []
         for sign, lacks in lacking.items():
             names = [repr(str(classes[k])) for k in np.flatnonzero(lacks)]
             if len(names) > _MOST_NAMED:
