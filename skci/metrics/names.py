@@ -292,7 +292,7 @@ def resolve_metric(metric: Any) -> MetricCI:
 
 
 def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
-    """Return the metrics of what is given, with their names in a report.
+    """Return the metrics of an entry of ``metrics=``, with their names in a report.
 
     They are several for a function of scikit-learn that returns several numbers.
     """
