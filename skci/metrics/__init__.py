@@ -16,7 +16,7 @@ from skci.metrics.regression import *
 from skci.metrics.scores import *
 from skci.metrics.survival import *
 
-if not TYPE_CHECKING:  # which take all from the imports above
+if not TYPE_CHECKING:  # type checkers find the names in the imports above
     __all__ = sorted(
         {cls.__name__ for cls in METRIC_CLASSES}
         | {"MetricCI", "available_metrics", "make_metric_ci"}

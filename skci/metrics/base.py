@@ -51,7 +51,7 @@ _Metric = TypeVar("_Metric")
 
 
 Check = Callable[[Any, str], Any]
-"""Check of the value of an option, whose name is given for messages."""
+"""Function that checks the value of an option, whose name is for messages."""
 
 
 def option(
@@ -63,7 +63,7 @@ def option(
 ) -> Any:
     """Declare an option of a metric with its check.
 
-    It may be None as well if that is its default.
+    The option may also be None with `may_be_none`, or if None is its default.
     """
 
     def unless_none(value: Any, name: str) -> None:
@@ -167,7 +167,7 @@ class MetricCI(BaseEstimator):
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
     """Methods of estimators whose scores it is of; of probabilities only the first."""
     _truth: ClassVar[str] = "labels"
-    """What the truth is read as: "labels", "relevance" or "survival"."""
+    """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
     """Whether scores may be missing, of what was not retrieved."""
     _serves_moments: ClassVar[bool] = False
@@ -176,7 +176,7 @@ class MetricCI(BaseEstimator):
     """Whether scores may be in bins."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
-    """Averages that the name does not tell."""
+    """Averages that the name of the metric leaves out."""
     _checks: ClassVar[dict[str, Check]]
     """Checks of options, by name."""
     _measure = cast(Trait, None)
@@ -192,9 +192,9 @@ class MetricCI(BaseEstimator):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure by what it changes in the properties of the bases.
+        """Declare a measure by the properties that differ from those of the bases.
 
-        Its name is by default that of its function.
+        The name of the measure is by default that of its function.
         """
         # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
         if cls.__doc__:

@@ -192,7 +192,7 @@ class Averaged(Functional):
         return tables, np.where(self.undefined, np.nan, values)
 
     def _tables(self, p: Array) -> Array:
-        """Tables of which the measure is taken: of each class, or their mean."""
+        """Tables that the measure reads: one for each class, or their mean."""
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 

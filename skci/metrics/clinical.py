@@ -519,8 +519,8 @@ class SquaredCalibrationErrorCI(
     any without a bias, may be below 0. It is that of these bins, at most that of the
     probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`. The mean of absolute
     differences, ECE, has a bias that is not known, and no interval here. Rows should be
-    independent: of `groups` the variance that is subtracted is too small, though that
-    of the interval is not. Where predictions are calibrated, intervals are too wide.
+    independent: with `groups` the subtracted variance is too small, but the variance of
+    the interval is not. Where predictions are calibrated, intervals are too wide.
 
     Parameters
     ----------

@@ -233,7 +233,6 @@ class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[
     """
 
     reads: str = "labels"  # type: ignore[misc]
-    _several = True
     _serves_moments = True
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
@@ -287,7 +286,6 @@ class _MetricOfRows(_CustomMetric, MetricCI, heavy_tails=True):
     """
 
     reads: str = Assumed("labels")  # type: ignore[misc]
-    _several = True
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]

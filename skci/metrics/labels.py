@@ -548,7 +548,7 @@ class AccuracyCI(
 ):
     r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
-    Of several targets it is the share of rows with all targets right. The estimate
+    With several targets it is the share of rows with all targets right. The estimate
     equals :func:`sklearn.metrics.accuracy_score`.
 
     Examples
@@ -567,7 +567,7 @@ class ErrorRateCI(
 ):
     r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
 
-    Of several targets it is the share of rows with any target wrong. The estimate
+    With several targets it is the share of rows with any target wrong. The estimate
     equals :func:`sklearn.metrics.zero_one_loss`.
 
     Examples
@@ -587,7 +587,7 @@ class HammingLossCI(
 ):
     r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
-    Of one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
+    With one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
     :func:`sklearn.metrics.hamming_loss`.
 
     Examples
@@ -608,7 +608,7 @@ class HammingLossCI(
 class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=True):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
-    Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
+    With two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
     equals :func:`sklearn.metrics.balanced_accuracy_score`.
 
     Parameters
@@ -667,8 +667,8 @@ class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     Parameters
     ----------
     weights : {"linear", "quadratic"}, optional
-        Disagreement: the distance of two labels in the order of the labels that occur,
-        or its square; the same for all that differ if not given.
+        Disagreement of two labels: their distance in the order of the labels that
+        occur, or its square. If not given, all labels that differ disagree equally.
 
     Examples
     --------

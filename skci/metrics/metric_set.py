@@ -1,4 +1,4 @@
-"""The metrics of a report: of one truth, of several, or at points of scores."""
+"""Metrics of a report: with one truth, with several, or at points of scores."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ from skci.metrics.scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
+_OTHERS = "*"  # key of an entry for all metrics that have none of their own
+
 
 class MetricSet:
     """The metrics and the settings of a report, checked; see `skci.joint_report`."""
@@ -65,7 +67,7 @@ class MetricSet:
         self.seed = fixed_seed(random_state)
         self.kinds: dict[str, str] = {}
         self.several = True  # whether there may be more than two labels, or targets
-        may_miss: list[bool] = []  # scores, of what was not retrieved
+        may_miss: list[bool] = []  # scores, by metric
         self.by_rows = False  # whether units of samples are rows, whatever is read
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
@@ -78,7 +80,7 @@ class MetricSet:
         self._check_truths()
 
     def _check_truths(self) -> None:
-        """Check that there is a truth that all metrics can be read of."""
+        """Check that one truth can serve all metrics."""
         truths = {n: m._truth for n, m in self.metrics.items() if m.reads != "items"}
         kinds = set(truths.values())
         if "survival" in kinds and len(kinds) > 1:
@@ -107,7 +109,7 @@ class MetricSet:
             name = next(iter(self.metrics))
             raise ValueError(
                 f"{error}; or give methods by metric, as in "
-                f"method={{{name!r}: {method!r}, '*': 'auto'}}"
+                f"method={{{name!r}: {method!r}, {_OTHERS!r}: 'auto'}}"
             ) from error
 
     def without_tables(
@@ -123,7 +125,7 @@ class MetricSet:
 
     @property
     def score_methods(self) -> list[str]:
-        """Methods of estimators whose scores all metrics can be of."""
+        """Methods of estimators whose scores all metrics accept."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         methods = [
             method
@@ -194,9 +196,9 @@ class MetricSet:
         abstain: Any = None,
         labels: Iterable[Any] = (),
     ) -> Reader:
-        """Open a reader of what the metrics read.
+        """Open a reader that serves all metrics.
 
-        With an abstention, and labels that need not occur, for all of them.
+        `abstain` and `labels`, which need not occur, apply to all of them.
         """
         abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
         truths: set[str] = set()
@@ -217,7 +219,7 @@ class MetricSet:
                 f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
                 "report and its metrics"
             )
-        # Of two labels the positive one is that of the scores, if there are any.
+        # The positive one of two labels is that of the scores, if there are any.
         kind = "scores" if "scores" in positive else "labels"
         wanted = Wanted(
             frozenset(self.reads),
@@ -288,7 +290,7 @@ class MetricSet:
     def with_labels_of(
         self, estimators: Sequence[tuple[str, Any]], reader: Reader
     ) -> tuple[Reader, tuple[Any, ...]]:
-        """Add labels that estimators know, and find those that scores are of.
+        """Add labels that estimators know, and find those that are scored.
 
         Labels are checked before anything is predicted.
         """
@@ -305,9 +307,9 @@ class MetricSet:
         return reader, scored
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Labels that scores are of: all, or the positive one of two; or targets.
+        """Labels with a score: all, or the positive one of two; or targets.
 
-        Of the relevance of documents, one in each row, it is 1.
+        For the relevance of documents, one in each row, the label is 1.
         """
         labels = vocabulary.labels
         if vocabulary.multilabel:
@@ -402,11 +404,11 @@ class MetricSet:
 
 def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
     """Methods of some metrics: one for all, or by metric with "*" for all others."""
-    given = by_metric(method, [*metrics, "*"], "method", "a name")
+    given = by_metric(method, [*metrics, _OTHERS], "method", "a name")
     for each in given.values():
         if each is not None:
             check_method(each)
-    return {name: given.get(name, given.get("*")) for name in metrics}
+    return {name: given.get(name, given.get(_OTHERS)) for name in metrics}
 
 
 def _known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
@@ -427,8 +429,6 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     return named_values(pairs, "metrics")
 
 
-_OTHERS = "*"
-
 Samples = Sequence[Sample]
 """A sample for each set of metrics, whose units are the same rows."""
 
@@ -438,7 +438,7 @@ class MetricsByTruth:
     """Metrics of several truths, used as a `MetricSet`; see `skci.joint_report`."""
 
     sets: Mapping[tuple[str | None, ...], MetricSet]
-    """Sets of metrics, by the key of what is given for them: truth and predictions."""
+    """Sets of metrics by the keys of their truth and of their predictions."""
     order: Sequence[str]
     """Names of all metrics."""
 
@@ -463,7 +463,7 @@ class MetricsByTruth:
             if isinstance(method, Mapping):
                 others = named.keys() - some.keys()
                 methods = {k: each for k, each in method.items() if k not in others}
-            sets[key] = copy(MetricSet(some, confidence_level, methods, *settings))
+            sets[key] = MetricSet(some, confidence_level, methods, *settings)
             sets[key].by_rows = True
         return cls(sets, [*named])
 
@@ -537,7 +537,7 @@ class MetricsByTruth:
 
 
 def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Key of what is given for each metric; None if it is given for all at once."""
+    """Key of the entry for each metric; None if all metrics share what is given."""
     known = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
     if not isinstance(given, Mapping) or not (is_truth or known.issuperset(given)):

@@ -190,7 +190,9 @@ METRIC_CLASSES = [
         *(clinical, rankings, survival, custom),
     )
     for name, cls in vars(module).items()
-    if getattr(cls, "_measure", None) is not None and not name.startswith("_")
+    if getattr(cls, "_measure", None) is not None
+    and cls.__module__ == module.__name__
+    and not name.startswith("_")
 ]
 """Classes of all metrics, in which a measure is declared."""
 _METRICS = [
@@ -290,7 +292,7 @@ def resolve_metric(metric: Any) -> MetricCI:
 
 
 def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
-    """Return the metrics of what is given, with their names in a report.
+    """Return the metrics of an entry of ``metrics=``, with their names in a report.
 
     They are several for a function of scikit-learn that returns several numbers.
     """

@@ -19,7 +19,7 @@ from skci.measures.traits import EDGE, LOSS, SKILL, Trait
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
-_LEAST_SHARE = 0.01  # of the loss, of rows whose probabilities are clipped
+_LEAST_SHARE = 0.01  # share of the loss from which clipping warns
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):

@@ -191,11 +191,12 @@ def _unseen(
 def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
     r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    Score intervals of labels allow for them. For other methods for few rows it is that
-    of one row in n in which a proxy errs, :math:`\Delta^2 / n^2` with the range of
-    influence values of all rows, and what the variance lacks of the one that the
-    proxies of all rows show. `chosen` are a metric of the truth, and of each proxy on
-    labelled rows and on all.
+    Score intervals of labels allow for them. For other methods for few rows it has two
+    terms. The first is due to one row in n in which a proxy errs:
+    :math:`\Delta^2 / n^2`, with the range :math:`\Delta` of the influence values of all
+    rows. The second is the shortfall of the variance from the one that the proxies of
+    all rows show. `chosen` are a metric of the truth, and of each proxy on labelled
+    rows and on all.
     """
     of_truth, few, many, *_ = chosen.parameters
     method = of_truth.interval_method
@@ -359,7 +360,7 @@ def _of_graded(
             weights * np.where(graded, grades, 0),
         )
     )
-    with np.errstate(invalid="ignore", divide="ignore"):  # of strata without items
+    with np.errstate(invalid="ignore", divide="ignore"):  # no items in a stratum
         means = sums / known
         factors = total / known * np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
     deviations = factors[strata] * (grades - means[strata])

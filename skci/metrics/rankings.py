@@ -136,9 +136,10 @@ class Hits:
 
     @cached_property
     def _sets(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Of the sets of ties that were retrieved: what the formulas are of.
+        """Columns with an entry for each set of ties that was retrieved.
 
-        Their query, documents, relevant ones, and both numbers before them.
+        Its query, its numbers of documents and of relevant ones, and both numbers
+        before it.
         """
         rankings = self.rankings
         first, query, size = rankings._tied
@@ -262,7 +263,6 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     _truth = "relevance"
     _score_methods = RANKING_METHODS
     _may_miss = True
-    _symmetric = True
 
     @with_keywords_of(MetricCI.__call__)
     def __call__(  # type: ignore[override]
@@ -273,16 +273,16 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_documents) or (n_samples,)
-            Relevances, numbers of 0 or more: of the documents of a query in each row,
-            or of one document in each, with `query`.
+            Relevances, numbers of 0 or more. A row has the documents of a query or,
+            with `query`, one document.
         y_score : array-like of the same shape
             Scores, which increase with the predicted relevance; NaN for documents that
             were not retrieved.
         query : array-like of shape (n_samples,), optional
-            Query that each row is a document of.
+            Query to which the document of each row belongs.
         groups : array-like, optional
-            Clusters of queries that need not be independent within, such as the topics
-            or users that they are of: one for each row.
+            Clusters of queries that need not be independent within, such as topics or
+            users: one for each row.
 
         Returns
         -------
@@ -388,8 +388,8 @@ class RankingToK(RankingMetricCI):
     k : int, optional
         Number of documents from the first on that count; all if not given.
     ties : {"average", "order"}, default="average"
-        What tied documents are: "average" for the mean over all their orders, as in
-        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for that of the
+        Treatment of tied documents: "average" for the mean over all their orders, as in
+        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for the order of the
         rows. trec_eval has them in descending order of their names: sort rows so, and
         set "order", for its values.
     """

@@ -198,8 +198,8 @@ def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """A metric of predicted numbers: a function of means over rows.
 
-    Its measure is by default that of a loss: from 0 on, and lower is better. Of several
-    targets it is averaged, or there is a report on each.
+    Its measure is by default that of a loss: 0 or more, and lower is better. Several
+    targets are averaged, or there is a report on each.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     reads = "numbers"
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
-    """Columns that it takes the means of: the loss, or products of what is centred."""
+    """Columns whose means it uses: the loss, or products of centred columns."""
     _loss = cast("Callable[..., Array]", None)
     """Loss of each row: a function of truth, prediction and some options."""
     _loss_options: ClassVar[tuple[str, ...]] = ()
@@ -345,7 +345,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Check that the loss is defined."""
 
     def _squares(self, binding: Binding) -> Array:
-        """Return what the variances of targets are means of, (m, targets)."""
+        """Return squares whose means are the variances of targets, (m, targets)."""
         sample, targets = binding.sample, range(len(binding.sample.vocabulary.targets))
         squares = [(Variable("truth", target=k),) * 2 for k in targets]
         if isinstance(sample, MomentSample):
@@ -373,8 +373,8 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         ]
 
     def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Variable of moments: of the loss of a model, or of the truth."""
-        if name == "loss":  # the same for all metrics of a loss
+        """Variable of moments for a column of a target."""
+        if name == "loss":  # which all metrics of a loss share
             options = [float(getattr(self, option)) for option in self._loss_options]
             name = self._loss.__name__ + "".join(f"({option})" for option in options)
         return Variable(name, "" if name == "truth" else binding.model, target)
@@ -645,7 +645,7 @@ class PearsonCorrelationCI(
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-_ROUNDING_OF_DEVIANCE = 1e-13  # of a deviance from its mean, relative to its terms
+_ROUNDING_OF_DEVIANCE = 1e-13  # relative to the terms of a deviance
 
 
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
@@ -824,7 +824,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """What the deviance of the mean follows from, besides the loss."""
+        """The loss, and columns that determine the deviance of the mean."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 

@@ -515,10 +515,10 @@ class _AreaCI(
             "positive": n_rows == 0,
             "negative": (n_rows == len(truth)) & issubclass(self._area, RocAuc),
         }
-        vocabulary, causes = binding.sample.vocabulary, []
-        classes, kind = vocabulary.classes, "class"
-        if vocabulary.multilabel:
-            kind = "target"
+        vocabulary = binding.sample.vocabulary
+        classes = vocabulary.classes
+        kind = "target" if vocabulary.multilabel else "class"
+        causes = []
         for sign, lacks in lacking.items():
             names = [repr(str(classes[k])) for k in np.flatnonzero(lacks)]
             if len(names) > _MOST_NAMED:
@@ -630,13 +630,12 @@ class MetricScorer:
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
-    :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. Of
+    :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. With
     more than two labels it is the mean over each against the rest, or over each against
-    each other (Hand and Till, 2001), and of several targets that over the targets. The
-    estimate equals
-    :func:`sklearn.metrics.roc_auc_score`, the standard error is that of DeLong, DeLong
-    and Clarke-Pearson (1988). Intervals are by default on the logit scale. Where all
-    positive rows are above all negative ones, the interval is
+    each other (Hand and Till, 2001), and with several targets the mean over these. The
+    estimate equals :func:`sklearn.metrics.roc_auc_score`, the standard error is that of
+    DeLong, DeLong and Clarke-Pearson (1988). Intervals are by default on the logit
+    scale. Where all positive rows are above all negative ones, the interval is
     :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label.
 
     Parameters
@@ -716,15 +715,15 @@ class AveragePrecisionCI(_AreaCI):
     Parameters
     ----------
     interpolation : {"101"}, optional
-        If "101", the average precision of COCO: of the greatest precision at each of
-        101 recalls or a higher one.
+        If "101", the average precision of COCO: the mean over 101 recalls of the
+        greatest precision at that recall or a higher one.
 
     Examples
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
 
-    Of three objects in each of 40 images, the third was detected in some:
+    Each of 40 images has three objects, and the third was detected in some:
 
     >>> is_object, third = [1, 0, 1, 1] * 40, [0.7, None, 0.6, None, None] * 8
     >>> scores = [score for last in third for score in (0.9, 0.8, 0.75, last)]
@@ -756,8 +755,8 @@ class AveragePrecisionCI(_AreaCI):
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 
-    Of tied scores, that of the last label is greatest. Of two labels, k is 1, and the
-    positive one is predicted above a threshold: 1/2 if all scores are from 0 to 1,
+    Among tied scores, that of the last label is greatest. With two labels, k is 1, and
+    the positive one is predicted above a threshold: 1/2 if all scores are from 0 to 1,
     else 0. The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
 
     Parameters

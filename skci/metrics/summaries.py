@@ -1,4 +1,4 @@
-"""What is kept of the rows of a batch: all, the bins of their scores, or moments."""
+"""Summaries of batches: all rows, the bins of their scores, or moments."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _MOST_BINS = 10_000_000
 
 
 class Summary:
-    """What is kept of batches for some metrics, checked; see `JointAccumulator`."""
+    """Summary of batches that suffices for some metrics; see `JointAccumulator`."""
 
     def __init__(
         self, metric_set: MetricSet, score_bins: Any = None, moments: Any = False
@@ -43,20 +43,20 @@ class Summary:
             )
 
     def _must_serve(self, attribute: str, needs: str) -> None:
-        """Check that what is kept suffices for all metrics."""
+        """Check that the summary suffices for all metrics."""
         metrics = self._metric_set.metrics.items()
         others = [name for name, each in metrics if not getattr(each, attribute)]
         if others:
             raise ValueError(f"{needs}, got {join_names(others)}")
 
     def __call__(self, sample: Sample) -> Sample:
-        """Reduce a sample to what is kept."""
+        """Reduce a sample to its summary."""
         if self._keeps_moments:
             return self._moments(sample)
         return sample if self._edges is None else sample.binned(self._edges)
 
     def _moments(self, sample: Sample) -> MomentSample:
-        """Moments that suffice for the metrics; of those in a sample some."""
+        """Moments that suffice for the metrics, from rows or from more moments."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if isinstance(sample, PartlyLabelledSample):
             raise ValueError(
