@@ -305,11 +305,8 @@ class JointReport(ReportWithContrasts):
         joint, ratio = self._joint, scale == "ratio"
         blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
         if to is not None and self._references is not None:
-            positions, references = (
-                [k for rows in blocks for k in rows],
-                self._references(to),
-            )
-            return contrasts_with(joint, positions, references, to, ratio)
+            positions = list(itertools.chain(*blocks))
+            return contrasts_with(joint, positions, self._references(to), to, ratio)
         pairs = (pairwise_contrasts(joint, k, factor, control, ratio) for k in blocks)
         contrasts = list(itertools.chain(*pairs))
         if not contrasts:
@@ -546,11 +543,16 @@ class JointReport(ReportWithContrasts):
     @property
     def _metrics_of_several(self) -> list[str]:
         """Metrics of which there are several estimates, or all if there are none."""
-        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        panels = self._panels_of_several
         several = (self._joint.parameters[k[0]].key.metric for k in panels)
         return list(dict.fromkeys(several)) or self.metrics
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
+    @property
+    def _panels_of_several(self) -> list[list[int]]:
+        """Positions of the estimates in each panel with several models."""
+        return [k for k in self._panels(self.metrics).values() if len(k) > 1]
+
         """Compare with the best on one of some metrics, whose errors add up."""
         joint = self._joint
         level = 1 - (1 - joint.confidence_level) / n_metrics
@@ -741,7 +743,7 @@ class JointReport(ReportWithContrasts):
 
     def _compared_parts(self, without: Collection[str]) -> dict[str, Part]:
         """Ranks and differences of the models, where there are several."""
-        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        panels = self._panels_of_several
         several = [self._joint.parameters[k[0]] for k in panels]
         ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
         parts = {}
