@@ -55,7 +55,7 @@ _SPELLED = {
     "strata stratify": ("design", "design=Strata(...)"),
     "time order": ("design", "design=TimeOrder(...)"),
 }
-"""Other names of what a parameter expresses, and how to write it for a value."""
+"""Parameter for each option of other libraries, and how to write it for a value."""
 
 _OF_NAMES = "control", "metric", "metrics", "models"
 """Parameters that are names, in whatever order."""
@@ -247,7 +247,7 @@ class HintedAttributes:
     """An object whose attributes, and options of methods, have hints."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
-    """What to use, and names that it has in other libraries."""
+    """Names in other libraries, by the attribute to use instead."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -91,7 +91,7 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
 
 
 def check_accompanying(file: LogFile) -> None:
-    """Check that there are samples of all tasks of which a file has the results."""
+    """Check that samples exist for all tasks in a file of results."""
     named = _RESULTS.fullmatch(file.name)
     if named is None:
         return

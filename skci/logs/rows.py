@@ -297,7 +297,7 @@ class LogRows(Mapping[str, Array]):
         Raises
         ------
         ValueError, TypeError
-            If scorers are not of all tasks, a model has no grades of a task and
+            If tasks have different scorers, a model has no grades of a task and
             `missing_grades` is "error", there are groups of several tasks, a scorer has
             no number for each sample, or is no mean and there are several tasks, or an
             option is wrong.
