@@ -160,7 +160,7 @@ def design_hint(value: Any) -> str:
 
 def is_synonym(name: str, option: str) -> bool:
     """Whether another library calls an option by a name."""
-    stands_for, _ = _SPELLED.get(name, ("", None))
+    stands_for, _ = _found(_SPELLED, name) or ("", "")
     return name in _SYNONYMS.get(option, "").split() or stands_for == option
 
 
