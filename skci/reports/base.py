@@ -319,7 +319,7 @@ class Report(TabularReport[MetricEstimate]):
         drawing = self._drawing()
         individual = drawing["individual_intervals"]
         return self._bands(
-            models=[self._models[k] for k in order],
+            models=[drawing["models"][k] for k in order],
             metrics=[drawing["metrics"][k] for k in order],
             points=np.stack([positions, drawing["estimates"]], axis=1)[order],
             intervals=drawing["intervals"][order],
