@@ -55,7 +55,7 @@ _SPELLED = {
     "strata stratify": ("design", "design=Strata(...)"),
     "time order": ("design", "design=TimeOrder(...)"),
 }
-"""Other names of what a parameter expresses, and how to write it for a value."""
+"""Parameter for each option of other libraries, and how to write it for a value."""
 
 _OF_NAMES = "control", "metric", "metrics", "models"
 """Parameters that are names, in whatever order."""
@@ -160,7 +160,7 @@ def design_hint(value: Any) -> str:
 
 def is_synonym(name: str, option: str) -> bool:
     """Whether another library calls an option by a name."""
-    stands_for, _ = _SPELLED.get(name, ("", None))
+    stands_for, _ = _found(_SPELLED, name) or ("", "")
     return name in _SYNONYMS.get(option, "").split() or stands_for == option
 
 
@@ -247,7 +247,7 @@ class HintedAttributes:
     """An object whose attributes, and options of methods, have hints."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
-    """What to use, and names that it has in other libraries."""
+    """Names in other libraries, by the attribute to use instead."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -174,11 +174,11 @@ def cross_validate_report(
     out groups of rows, and so lets those that train and those that test vary together
     [2]_; "corrected-t" is of Nadeau and Bengio [3]_.
 
-    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [4]_,
-    "fold-t" and "5x2-t" of Dietterich [5]_, whose statistic with 5 degrees of freedom
-    is that of the differences of two models. "bootstrap-632" and "bootstrap-632+" are
-    of Efron and Tibshirani [6]_, with standard errors by the infinitesimal jackknife.
-    Their bootstrap samples are of the rows or, with `groups`, of the groups.
+    Bouckaert and Frank [4]_ propose "corrected-t" after repeated cross-validation.
+    Dietterich [5]_ describes "fold-t" and "5x2-t", whose statistic with 5 degrees of
+    freedom is that of the differences of two models. Efron and Tibshirani [6]_ propose
+    "bootstrap-632" and "bootstrap-632+"; standard errors are by the infinitesimal
+    jackknife. Rows are drawn or, with `groups`, whole groups.
 
     References
     ----------
@@ -378,7 +378,7 @@ class _Subsampled(Resampling):
 
     sizes: tuple[int, ...]
     n_train: int
-    """Number of rows of the training sets that the sizes are of."""
+    """Number of rows of the largest training set, to which the sizes refer."""
     rng: np.random.Generator
 
     def fit(
@@ -725,7 +725,8 @@ def interval_scorers(
     Raises
     ------
     ValueError, TypeError
-        If an option is not as described, or a metric is of each class or target.
+        If an option is not as described, or a metric has a value for each class or
+        target.
 
     See Also
     --------

@@ -65,7 +65,7 @@ def threshold_report(
     y_true : array-like of shape (n_samples,)
         True labels, two at most.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Scores that increase with the evidence for the positive label; of several
+        Scores that increase with the evidence for the positive label; for several
         models a mapping by name or a data frame.
     data : data frame or mapping of str to array-like, optional
         Columns that `y_true`, `y_score`, `sample_weight` and `groups` name, `y_score`
@@ -353,7 +353,7 @@ def decision_curve_report(
     y_true : array-like of shape (n_samples,)
         True labels, two.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; of several models a mapping by name or a
+        Probabilities of the positive label; for several models a mapping by name or a
         data frame.
     metrics : str or list of str, optional
         Of "net_benefit", "standardized_net_benefit", which is relative to that of
@@ -569,7 +569,7 @@ def calibration_report(
     y_true : array-like of shape (n_samples,)
         True labels, two.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; of several models a mapping by name or a
+        Probabilities of the positive label; for several models a mapping by name or a
         data frame.
     n_bins : int, default=10
         Number of bins, at least 1.
@@ -588,7 +588,7 @@ def calibration_report(
     -------
     CalibrationReport
         Of "fraction_of_positives"; labelled ``bin``, ``metric``, of several models
-        ``model``, ``metric``, ``bin``. Bins are numbered from 1 on.
+        ``model``, ``metric``, ``bin``. Bins are numbered from 1.
 
     Raises
     ------
@@ -605,7 +605,7 @@ def calibration_report(
     -----
     A bin is miscalibrated if the mean prediction in it is not the fraction of
     positives. The test of a bin is whether its interval excludes the mean prediction of
-    its rows. That this mean is estimated makes it conservative: of calibrated
+    its rows. That this mean is estimated makes it conservative: for calibrated
     predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
     the variance :math:`E[s] (1 - E[s])` that is taken.
 

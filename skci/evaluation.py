@@ -350,7 +350,7 @@ def joint_report(
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers for metrics of regression. Labels are two, or more where
-        all metrics average over classes or are of all classes, or 0 or 1 for each of
+        all metrics average over classes or cover all classes, or 0 or 1 for each of
         several targets; for metrics of survival an event, 0 or 1, and a time. Or a
         mapping of these by metric, with "*" for all others; `y_pred` and `y_score` may
         then be mappings by metric too. Rows are the same for all metrics.
@@ -725,7 +725,7 @@ def classification_report_ci(
 
 
 def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
-    """Averages by the name of their line; the accuracy is of all classes."""
+    """Averages by the name of their line; the accuracy needs all classes."""
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)
     averages = {"accuracy": "accuracy"} if complete else {"micro avg": "micro"}

@@ -372,9 +372,9 @@ def _design_effect(group_size: Any, correlation: Any) -> float:
 
 _FEWEST_OF_LEAF = 5  # labelled rows that a mean square is estimated from
 _LEAST = 0.1  # root of an expected square, over that of the mean of all
-_NO_WEIGHT = 1e-12  # of possible rows, beside 1 of a row
-_TOLERANCE = 1e-12  # of the scale of probabilities, relative to the largest
-_ROUNDING = 1e-9  # of a number of labels
+_NO_WEIGHT = 1e-12  # weight of a possible row, if that of a row is 1
+_TOLERANCE = 1e-12  # error of the scale of probabilities, relative to the largest
+_ROUNDING = 1e-9  # rounding error of a number of labels
 
 
 class LabelPlan(NamedTuple):
@@ -612,9 +612,9 @@ class _LabelChoice:
     probability: Array
     """With which each label has been requested."""
     expected_squared_residual: Array
-    """Of each row, times its squared weight."""
+    """Values of all rows, times the squared weight of the row."""
     labelled_squared_residuals: Array
-    """Of labelled rows, times the number of rows that each represents."""
+    """Values of labelled rows, times the number of rows that each represents."""
     variance_of_sum: float
     """Variance of the sum of the influence values of the truth."""
 
@@ -660,7 +660,7 @@ class _LabelChoice:
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
-            influence = explained.copy()  # of all rows, unbiased given the clusters
+            influence = explained.copy()  # for all rows, unbiased given the clusters
             influence[labelled] += represented * (observed - explained[labelled])
             of_rows = (row_weights * influence)[checked.kept]
             totals = np.bincount(checked.cluster_numbers, of_rows)

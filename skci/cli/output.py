@@ -37,10 +37,10 @@ _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
 
 
 class Output(NamedTuple):
-    """What a command shows."""
+    """Output of a command."""
 
     reports: dict[str, TabularReport[Any]]
-    """Reports that are shown together, by what they are of."""
+    """Reports that are shown together, by name, such as "differences"."""
     gates: dict[str, RequirementReport]
     """Verdicts on requirements, by the option that they were given by."""
     call: str
@@ -50,7 +50,7 @@ class Output(NamedTuple):
 
     @property
     def findings(self) -> list[list[str]]:
-        """What differences show, in words."""
+        """Findings of each report of differences."""
         compared = (x for x in self.reports.values() if isinstance(x, ContrastReport))
         return [report.findings() for report in compared]
 
@@ -162,9 +162,9 @@ def finish(
     command, call : str
         Name of the command, and all of it.
     reports : dict of str to Report
-        Of the first one things are required.
+        Reports by name; `require` and `fail_if` apply to the first.
     rows : JointAccumulator, optional
-        What can be saved.
+        Accumulated rows, which can be saved.
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
         Format; by default that of the ending of --out, or text.
     style : {"interval", "pm"}, default="interval"

@@ -23,7 +23,7 @@ from skci.votes import votes_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
-"""Of rows that are kept."""
+"""Options that are refused if rows are kept."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 _LINE_WIDTH = 79
@@ -114,7 +114,7 @@ def design_of(
     crossed : pair of array-like
         Two crossed factors, such as items and users.
     time : array-like of shape (n_samples,)
-        What rows are in order of; --groups are then the series.
+        Times, or other values, that order the rows; --groups are then the series.
     """
     columns = {"strata": strata, "crossed": crossed, "time": time}
     first, *others = [name for name, x in columns.items() if x] or [""]
@@ -168,10 +168,10 @@ def batches(
     Parameters
     ----------
     names : mapping
-        Columns by the parameters that they are of.
+        Names of columns by the parameter that reads them.
     files : list of path
         CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input;
-        of several files the rows are taken together.
+        the rows of several files are taken together.
     delimiter : str, optional
         Delimiter of CSV files, by default a comma, or a tab in .tsv.
     text : bool, default=False

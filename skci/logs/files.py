@@ -248,6 +248,13 @@ def total(record: Any, *names: str) -> int | None:
     return sum(counts) if counts else None
 
 
+def within(record: Any, *names: str) -> Any:
+    """Look up a member of nested objects; None if there is none."""
+    for name in names:
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
+
+
 class _Document:
     """A JSON document, parsed by holding one value at a time."""
 

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from skci._lazy import optional_module
-from skci.logs.files import Decoder, LogFile, total
+from skci.logs.files import Decoder, LogFile, total, within
 from skci.logs.rows import Aggregation, Row, as_grade, disagreement, is_number
 
 _ARCHIVE = ".eval"
@@ -105,16 +105,14 @@ def _refused(
     header: dict[str, Any], task: str, means: dict[str, float], is_complete: bool
 ) -> Iterator[Aggregation]:
     """Refuse scorers of which the harness does not print the mean over samples."""
-    results = header.get("results")
-    scores = results.get("scores") if isinstance(results, dict) else None
+    scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:
         if isinstance(score, dict):
             scorer, part = str(score.get("scorer")), str(score.get("name"))
             name = scorer if part == scorer else f"{scorer}/{part}"
             stated.setdefault(name, []).append(score)
-    config = header["eval"].get("config")
-    by_default = config.get("epochs_reducer") if isinstance(config, dict) else None
+    by_default = within(header, "eval", "config", "epochs_reducer")
     for name, mean in means.items():
         refused, others = "", set()
         for score in stated.get(name, [{}]):
@@ -161,7 +159,7 @@ def _perplexities(
     if not isinstance(metadata, dict) or not {*_PERPLEXITY} <= metadata.keys():
         return None
     n, log_likelihood = found = [metadata[name] for name in _PERPLEXITY]
-    if not all(isinstance(value, int | float) for value in found):
+    if not all(map(is_number, found)):
         must = f"{' and '.join(_PERPLEXITY)} must be numbers, got {found}"
         raise file.error(row.line, must)
     loss = -log_likelihood / n if n > 0 else math.nan

@@ -10,7 +10,7 @@ from typing import Any
 
 from skci._validation import join_names
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
-from skci.logs.files import LogFile
+from skci.logs.files import LogFile, within
 from skci.logs.rows import Aggregation, Row, as_grade, disagreement, is_number
 
 _TIME = r"\d{4}-\d\d-\d\dT[\d.:-]+"
@@ -83,7 +83,7 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
             value = file.field(record, name, line)
             grade, size = metrics[scorer].read(value, file, line)
             yield row._replace(scorer=scorer, grade=grade, size=size)
-    n_stated = _within(results, "n-samples", task, "effective")
+    n_stated = within(results, "n-samples", task, "effective")
     file.check_count(len(documents), n_stated, f" of task {task!r}")
     is_complete = not isinstance(n_stated, int) or len(documents) >= n_stated
     for metric in metrics.values():
@@ -91,14 +91,14 @@ def rows(file: LogFile) -> Iterator[Row | Aggregation]:
 
 
 def check_accompanying(file: LogFile) -> None:
-    """Check that there are samples of all tasks of which a file has the results."""
+    """Check that samples exist for all tasks in a file of results."""
     named = _RESULTS.fullmatch(file.name)
     if named is None:
         return
     results = {name: value for name, value, _ in file.members()}
-    stated = _within(results, "n-samples") or {}
+    stated = within(results, "n-samples") or {}
     counts = {
-        task: _within(stated, task, "effective")
+        task: within(stated, task, "effective")
         for task in (stated if isinstance(stated, dict) else ())
         if not any(
             file.path.with_name(f"samples_{task}_{named['time']}.jsonl{end}").exists()
@@ -118,13 +118,13 @@ class _Metric:
         self, task: str, scorer: str, name: str, by: str, results: dict[str, Any]
     ) -> None:
         self._task, self._scorer = task, scorer
-        self._printed = _within(results, "results", task, f"{name},{by}")
-        self._better = _within(results, "higher_is_better", task, name)
-        listed = _within(results, "configs", task, "metric_list")
+        self._printed = within(results, "results", task, f"{name},{by}")
+        self._better = within(results, "higher_is_better", task, name)
+        listed = within(results, "configs", task, "metric_list")
         stated = [
-            _within(each, "aggregation")
+            within(each, "aggregation")
             for each in (listed if isinstance(listed, list) else [])
-            if _within(each, "metric") == name
+            if within(each, "metric") == name
         ]
         known = {*_MEANS, *_DEFAULTS.values(), *_CORPUS.values()}
         default = _DEFAULTS.get(name)
@@ -199,10 +199,3 @@ def _results(file: LogFile, time: str | None) -> dict[str, Any]:
         if path.exists():
             return {name: value for name, value, _ in LogFile(path).members()}
     return {}
-
-
-def _within(record: Any, *names: str) -> Any:
-    """Look up a member of nested objects; None if there is none."""
-    for name in names:
-        record = record.get(name) if isinstance(record, dict) else None
-    return record

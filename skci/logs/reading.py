@@ -104,9 +104,9 @@ def read(
       perhaps of the others, such as ``id`` and ``score``; the name of the file is that
       of the model if no column is.
 
-    Text may be compressed, as ``.jsonl.gz``. Of a log that states how many samples it
-    has, they are counted: of inspect_ai, lm-evaluation-harness, also of tasks without
-    samples in a folder, promptfoo, DeepEval and SWE-bench.
+    Text may be compressed, as ``.jsonl.gz``. Samples are counted where a log states
+    their number. Logs of inspect_ai, lm-evaluation-harness (also for tasks without
+    samples in a folder), promptfoo, DeepEval and SWE-bench do.
 
     In folders, files with other endings are ignored, and so are JSON objects of plain
     values, such as settings, and what a harness writes beside its logs. Tables and JSON

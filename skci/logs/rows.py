@@ -17,8 +17,7 @@ from skci._arrays import Array, factorise
 from skci._validation import check_choice, check_names, join_names
 from skci.data.files import MISSING
 from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
-from skci.grades import SAMPLES as SAMPLES
-from skci.grades import grades_report
+from skci.grades import SAMPLES, grades_report
 from skci.logs.files import LogFile
 
 _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
@@ -298,7 +297,7 @@ class LogRows(Mapping[str, Array]):
         Raises
         ------
         ValueError, TypeError
-            If scorers are not of all tasks, a model has no grades of a task and
+            If tasks have different scorers, a model has no grades of a task and
             `missing_grades` is "error", there are groups of several tasks, a scorer has
             no number for each sample, or is no mean and there are several tasks, or an
             option is wrong.
@@ -341,7 +340,7 @@ class LogRows(Mapping[str, Array]):
         """Aggregations of each scorer in its tasks, of which reports can be made."""
         found = {
             scorer: [self._aggregation(task, scorer) for task in tasks]
-            for scorer, tasks in self._different("task", by="scorer").items()
+            for scorer, tasks in _different(self, "task", by="scorer").items()
         }
         refused = [each for of in found.values() for each in of if each.refused]
         if refused:
@@ -375,20 +374,9 @@ class LogRows(Mapping[str, Array]):
             return functions == {SHARE}
         return bool(np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all())
 
-    def _different(
-        self, kind: str, *, by: str, rows: Any = slice(None)
-    ) -> dict[str, list[str]]:
-        """Different names of a kind by those of another, in some rows."""
-        found: dict[str, list[str]] = {}
-        for name, other in dict.fromkeys(
-            zip(self[by][rows], self[kind][rows], strict=True)
-        ):
-            found.setdefault(name, []).append(other)
-        return found
-
     def _check_scorers(self) -> None:
         """Check that tasks have the same scorers."""
-        by_task = self._different("scorer", by="task")
+        by_task = _different(self, "scorer", by="task")
         if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
             first = {task: scorers[0] for task, scorers in by_task.items()}
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
@@ -402,7 +390,7 @@ class LogRows(Mapping[str, Array]):
         """Check that each model has grades of all tasks."""
         tasks = self.tasks
         graded = ~np.isnan(self["grade"])
-        found = self._different("task", by="model", rows=graded)
+        found = _different(self, "task", by="model", rows=graded)
         answered = {model: found.get(model, []) for model in self.models}
         lacking = {
             model: [task for task in tasks if task not in of_model]
@@ -423,6 +411,18 @@ class LogRows(Mapping[str, Array]):
             "the items that both have, or to a number, as 0, that counts as a missing "
             "grade"
         )
+
+
+def _different(
+    columns: Mapping[str, Array], kind: str, *, by: str, rows: Any = slice(None)
+) -> dict[str, list[str]]:
+    """Different names of a kind by those of another, in some rows."""
+    found: dict[str, list[str]] = {}
+    for name, other in dict.fromkeys(
+        zip(columns[by][rows], columns[kind][rows], strict=True)
+    ):
+        found.setdefault(name, []).append(other)
+    return found
 
 
 def _check_means(aggregations: Iterable[Aggregation], which: str) -> None:
@@ -513,10 +513,7 @@ class Collector:
             raise ValueError("paths must be of logs with grades, got none")
         self._check_distinct(columns)
         graded = columns["scorer"] != ""
-        pairs = zip(columns["task"][graded], columns["scorer"][graded], strict=True)
-        by_task: dict[str, list[str]] = {}
-        for task, scorer in dict.fromkeys(pairs):
-            by_task.setdefault(task, []).append(scorer)
+        by_task = _different(columns, "scorer", by="task", rows=graded)
         missing = []
         for row in np.flatnonzero(~graded).tolist():
             if (task := columns["task"][row]) not in by_task:

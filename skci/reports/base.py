@@ -59,12 +59,12 @@ _ROUNDING = 1e-9  # design effect that is zero
 
 
 class Report(TabularReport[MetricEstimate]):
-    """Labelled estimates with joint intervals; all numbers are of a joint estimate."""
+    """Labelled estimates with joint intervals: a view of a joint estimate."""
 
     _null: float | None = None
     """Value that contrasts are tested against; None in reports of others."""
     _kind = ""
-    """What contrasts are, such as "differences"; empty for others."""
+    """Name of the contrasts, such as "differences"; empty in reports of others."""
     _style = "interval"
     _coloured: Sequence[str] = ()
     """Models of the report that this one was selected from."""
@@ -92,7 +92,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is warned of, whether the warning was shown or not."""
+        """Messages of the warnings, whether they were shown or not."""
         return tuple(describe_warnings(self._joint))
 
     @property
@@ -188,10 +188,9 @@ class Report(TabularReport[MetricEstimate]):
         path : str or path-like, optional
             File to write, whole or not at all; if not given, the page is returned.
         title : str, optional
-            Of the page; the metrics and the models if not given.
+            Title of the page; the metrics and the models if not given.
         call : str, optional
-            What the report was made by, such as a command or lines of code, to be
-            shown as it is.
+            Command or lines of code that made the report, to be shown as they are.
         sections : mapping of str to report, optional
             Reports by heading, besides those of the page or, with the same heading, in
             place of them: ``{"Differences": report.differences(margin=0.01)}``, or
@@ -233,16 +232,16 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _topic(self) -> str:
-        """What the report is about, as in a title."""
+        """Subject of the report, as in a title."""
         header, names = next(iter(self._labels.items()))
         return f"{join_names(self.metrics)} of {few(names, header)}"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        """What a page shows, by heading, without some that others take the place of."""
+        """Parts of a page by heading, without those that others replace."""
         return {"Estimates": self._part()}
 
     def _part(self) -> Part:
-        """What a page shows of the report itself."""
+        """Part of a page with the report itself."""
         return Part(self, self._display(), self._joint)
 
     def plot(self, **kwargs: Any) -> Any:
@@ -269,7 +268,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _models(self) -> list[str]:
-        """Model of each estimate; empty where a report is of one without a name."""
+        """Model of each estimate; empty if the only model has no name."""
         return self._labels.get("model", [""] * len(self))
 
     @property
@@ -320,7 +319,7 @@ class Report(TabularReport[MetricEstimate]):
         drawing = self._drawing()
         individual = drawing["individual_intervals"]
         return self._bands(
-            models=[self._models[k] for k in order],
+            models=[drawing["models"][k] for k in order],
             metrics=[drawing["metrics"][k] for k in order],
             points=np.stack([positions, drawing["estimates"]], axis=1)[order],
             intervals=drawing["intervals"][order],

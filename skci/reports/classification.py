@@ -120,7 +120,8 @@ class CalibrationReport(Report):
 
     @cached_property
     def _in_short(self) -> JointReport:
-        return self._summarise()
+        report = self._summarise().at(self.confidence_level)
+        return report.individual() if self._joint.is_individual else report
 
     @property
     def summary(self) -> JointReport:
@@ -136,8 +137,7 @@ class CalibrationReport(Report):
             If there are probabilities of 0 or 1, which have no logit, or no slope is
             finite.
         """
-        report = self._in_short.at(self.confidence_level)
-        return report.individual() if self._joint.is_individual else report
+        return self._in_short
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n\n{self.summary}"

@@ -1,4 +1,4 @@
-"""Reports of contrasts, also beside margins, and what they show in words."""
+"""Reports of contrasts, also with margins, and their findings in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REFERENCES: dict[str | None, str] = {
 }  # in sentences
 
 Separated = dict[str, list[tuple[str, str, str]]]
-"""What is shown of pairs by panel, such as "A", "is worse than {}" and "B"."""
+"""Findings on pairs by panel, such as "A", "is worse than {}" and "B"."""
 
 
 _PREDICATES = {
@@ -40,7 +40,7 @@ _PREDICATES = {
     "not worse": "is not worse than {} by more than {:g}",
     "equivalent": "is equivalent to {} within {:g}",
 }
-"""What the better of two is by a relation, with the names of others and the margin."""
+"""Predicate of the better of two by relation, for the other names and the margin."""
 
 
 def sentences(
@@ -51,7 +51,7 @@ def sentences(
 ) -> list[str]:
     """Say what is found on a metric of models, or subgroups, or that nothing is.
 
-    Each finding is of a model, what it is, such as "is worse than {}", and of another.
+    Each finding has a name, a predicate, such as "is worse than {}", and another name.
     """
     others: dict[tuple[str, str], list[str]] = {}
     for name, predicate, other in found:
@@ -149,7 +149,7 @@ class ContrastReport(ReportWithContrasts):
     _margin: Mapping[str, float] = MappingProxyType({})
     """Largest difference that does not matter, by metric."""
     _reference: str | None = None
-    """What all are compared with, "rest" or "overall", if that is no subgroup."""
+    """Reference of all comparisons, "rest" or "overall", if it is no subgroup."""
 
     @cached_property
     def _margins(self) -> Array:
@@ -440,7 +440,7 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _verdicts(self) -> list[str]:
-        """What the interval of each contrast shows; see `VERDICT_COLOURS`."""
+        """Verdict of the interval of each contrast; see `VERDICT_COLOURS`."""
         if "contrast" in self._labels:
             low, high = self._limits().T
             sides = ["above 0", "below 0"]
@@ -474,10 +474,10 @@ class ContrastReport(ReportWithContrasts):
         return super()._part()._replace(findings=self.findings())
 
     def _separated(self) -> Separated:
-        """What differences or ratios show of models or subgroups.
+        """Findings of differences or ratios on models or subgroups.
 
-        Of gaps to a reference each is of the subgroup, of others of the worse; beside
-        a margin of the better.
+        A finding describes the better of two if there is a margin, else the worse. With
+        a reference and no margin it describes the subgroup.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []

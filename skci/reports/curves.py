@@ -289,11 +289,12 @@ class DecisionCurveReport(ThresholdReport):
         treating all rows.
         """
         lower = self._limits()[:, 0]
-        points = set(self._points)
+        points = self._points
+        shown = set(points)
         for metric in self.metrics:
             positions = self._positions(metric)
-            points &= {self._points[k] for k in positions if lower[k] > 0}
-        useful: Any = self._thresholds_at(x for x in self._thresholds if x in points)
+            shown &= {points[k] for k in positions if lower[k] > 0}
+        useful: Any = self._thresholds_at(x for x in self._thresholds if x in shown)
         return {name: each for name, each in useful.items() if name != TREAT_ALL}
 
     def findings(self, by: str = "intervals") -> Findings:

@@ -30,7 +30,7 @@ _STEPS = (1, 5, 10, 20, 50, 100)  # rows to a label
 _WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
 _MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
 _BELOW = "skci-below"  # to find a legend again
-_MOST_ROOM = 0.5  # of the height of a panel, for a legend
+_MOST_ROOM = 0.5  # share of the height of a panel, for a legend
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
 
 _SHOWN, _NOT_EXCLUDED = ("better", "higher", "lower"), ("worse", "lower", "higher")
@@ -44,7 +44,7 @@ VERDICT_COLOURS = {
     "above 0": _BLUE,
     "below 0": _VERMILION,
 }
-"""Colour of what an interval shows, in the order of the legend."""
+"""Colour of each verdict, in the order of the legend."""
 
 _THIN, _THICK = 1.5, 5.0
 _SPACED_ROWS = 15  # more have smaller gaps
@@ -101,7 +101,7 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
 
     @property
     def _has_figure(self) -> bool:
-        """Whether the axes are all of a figure whose layout makes room for a legend.
+        """Whether the figure has no other axes and its layout makes room for a legend.
 
         A figure without a layout gets that of a new one.
         """
@@ -125,7 +125,7 @@ class PanelDisplay(HintedAttributes, ReadOnlyArrays, ABC):
         """Entries of the legend, once the panels are drawn."""
 
     def _rows_of(self, metric: str) -> list[int]:
-        """Positions of what is drawn in a panel."""
+        """Positions of the entries of a panel."""
         return [k for k, name in enumerate(self.metrics) if name == metric]
 
 
@@ -254,13 +254,13 @@ class ConfidenceIntervalDisplay(PanelDisplay):
 
     A thick line is the individual interval, the thin line the joint interval, the dot
     the estimate. Lines of undefined estimates are dotted; an arrow marks an infinite
-    limit. The colour is that of the model, or of what the interval of a difference
-    shows. Returned by ``JointReport.plot``, ``ContrastReport.plot`` and others.
+    limit. The colour is that of the model, or of the verdict on a
+    difference. Returned by ``JointReport.plot``, ``ContrastReport.plot`` and others.
 
     Parameters
     ----------
     rows, metrics : sequence of str, of length K
-        Labels of each estimate: of its row, and of its panel.
+        Labels of the row and of the panel of each estimate.
     estimates : array of shape (K,)
         Positions of the dots.
     intervals : array of shape (K, 2)
@@ -279,9 +279,9 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     reference : float, optional
         Position of a vertical line, such as no difference.
     verdicts : sequence of str, of length K, optional
-        What each interval shows: "first is better", "second is better" or "open"; of a
+        Verdict of each interval: "first is better", "second is better" or "open"; for a
         difference with a margin also "equivalent", "first is not worse" or "second is
-        not worse"; of a contrast "above 0", "below 0" or "open". For metrics that have
+        not worse"; for a contrast "above 0", "below 0" or "open". For metrics that have
         no better, "higher" and "lower" take the place of "better" and "worse".
     margins : array of shape (K,), optional
         Position of dotted lines on both sides of 0; NaN where there are none.
@@ -331,7 +331,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
             One for each metric; a new figure is made if not given. Long names need a
             figure with ``layout="constrained"``.
         title : str, optional
-            Of the figure.
+            Title of the figure.
         sort : bool or str, default=False
             Whether to sort the rows by their estimates, the best first: those of the
             first panel, or of the one that is named. Undefined ones come last.

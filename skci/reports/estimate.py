@@ -41,7 +41,7 @@ from skci.reports.rendering import (
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
-_MOST_NAMES = 12  # of estimates that a warning is of
+_MOST_NAMES = 12  # estimates named in a warning
 _MAX_CLASSES = 5  # named in a warning
 
 
@@ -141,7 +141,7 @@ class MetricEstimate(HintedAttributes, float):
     metric, model : str
         Names of the measure and of the model within a report; empty without one.
     warnings : tuple of str
-        What is warned of, whether the warning was shown or not.
+        Messages of the warnings, whether they were shown or not.
 
     Warns
     -----
@@ -436,7 +436,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def _name(self) -> str:
-        """What it is an estimate of."""
+        """Name of the estimated measure or contrast."""
         key, reads = self._parameter.key, self._parameter.trait.reads
         if key.is_contrast:
             return str(key)
@@ -543,7 +543,7 @@ def describe_warnings(
     most: int | None = None,
     positions: Sequence[int] | None = None,
 ) -> list[str]:
-    """Write what is warned of, with at most so many names in each."""
+    """Write the warnings, with at most so many names in each."""
     if positions is None:
         positions = range(len(joint.parameters))
     causes = [each for each in _causes_of_undefined(joint) if each[1] in positions]

@@ -60,8 +60,8 @@ References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
 are compared with."""
 
-_MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
-_MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
+_MOST_CONTRASTS = 1 << 16  # for estimates of rows, without a covariance in memory
+_MOST_GIVEN = 1 << 14  # for given estimates, whose covariance has 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
     "single-step rejects no less than the procedure of Bonferroni, and step-down than "
@@ -94,10 +94,10 @@ class JointReport(ReportWithContrasts):
     _references: References | None
 
     _of_pairs: ClassVar = ""
-    """What else estimates must have in common to be compared."""
+    """Further condition on compared estimates, as an error states it."""
 
     _compares_models: ClassVar = True
-    """Whether a page has the ranks and the differences of what the rows are of."""
+    """Whether a page has the ranks and the differences of the models."""
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None, **known: Any
@@ -131,7 +131,7 @@ class JointReport(ReportWithContrasts):
         metrics : str or list of str, optional
             Metrics to compare on; all if not given.
         scale : {"difference", "ratio"}, default="difference"
-            Whether to subtract the second from the first or divide by it. A ratio is of
+            Whether to subtract the second from the first or divide by it. A ratio needs
             nonnegative measures; its interval is symmetric on the logarithmic scale.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             Interval method of the differences. By default that of the estimates where
@@ -294,7 +294,8 @@ class JointReport(ReportWithContrasts):
     ) -> tuple[JointEstimate, list[Contrast]]:
         """Contrasts of estimates that differ in one factor, "model" or "subgroup".
 
-        Or of subgroups with the "rest" or all rows, with the estimates they are of.
+        With `to`, contrasts of subgroups with the rest or all rows, whose estimates are
+        then in the joint estimate as well.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
         if to is not None and self._references is None:
@@ -305,11 +306,8 @@ class JointReport(ReportWithContrasts):
         joint, ratio = self._joint, scale == "ratio"
         blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
         if to is not None and self._references is not None:
-            positions, references = (
-                [k for rows in blocks for k in rows],
-                self._references(to),
-            )
-            return contrasts_with(joint, positions, references, to, ratio)
+            positions = list(itertools.chain(*blocks))
+            return contrasts_with(joint, positions, self._references(to), to, ratio)
         pairs = (pairwise_contrasts(joint, k, factor, control, ratio) for k in blocks)
         contrasts = list(itertools.chain(*pairs))
         if not contrasts:
@@ -546,9 +544,14 @@ class JointReport(ReportWithContrasts):
     @property
     def _metrics_of_several(self) -> list[str]:
         """Metrics of which there are several estimates, or all if there are none."""
-        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        panels = self._panels_of_several
         several = (self._joint.parameters[k[0]].key.metric for k in panels)
         return list(dict.fromkeys(several)) or self.metrics
+
+    @property
+    def _panels_of_several(self) -> list[list[int]]:
+        """Positions of the estimates in each panel with several models."""
+        return [k for k in self._panels(self.metrics).values() if len(k) > 1]
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
@@ -687,7 +690,7 @@ class JointReport(ReportWithContrasts):
 
         Parameters
         ----------
-        metric : str or list of str, optional
+        metric : str, optional
             By default all metrics.
         scale, method, adjust
             See :meth:`differences`.
@@ -741,7 +744,7 @@ class JointReport(ReportWithContrasts):
 
     def _compared_parts(self, without: Collection[str]) -> dict[str, Part]:
         """Ranks and differences of the models, where there are several."""
-        panels = [k for k in self._panels(self.metrics).values() if len(k) > 1]
+        panels = self._panels_of_several
         several = [self._joint.parameters[k[0]] for k in panels]
         ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
         parts = {}

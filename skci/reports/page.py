@@ -20,9 +20,9 @@ from skci.reports.estimate import (
 )
 from skci.reports.rendering import TabularReport, format_level, packaged
 
-_MOST_ROWS = 60  # of a table that is not folded
-_MOST_FOLDED = 2000  # of one that is there at all
-_MOST_DRAWN = 300  # of a picture
+_MOST_ROWS = 60  # rows of a table that is not folded
+_MOST_FOLDED = 2000  # rows of a table that is not left out
+_MOST_DRAWN = 300  # rows of a picture
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
 _POPULATION = "the population that the rows were sampled from"
@@ -35,12 +35,12 @@ _GIVEN = "The estimates and their covariance were given, and are taken to be rig
 
 
 class Part(NamedTuple):
-    """What a page shows in one section."""
+    """Content of one section of a page."""
 
     report: TabularReport[Any]
     display: Any = None
     joint: JointEstimate | None = None
-    """What there may be warnings of."""
+    """Joint estimate whose warnings the page lists."""
     findings: Sequence[str] = ()
     sort: bool = False
     """Whether the picture has the best estimate first."""
@@ -157,7 +157,7 @@ def _folded(summary: str, body: str) -> str:
 def _picture(part: Part, number: int) -> str:
     """HTML of the figure of a part, which matplotlib draws.
 
-    The number of the part makes identifiers in the figure unique on the page.
+    The index of the part makes identifiers in the figure unique on the page.
     """
     try:
         from matplotlib import pyplot as plt

@@ -289,7 +289,7 @@ class Grid:
 
 
 def _cell(content: str, scope: str, is_name: bool) -> str:
-    """HTML of a cell of a row whose header cells are of this scope."""
+    """HTML of a cell; its row has header cells of this scope."""
     kind = ' class="name"' if is_name else ""
     if content and (is_name or scope == "col"):
         return f'<th scope="{scope}"{kind}>{content}</th>'
@@ -315,8 +315,8 @@ def wide_grid(
     labels : mapping of str to sequence of K str
         Names of each estimate by column, one of them "metric".
     columns : mapping of str to sequence of K str
-        Text of each estimate, whose column has the name "metric" and is divided, and of
-        what is the same for all metrics.
+        Text of each estimate by column. The column "metric" is divided into one for
+        each metric; others have the same text for all metrics.
     title : str
     best : collection of int
         Positions of the estimates in bold.
@@ -361,11 +361,11 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @abstractmethod
     def _columns(self) -> list[Column]:
-        """Columns of numbers and of what else there is of each row."""
+        """Columns of numbers and of other values of the rows."""
 
     @abstractmethod
     def _entry(self, position: int) -> _Entry:
-        """What there is of the row at a position."""
+        """Entry of the row at a position."""
 
     def _data(self) -> dict[str, Sequence[Any]]:
         """Columns of :meth:`to_frame`, and those that name the rows."""
