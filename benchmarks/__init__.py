@@ -9,6 +9,6 @@ Run from the checkout, each with ``--help`` for its options::
     python -m benchmarks.scale       many models, many rows, many parameters
     python -m benchmarks.published   published leaderboards
 
-What a page says is written on the page, in ``docs/benchmarks``; a command draws its
-tables anew, by the titles of its sections.
+The text of a page is written by hand, in ``docs/benchmarks``; a command draws its
+tables again, by the titles of its sections.
 """

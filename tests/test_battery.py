@@ -52,8 +52,6 @@ from skci.metrics import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
-grouped_or_not = pytest.mark.parametrize("grouped", [False, True])
-
 
 def methods(family, metric):
     """Methods that weights and groups are tested with: every one for two labels."""

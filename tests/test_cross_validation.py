@@ -972,6 +972,7 @@ class Unfitted(GaussianNB):
     ("options", "message"),
     [
         ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        ({"resampling": "bootstrap-632", "metrics": ["log_loss", "f1"]}, "not f1; use"),
         (
             {"resampling": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
             "not roc_auc and precision; use",

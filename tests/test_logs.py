@@ -703,22 +703,26 @@ def write_log(path, document):
         path.write_text(json.dumps(document))
 
 
+def check_damaged(path, document, rng, times):
+    """Check that damaged documents are read, or are errors that name the file."""
+    outcomes = set()
+    for _ in range(times):
+        write_log(path, damaged(document, rng))
+        try:
+            outcomes.add(type(logs.read(path)))
+        except ValueError as error:
+            assert path.name in str(error)
+            outcomes.add(type(error))
+    assert outcomes == {logs.LogRows, ValueError}
+
+
 @pytest.mark.parametrize(("name", "document"), layouts().items(), ids=layouts().keys())
 def test_a_value_of_another_type_is_an_error_of_the_file_or_none(
     name, document, tmp_path
 ):
     path = tmp_path / "run" / "model" / "instance" / name
     path.parent.mkdir(parents=True)
-    rng = np.random.default_rng(0)
-    outcomes = set()
-    for _ in range(20):
-        write_log(path, damaged(document, rng))
-        try:
-            outcomes.add(type(logs.read(path)))
-        except ValueError as error:
-            assert name in str(error)
-            outcomes.add(type(error))
-    assert outcomes == {logs.LogRows, ValueError}
+    check_damaged(path, document, np.random.default_rng(0), 20)
 
 
 NO_ITEM = r"{}, line 1: no {} for the item \(one of item, item_id, .*, question\); "

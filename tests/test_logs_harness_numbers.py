@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
-from test_logs import damaged, write_log
+from test_logs import check_damaged
 
 from skci import grades_report, logs
 from skci.cli.main import main
@@ -675,17 +675,7 @@ def layouts(folder):
 @pytest.mark.parametrize("k", range(3))
 def test_a_value_of_another_type_is_an_error_of_the_file_or_none(k, tmp_path):
     name, document = [*layouts(tmp_path / "m")][k]
-    path = tmp_path / "m" / name
-    rng = np.random.default_rng(k)
-    outcomes = set()
-    for _ in range(40):
-        write_log(path, damaged(document, rng))
-        try:
-            outcomes.add(type(logs.read(path)))
-        except ValueError as error:
-            assert name in str(error)
-            outcomes.add(type(error))
-    assert outcomes == {logs.LogRows, ValueError}
+    check_damaged(tmp_path / "m" / name, document, np.random.default_rng(k), 40)
 
 
 @pytest.mark.parametrize("member", ["n-samples", "configs", "results", "model_name"])

@@ -1,8 +1,6 @@
 """Tables with a row for each read, named runs, and what is known of each run."""
 
-import csv
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
+from test_runs import read_readers
 
 from skci import grades_report, joint_report
 from skci.designs import Runs
@@ -19,7 +18,6 @@ from skci.reports import JointReport
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
-REFERENCE = Path(__file__).parent / "reference"
 NAMES = {"case": "case", "run": "reader", "model": "test", "y_true": "truth"}
 
 
@@ -57,17 +55,6 @@ def same(report, expected):
 # --------------------------------------------------------------------------------------
 
 
-def published():
-    """Read a study of 5 readers with 2 tests as a long table, and its results."""
-    with open(REFERENCE / "readers_rows.csv", encoding="utf-8") as file:
-        _, *rows = csv.reader(file)
-    with open(REFERENCE / "readers.csv", encoding="utf-8") as file:
-        known = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
-    truth, *ratings = np.array(rows, dtype=float).T
-    scores = np.array(ratings).reshape(2, 5, -1)
-    return truth.astype(int), scores, known
-
-
 def delong(truth, scores):
     """Areas of readers, and DeLong's covariance of them."""
     positive, negative = scores[:, truth == 1], scores[:, truth == 0]
@@ -82,7 +69,8 @@ def delong(truth, scores):
 
 def test_long_table_of_a_published_study():
     """Gives Obuchowski and Rockette's analysis, with Hillis's degrees of freedom."""
-    truth, scores, known = published()
+    truth, tests, known = read_readers()
+    scores = np.array([*tests.values()])
     reads = Runs.from_long(
         long_table(truth, scores, tests=("1", "2")),
         **NAMES,
@@ -113,8 +101,8 @@ def test_long_table_of_a_published_study():
 
 def test_rows_of_readers_are_not_independent_cases():
     """Pooled areas by test have intervals of less than half the width."""
-    truth, scores, _ = published()
-    table = long_table(truth, scores)
+    truth, tests, _ = read_readers()
+    table = long_table(truth, np.array([*tests.values()]))
     reads = Runs.from_long(table, **NAMES, y_score="score", paired=True)
     right = joint_report(**reads, metrics="roc_auc").half_widths
     columns = {"y_score": "score", "by": "test", "data": table}

@@ -390,6 +390,7 @@ def test_runs_without_errors():
 @pytest.mark.parametrize(
     ("n_runs", "df_method", "words"),
     [
+        (2, "quadrature", "over 2 runs (conservative), "),
         (3, "quadrature", "over 3 runs (conservative), "),
         (3, "cochran", "over 3 runs (conservative), "),
         (3, "hillis", "over 3 runs, "),

@@ -168,7 +168,6 @@ def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
 N = 4
 ALL_SAMPLES = np.array(list(itertools.product(range(N), repeat=N)))
 COUNTS = np.array([np.bincount(sample, minlength=N) for sample in ALL_SAMPLES])
-LEFT_SOME_OUT = (COUNTS == 0).any(axis=1)
 
 
 def some_losses(counts):

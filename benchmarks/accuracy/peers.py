@@ -26,7 +26,7 @@ Limits = Callable[[Array], Interval]
 _TABLE = np.array([25, 10, 15, 50])
 _PEER, _PEER_LEVEL = "confidenceinterval", 0.99
 _TOLERANCE = 0.02
-"""Of a standard error or a coverage, beyond the Monte Carlo error."""
+"""Tolerance for standard errors and coverage, beyond the Monte Carlo error."""
 
 
 class Mistake(NamedTuple):

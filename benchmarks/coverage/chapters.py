@@ -40,7 +40,7 @@ from benchmarks.coverage.populations import (
 from benchmarks.coverage.tables import extremes, least_individual
 
 _POPULATION = 500_000
-"""Rows that true values are computed from."""
+"""Rows from which true values are computed."""
 
 
 def reported(sample: Any, *, compared: str = "", **options: Any) -> Answer:
@@ -98,7 +98,7 @@ def multilabel(n: int, prevalences: tuple[float, ...], quality: str) -> Setting:
         "hamming_loss": hamming_loss,
         "accuracy": accuracy_score,
     }
-    correlation = 0.3  # of the latent normals of two targets in a row
+    correlation = 0.3  # between the latent normals of two targets in a row
 
     def draw(rng: np.random.Generator, n: int = n) -> dict[str, Any]:
         size = (n, len(prevalences))

@@ -46,7 +46,7 @@ from benchmarks.coverage.learning import (
 from benchmarks.coverage.tables import by_call, percent, share
 
 _REPEATS = 5
-"""Of the folds, where they are repeated."""
+"""Number of repetitions, where folds are repeated."""
 _NAIVE_QUANTILE = 2.0
 """Half width, in standard errors, of what people add to a mean over folds."""
 _FOLD_ROWS = 20_000, 30  # fresh rows to evaluate fold models on: at least, and per n

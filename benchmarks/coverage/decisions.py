@@ -22,7 +22,7 @@ _GUARANTEES = {
     "the best model is kept": (_KEPT, "no", 0.95),
     "each of equal models is kept": (_KEPT, "yes", 0.95),
 }
-"""What is counted, whether models are equal, and the goal."""
+"""Counted event, whether models are equal, and goal, by claim."""
 _WORST, _MORE = 4, 2_000  # settings that are simulated again, and their samples
 
 

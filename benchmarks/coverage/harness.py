@@ -1,8 +1,8 @@
 """The simulation: samples of declared settings, and what intervals on them cover.
 
-A `Setting` says what is drawn, what is true of it, and which calls make intervals. An
-answer of a call has, by key, estimates of skci, limits of a rival, reports whose
-intervals must cover together, or yes and no.
+A `Setting` has a population to draw from, its true values, and calls that make
+intervals. An answer of a call has, by key, estimates of skci, limits of a rival,
+reports whose intervals must cover together, or yes and no.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _KNOWN: dict[str, Truths] = {}
 
 @dataclass(frozen=True)
 class Setting:
-    """What is drawn, what is true of it, and what is asked."""
+    """Samples of a population, its true values, and calls that make intervals."""
 
     cells: Mapping[str, str]
-    """What tables say of the setting, by column."""
+    """Cells of the setting in tables, by column."""
     draw: Callable[[np.random.Generator], Any]
     truths: Callable[[], Truths]
     calls: Mapping[str, Callable[[Any], Answer]]
     every: int = 1
-    """Only every so many samples are drawn, where each takes long."""
+    """Divisor of the number of samples, where each takes long."""
     blocks: int = 8
     """Parts that are simulated side by side."""
 
     @property
     def key(self) -> str:
-        """What tells settings apart."""
+        """Text that differs between settings."""
         truths = getattr(self.truths, "func", self.truths)
         name = truths.__module__, truths.__qualname__
         options = repr(getattr(self.draw, "keywords", {}))
@@ -114,7 +114,7 @@ def described(data: str, n: int) -> dict[str, str]:
 
 
 def text(key: Any) -> str:
-    """What a table calls a key."""
+    """Name of a key in tables."""
     return key if isinstance(key, str) else ", ".join(map(str, key))
 
 

@@ -16,7 +16,7 @@ from benchmarks.common.pages import Tables
 from benchmarks.coverage.harness import Answer, Setting, Simulator, alone_and_jointly
 from benchmarks.coverage.tables import by_setting, each
 
-_POPULATION, _QUERIES = 2_000_000, 100_000  # that true values are computed from
+_POPULATION, _QUERIES = 2_000_000, 100_000  # from which true values are computed
 _ORDERS = np.arange(1, 5)
 _SYSTEMS = {"A": 1.0, "B": 0.8}
 """Factor of the errors of each system."""
@@ -35,7 +35,7 @@ def _edits_and_words(rng: np.random.Generator, n: int) -> dict[str, Array]:
 
 
 def _n_grams(rng: np.random.Generator, n: int) -> dict[str, Array]:
-    """Sentences of a length, of which so many n-grams of each order are right."""
+    """Lengths of sentences; numbers of right and of all n-grams of each order."""
     reference = 4 + rng.negative_binomial(3, 0.12, n)
     easy = rng.beta(6, 2, n)
     systems = {}
@@ -99,7 +99,7 @@ def _of_items(name: str, n: int) -> Setting:
 def _recordings(rng: np.random.Generator, n: int) -> dict[str, Array]:
     """Recordings found by a spoken query: relevance, score, edits and words of each.
 
-    Hard queries have lower scores of what is relevant and more errors in its words.
+    Hard queries have lower scores of relevant recordings and more errors in words.
     """
     hard = rng.beta(2, 3, (n, 1))
     relevant = (rng.random((n, _OF_QUERY)) < rng.beta(2, 4, (n, 1))).astype(int)

@@ -81,7 +81,7 @@ def of_board(report: Any, truths: Truths) -> Answer:
     return {key: individual[key] for key in individual} | {
         "joint": report,
         "differences": report.differences(),
-        "ranks": bool(covered.all()),  # of equal models all that they share
+        "ranks": bool(covered.all()),  # equal models share ranks
     }
 
 
@@ -95,7 +95,7 @@ def true_means() -> dict[Any, float]:
 
 
 def board_rows(found: Records, joint: str, differences: str) -> list[Row]:
-    """Mean coverage of individual intervals, and what is covered together."""
+    """Mean coverage of individual intervals, and coverage of joint ones."""
     rows = []
     together = {"joint": joint, "differences": differences, "ranks": "ranks"}
     for _, chosen in found.groups("cells"):

@@ -40,7 +40,7 @@ SPREAD = np.array([0.8, 1, 1.25])
 LATENT_CORRELATION = 0.6
 
 _QUANTILES = 1_000_000
-"""Of the evidence given each label, that true values are computed from."""
+"""Quantiles of the evidence given each label, for the true values."""
 
 
 def error_rates(quality: str, prevalence: float) -> tuple[float, float]:

@@ -23,7 +23,7 @@ SIZES = (50, 200, 1000)
 
 _POPULATION = 100_000
 _GAINS = (1.2, 0.9)  # of the scores of the models, by standard deviation of relevance
-_BELOW = -10.0  # score of what a model did not report
+_BELOW = -10.0  # score of an item that a model did not report
 _MISSED = 0.225  # so that the greatest recall is between two of the 101
 
 Draw = Callable[..., dict[str, Any]]

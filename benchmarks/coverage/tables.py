@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import fmean
 from typing import Any
 
 from benchmarks.common.pages import Row
@@ -19,7 +18,7 @@ from benchmarks.coverage.harness import (
 
 
 def share(value: float | None) -> str:
-    """Three digits; nothing of what is not known."""
+    """Format with three digits; unknown values are empty."""
     return "" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
@@ -72,7 +71,7 @@ def each(found: Records, *columns: str, **names: str) -> list[Row]:
 
 
 def widths(found: Records) -> dict[tuple[str, str], float]:
-    """Widths by setting and what the interval is of."""
+    """Widths by setting and estimated quantity."""
     return {(repr(each["cells"]), each["of"]): each["width"] for each in found}
 
 
@@ -146,7 +145,7 @@ def _first_of_each(found: Records, key: str) -> list[Record]:
 
 
 def by_setting(found: Records, shown: Sequence[str] | None = None) -> list[Row]:
-    """A row for each setting: coverage by what the interval is of."""
+    """A row for each setting: coverage by estimated quantity."""
     rows = []
     for record in _first_of_each(found, "call"):
         chosen = found.where(cells=record["cells"], call=record["call"])
@@ -184,4 +183,4 @@ def spread(values: Sequence[float], digits: int = 3) -> str:
 
 
 def mean_of(records: Records, key: str = "coverage") -> str:
-    return share(fmean(records.column(key))) if len(records) else ""
+    return share(records.mean(key)) if len(records) else ""

@@ -51,7 +51,7 @@ def _by_student(grades: Array) -> Answer:
 
 
 def _brier(positive: float, factor: float, n: int) -> Setting:
-    """Probabilities given normal evidence, with log odds that are so many times it."""
+    """Probabilities given normal evidence, their log odds multiplied by a factor."""
 
     def draw(rng: np.random.Generator, n: int = n) -> tuple[Array, Array]:
         drawn = scored(rng, n, positive, [distance_of(0.9)])

@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     draw: Callable[[np.random.Generator], tuple[Array, Mapping[str, Array]]]
     """Draws the rate of an error in each row, and the arguments that describe rows."""
     correlation: float | None = None
-    """Of errors in a cluster."""
+    """Correlation of errors in a cluster."""
     prevalence: float = _PREVALENCE
 
     @property

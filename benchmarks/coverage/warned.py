@@ -21,7 +21,7 @@ from benchmarks.coverage.tables import percent, share
 _DRAWS = 400
 """Also of version 0.2.0."""
 _COVERS = 0.945
-"""Coverage from which on a warning is a false alarm."""
+"""At or above this coverage a warning is a false alarm."""
 _NAMES = {
     "A, roc_auc": "roc_auc",
     "roc_auc, A, B": "difference of roc_auc",
@@ -73,7 +73,8 @@ def tables(simulate: Simulator) -> Tables:
     data = {name for _, name in before}
     chosen = [each for each in SETTINGS if each.cells["data"] in data]
     found: dict[tuple[str, str], Record] = {}
-    for record in simulate(chosen, _DRAWS):  # of several calls, the first
+    for record in simulate(chosen, _DRAWS):
+        # The first of several calls is kept.
         of = _NAMES.get(record["of"], record["of"])
         found.setdefault((of, record["cells"]["data"]), record)
     well: list[Row] = []

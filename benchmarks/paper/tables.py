@@ -16,14 +16,14 @@ from benchmarks.coverage.harness import LEVEL, Record, Records, monte_carlo_erro
 from benchmarks.paper.studies import METHODS, Label, Study, Z, selected
 
 _ENOUGH = 10
-"""Expected count of the rarest cell from which on delta intervals are trusted."""
+"""Least expected count of the rarest cell with which delta intervals are trusted."""
 _CHOICES = ("delta", "blurred")
 _COVERAGES = {
     "delta": ["delta"],
     "blurred": ["blurred"],
     "individual": ["individual delta", "individual blurred"],
 }
-"""What stands here beside a column of the paper."""
+"""Columns of these tables beside a column of the paper."""
 _LENGTHS = {
     f"{column} length": [f"{each} length" for each in here]
     for column, here in _COVERAGES.items()
@@ -67,7 +67,7 @@ class Result:
 
     @cached_property
     def critical_values(self) -> dict[tuple[str, str], float]:
-        """Of the groups in a test set that is as the population."""
+        """Critical values of groups in a test set with the shares of the population."""
         found = {}
         for method in _CHOICES:
             report = self.study.of_population(method)

@@ -1,4 +1,4 @@
-"""Grades and battles of published leaderboards, and what a report says of them."""
+"""Grades and battles of published leaderboards, and reports of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _K, _START, _SCALE = 4.0, 1000.0, 400.0  # of Elo's ratings
 
 
 class Board(NamedTuple):
-    """What a report says of a leaderboard."""
+    """Results of a report of a leaderboard."""
 
     estimates: Mapping[str, tuple[float, float, float, float]]
     """Estimate, standard error and limits by model."""
@@ -44,7 +44,7 @@ class Board(NamedTuple):
     seconds: float
     memory: int
     picture: bytes
-    """Of the ranks."""
+    """Picture of the ranks."""
 
     def by_rank(self) -> list[tuple[str, tuple[float, int, int]]]:
         """Models and their ranks, the best first."""

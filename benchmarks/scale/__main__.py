@@ -5,7 +5,7 @@
 Reports are measured in processes of their own, critical values against exact ones where
 there are any, and streams are looked at after every batch. Streams are cached in the
 folder --work, so that a stopped run resumes as long as the code is the same. Claim
-ratios and shares only: the seconds are of one machine.
+ratios and shares only: the seconds were measured on one machine.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def table(sizes: Sequence[int]) -> list[Row]:
 
 
 def _one_factor(size: int) -> tuple[Array, float]:
-    """Of full rank."""
+    """Correlation of full rank with one common factor, and its exact quantile."""
     loadings = np.random.default_rng(1).uniform(-0.95, 0.95, size)
     return one_factor_correlation(loadings), one_factor_quantile(loadings, _LEVEL)
 

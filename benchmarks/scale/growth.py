@@ -135,7 +135,7 @@ _SUBJECTS: dict[str, tuple[Callable[[int], Task], int]] = {
     "rows in groups": (_grouped, 250_000),
     "batches of rows in groups": (_batches, 2_500),
 }
-"""What makes the data of a size and is measured on them, and the least size."""
+"""Function that makes data of a size and a task on them, and the least size."""
 
 
 def table(quick: bool) -> list[Row]:

@@ -73,7 +73,7 @@ _QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "print(differences())": lambda report: str(report.differences()),
     "differences().to_frame()": lambda report: report.differences().to_frame(),
 }
-"""What is asked of a leaderboard."""
+"""Calls of the report of a leaderboard."""
 _GOALS = {
     "report": (60, 2),
     "differences": (60, 3),

@@ -60,7 +60,7 @@ def population() -> Population:
 
 
 class Stream(NamedTuple):
-    """What is looked at, and at which numbers of rows or groups."""
+    """Metrics that are looked at, and the numbers of rows or groups at each look."""
 
     name: str
     metrics: tuple[str, ...]

@@ -3,7 +3,7 @@
     python -m benchmarks.speed [--quick]
 
 Everything is timed side by side with something that users know, alternately in one
-process. Claim ratios only: the milliseconds are of one machine.
+process. Claim ratios only: the milliseconds were measured on one machine.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def main() -> None:
         rows=(1_000_000, 100_000),
         repeats=(31, 3),
         few_repeats=(7, 1),
-        resamples=(20, 2),  # that are timed, of 1,000
-        columns=((20, 100, 500), (20,)),  # of what is cross-validated
+        resamples=(20, 2),  # timed, in the place of 1,000
+        columns=((20, 100, 500), (20,)),  # of the cross-validated rows
     )
     rows = {title: list(measure(size)) for title, measure in _SECTIONS.items()}
     with_goal = goals(row for of_section in rows.values() for row in of_section)

@@ -123,7 +123,7 @@ def duration(seconds: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """Round to two digits, or to three from 100 on."""
+    """Round to two digits, or to three if at least 100."""
     digits = 2 if value < 99.5 else 3
     number = float(f"{value:.{digits}g}")
     return f"{number:,.0f}" if number >= 10 else f"{number:g}"
