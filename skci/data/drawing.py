@@ -27,7 +27,6 @@ from skci._validation import (
     named_columns,
     whole,
 )
-from skci.data.design_options import Prevalence, Strata
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
     as_column,
@@ -42,14 +41,13 @@ from skci.data.sample import (
     Vocabulary,
     distinct_units,
 )
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.rowwise import (
+from skci.inference.designs.strata import Prevalence, Strata
+from skci.inference.designs.units import (
+    Clusters,
+    IndependentRows,
     RowwiseDesign,
-    RowwiseStrata,
     with_columns,
 )
-from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
@@ -120,8 +118,9 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows that are alike in all else cannot be counted together."""
-        return self.query is not None or _is_rowwise(self.design)
+        """Whether rows that are identical in all else cannot be counted together."""
+        counts_suffice = isinstance(self.design, Strata | Prevalence | None)
+        return self.query is not None or not counts_suffice
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
@@ -203,14 +202,13 @@ class RowOptions:
             if with_series:
                 design = with_series(self._series(rows.n, column))
                 rows = replace(rows, clusters=None)
-            stratum = getattr(design, "stratum", None)
-            if stratum is not None:
+            drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
+            if (stratum := getattr(design, "stratum", None)) is not None:
                 name = "design.stratum"
                 rows = rows.in_strata(column(stratum, name, _as_names), name)
-            drawn: Any = RowwiseDesign.of_kept(design, rows.kept, rows.n)
+                drawn = replace(drawn, strata=rows.strata)
             drawn.check()
-            if rows.strata is not None:
-                RowwiseStrata(rows.strata, drawn).check()
+            design = drawn
         else:
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
@@ -286,11 +284,6 @@ def _lacks(design: Any, name: str) -> bool:
     return static is missing and not hasattr(design, name)
 
 
-def _is_rowwise(design: Any) -> bool:
-    """Whether a design needs the rows, and not counts of distinct ones."""
-    return design is not None and not getattr(design, "counts_suffice", False)
-
-
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
     """How n rows were drawn, of those that count; None for what is not given."""
@@ -348,19 +341,20 @@ class CheckedRows:
         columns, strata = codes, rows.strata
         if strata is not None:
             columns = np.column_stack([codes, strata])
-        is_rowwise = _is_rowwise(self.design)
+        is_rowwise = isinstance(self.design, RowwiseDesign)
         columns, subgroups, unit = distinct_units(
             columns, rows.subgroups, by_rows or is_rowwise
         )
         held, design = rows._drawn(unit, len(columns))
-        if is_rowwise:
-            design = RowwiseDesign.of_kept(self.design, self.kept, self.n)
         if strata is not None:
             truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
             strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
-            labels = _labels_of_strata(strata, truth)
-            kind = RowwiseStrata if is_rowwise else StrataOfUnits
-            design = kind(strata, design, labels, share_covariance)
+            design = replace(
+                design,
+                strata=strata,
+                labels=_labels_of_strata(strata, truth),
+                share_covariance=share_covariance,
+            )
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,
@@ -388,6 +382,8 @@ class CheckedRows:
             clusters, kind = self.clusters, "group"
         elif self.queries is not None:
             clusters, kind = (self.queries.names, self.queries.codes), "query"
+        elif isinstance(self.design, RowwiseDesign):
+            return rows, self.design
         else:
             return rows, IndependentRows(rows.n_samples)
         weights, squares = self.counts, None

@@ -12,12 +12,11 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
-from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import UnitWeights, intraclass_correlation
+from skci.inference.designs.units import IndependentRows, units_with
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import units_with
 
 _ROUNDING = 1e-12  # design effect that is zero
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding

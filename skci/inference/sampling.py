@@ -17,13 +17,13 @@ from skci.inference.critical.loadings import Loadings
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
+from skci.inference.designs.units import is_simple
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.units import is_simple
 from skci.measures.traits import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
