@@ -13,7 +13,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
-from skci.inference.critical.loadings import Loadings
+from skci.inference.critical.correlation import Loadings
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
