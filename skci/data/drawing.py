@@ -161,7 +161,10 @@ class RowOptions:
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
         if self.query is not None:
-            queries = self._read_queries(column, kept)
+            check_alone("query", {"counts": self.counts})
+            column_of_query = column(self.query, "query", _as_names)
+            names, positions = distinct_names(column_of_query, "query", "query")
+            queries = Queries.of(names, positions[kept])
             queries.check_constant(weights, "sample_weight must be one number")
             queries.check_constant(clusters and clusters[1], "groups must name one")
             codes = None if subgroups is None else subgroups.codes
@@ -176,61 +179,48 @@ class RowOptions:
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
         design, kind = self.design, f"design={type(self.design).__name__}"
-        missing = [name for name in _MEMBERS if _lacks(design, name)]
+        of_rows = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
                     "average of Strata must be 'micro' here, since 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            check_alone(kind, {"groups": self.groups, "query": self.query})
-            (name,) = self._of_design
-            return rows.in_strata(column(design.strata, name, _as_names), name)
+            check_alone(kind, of_rows)
+            return rows.in_strata(column, design.strata, *self._of_design)
         if isinstance(design, Prevalence):
-            others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            check_alone(kind, others | {"query": self.query, "by": self.by})
+            others = {"sample_weight": self.sample_weight, "by": self.by}
+            check_alone(kind, others | of_rows)
             design.check()
-        elif not missing and not isinstance(design, type):
-            repeated = rows.counts is not None and (rows.counts > 1).any()
-            counts = self.counts if repeated else None
-            with_series = getattr(design, "with_series", None)
-            groups = None if with_series else self.groups
-            others = {"groups": groups, "query": self.query, "counts": counts}
-            check_alone(kind, others)
-            for key, name in self._of_design.items():
-                column(getattr(design, name), key, _without_missing)
-            if with_series:
-                design = with_series(self._series(rows.n, column))
-                rows = replace(rows, clusters=None)
-            drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
-            if (stratum := getattr(design, "stratum", None)) is not None:
-                name = "design.stratum"
-                rows = rows.in_strata(column(stratum, name, _as_names), name)
-                drawn = replace(drawn, strata=rows.strata)
-            drawn.check()
-            design = drawn
-        else:
+            return replace(rows, design=design)
+        missing = [name for name in _MEMBERS if _lacks(design, name)]
+        if missing or isinstance(design, type):
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as skci.designs.Design describes, "
                 f"got {brief(design)}{without}{design_hint(design)}"
             )
-        return replace(rows, design=design)
-
-    def _series(self, n: int, column: Callable[..., Array]) -> Array:
-        """Number of the series of each row, including those without weight."""
-        if self.groups is None:
-            return np.zeros(n, dtype=int)
-        groups = column(self.groups, "groups", _as_names)
-        return distinct_names(groups, "groups", "series")[1]
-
-    def _read_queries(self, column: Callable[..., Array], kept: Any) -> Queries:
-        """Queries of rows, each of which is one document."""
-        check_alone("query", {"counts": self.counts})
-        queries = column(self.query, "query", _as_names)
-        names, positions = distinct_names(queries, "query", "query")
-        return Queries.of(names, positions[kept])
+        if rows.counts is not None and (rows.counts > 1).any():
+            of_rows["counts"] = self.counts
+        with_series = getattr(design, "with_series", None)
+        if with_series:
+            del of_rows["groups"]
+        check_alone(kind, of_rows)
+        for key, name in self._of_design.items():
+            column(getattr(design, name), key, _without_missing)
+        if with_series:  # time passes in rows without weight as well
+            series = np.zeros(rows.n, dtype=int)
+            if self.groups is not None:
+                groups = column(self.groups, "groups", _as_names)
+                series = distinct_names(groups, "groups", "series")[1]
+            design, rows = with_series(series), replace(rows, clusters=None)
+        if (stratum := getattr(design, "stratum", None)) is not None:
+            rows = rows.in_strata(column, stratum, "design.stratum")
+        drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
+        drawn = replace(drawn, strata=rows.strata)
+        drawn.check()
+        return replace(rows, design=drawn)
 
     def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
         """Subgroups of rows by a column, or by several with their names."""
@@ -304,9 +294,13 @@ class CheckedRows:
     are_plain: bool = False
     """Whether all rows count, independent and of equal weight, each once."""
 
-    def in_strata(self, strata: Array, name: str) -> CheckedRows:
-        """The rows in these strata, with a name for each row that was given."""
-        names, positions = distinct_names(strata, name, "stratum")
+    def in_strata(
+        self, column: Callable[..., Array], strata: Any, name: str
+    ) -> CheckedRows:
+        """The rows in strata, by a name for each row that was given."""
+        names, positions = distinct_names(
+            column(strata, name, _as_names), name, "stratum"
+        )
         stratum = positions[self.kept]
         _check_strata(names, stratum, self.weights, self.counts)
         return replace(self, strata=stratum)

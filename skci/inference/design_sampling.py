@@ -12,8 +12,7 @@ from skci._arrays import Array, cached_property, dot
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
-from skci.inference.exchangeable import ExchangeableErrors
-from skci.inference.other_labels import greatest_change
+from skci.inference.exchangeable import ExchangeableErrors, greatest_change
 from skci.inference.parameter_sampling import (
     NO_VARIANCE,
     ParameterSampling,
