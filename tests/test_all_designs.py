@@ -185,11 +185,6 @@ def test_subgroups_and_their_gaps(name):
     assert len(report.gaps(metrics="accuracy")) == 2
 
 
-def test_subgroups_of_means_over_strata_are_refused():
-    with pytest.raises(ValueError, match="by must not be given with Strata"):
-        report_of("macro", by="site")
-
-
 @pytest.mark.parametrize("name", ["runs", "crossed", "time"])
 def test_fitted_estimators(name):
     X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)

@@ -203,15 +203,6 @@ def test_rates_of_a_label_are_those_of_a_fixed_number_of_trials(method):
     assert "strata" not in str(stratified)
 
 
-def test_one_stratum_is_none():
-    y, models, _ = data()
-    options = {"metrics": ["accuracy", "f1", "recall"], "method": "score"}
-    plain = joint_report(y, models, **options)
-    one = joint_report(y, models, design=Strata(np.zeros(len(y))), **options)
-    assert str(plain) == str(one)
-    np.testing.assert_allclose(limits(one), limits(plain))
-
-
 def test_pilot_of_strata():
     """The shares of the strata stay, and with them the variance of a row."""
     y, models, _ = data()
@@ -236,22 +227,6 @@ def test_what_reports_say():
         two_proportion_test(AccuracyCI()(y, models["A"], design=Strata(sites)), plain)
     with pytest.raises(ValueError, match="of one stratum"):
         AccuracyCI(method="wilson")(y, models["A"], design=Strata(sites))
-
-
-def test_counts_and_columns_of_a_frame():
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("narwhals")
-    y, models, sites = data()
-    options = {"metrics": ["accuracy", "f1"]}
-    rows = joint_report(y, models, design=Strata(sites), **options)
-    frame = pd.DataFrame({"y": y, **models, "site": sites})
-    named = joint_report("y", ["A", "B"], data=frame, design=Strata("site"), **options)
-    counted = frame.value_counts().rename("n").reset_index()
-    counted = joint_report(
-        "y", ["A", "B"], data=counted, design=Strata("site"), counts="n", **options
-    )
-    np.testing.assert_allclose(limits(named), limits(rows))
-    np.testing.assert_allclose(limits(counted), limits(rows))
 
 
 @pytest.mark.parametrize("estimated", [False, True])
