@@ -24,7 +24,7 @@ import numpy as np
 
 from skci._arrays import EPS, Array, cached_property
 from skci._validation import errors_of_function
-from skci.measures.functional import Linearised
+from skci.measures.functional import Linearised, harmonic, is_ratio_between
 
 _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
@@ -218,6 +218,13 @@ class FunctionOfRows(FunctionalOfRows):
         tables = p.reshape(-1, p.shape[-1])
         values = [self._at(table) for table in tables]
         return np.reshape(values, p.shape[:-1])
+
+    @cached_property
+    def is_ratio(self) -> bool:
+        other = self.shares * harmonic(len(self.shares))
+        return self.takes_weights and is_ratio_between(
+            self.estimate, self.shares, other / other.sum()
+        )
 
     def _at(self, weights: Array) -> float:
         """Value at weights on any scale."""
