@@ -12,7 +12,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass, distinct_rows
 from skci.data.scores import Scores
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 

@@ -18,9 +18,8 @@ from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.scores import Scores
 from skci.data.writing import replacing
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.rows import Rows
 
 _FORMAT = "skci sample"

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from skci._arrays import Array
 from skci.inference.contrast_parameters import contrast_parameter
-from skci.inference.critical.loadings import Loadings
+from skci.inference.critical.correlation import Loadings
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Contrasts, Parameter

@@ -15,10 +15,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.critical.correlation import correlation_from, shrink_correlation
+from skci.inference.critical.correlation import (
+    Loadings,
+    correlation_from,
+    shrink_correlation,
+)
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
-from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
 from skci.inference.estimates import Estimates
@@ -402,7 +405,7 @@ class JointEstimate:
             return self.law_of(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
-            return MaximumLaw.from_loadings(
+            return MaximumLaw(
                 self._loadings.taken(usable),
                 alternative=alternative,
                 random_state=self.random_state,

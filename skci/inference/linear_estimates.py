@@ -13,11 +13,12 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
 from skci.inference.critical.correlation import (
+    Loadings,
     correlation_from,
     covariance_factor,
     shrink_correlation,
+    variances_of,
 )
-from skci.inference.critical.loadings import Loadings, variances_of
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.estimates import Estimates

@@ -11,9 +11,12 @@ from scipy import stats
 
 from skci._arrays import Array
 from skci.inference.contrasts import comparison
-from skci.inference.critical.correlation import covariance_factor
+from skci.inference.critical.correlation import (
+    Loadings,
+    covariance_factor,
+    differences_of,
+)
 from skci.inference.critical.law import step_down_directions
-from skci.inference.critical.loadings import Loadings, differences_of
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import MOST_TABLES
 from skci.inference.pvalues import signed_statistics

@@ -16,6 +16,7 @@ from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
+from skci.inference.designs.units import is_simple
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
@@ -24,7 +25,6 @@ from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.units import is_simple
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _MOST_BY_PAIR = 1 << 11  # contrasts of rows that differ from pair to pair
