@@ -18,7 +18,6 @@ from skci._validation import (
     named_estimators,
     printable,
 )
-from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -32,6 +31,7 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
+from skci.data.storage import SampleSum
 from skci.inference.designs.strata import Prevalence, without_average
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key

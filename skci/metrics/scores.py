@@ -31,7 +31,7 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
