@@ -22,7 +22,7 @@ from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.traits import CELLS, Trait
-from skci.metrics.base import LabelMetricCI, MetricCI, declare_options
+from skci.metrics.base import LabelMetricCI, MetricCI
 from skci.metrics.binding import Binding
 from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
@@ -37,8 +37,7 @@ _TOLERANCE = 1e-5
 _ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
-@declare_options
-class _CustomMetric:
+class _CustomMetric(MetricCI):
     """The options of a metric of a user's function.
 
     Parameters
@@ -61,15 +60,15 @@ class _CustomMetric:
     greater_is_better: bool = True
 
     def _check(self, method: str | None = None) -> None:
-        super()._check(method)  # type: ignore[misc]
-        if self.negate:  # type: ignore[attr-defined]
+        super()._check(method)
+        if self.negate:
             raise ValueError(
                 f"negate must not be set for {self.name!r}, which is of a user's "
                 "function; negate that, got True"
             )
 
     @property
-    def _measure(self) -> Trait:
+    def _measure(self) -> Trait:  # type: ignore[override]
         low, high = self.bounds
         declared: dict[str, Any] = {
             "name": self.name,
@@ -77,10 +76,9 @@ class _CustomMetric:
             "greater_is_better": self.greater_is_better,
             "scale_free": False,
         }
-        return Trait(**self._properties | declared)  # type: ignore[attr-defined]
+        return Trait(**self._properties | declared)
 
 
-@declare_options
 class CustomCI(_CustomMetric, LabelMetricCI):
     """Metric defined by a function of the four cells; see :func:`make_metric_ci`.
 
@@ -107,7 +105,6 @@ class CustomCI(_CustomMetric, LabelMetricCI):
         return replace(super()._measure, function=self.g)
 
 
-@declare_options
 class _FeatureMetric(_CustomMetric):
     """Metric of a user's function of means of features of rows."""
 
@@ -163,8 +160,7 @@ class _FeatureMetric(_CustomMetric):
         _check_derivative(functional, first, self.name, "numbers", undefined=True)
 
 
-@declare_options
-class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[override]
+class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     """Metric defined by a function of means over rows; see :func:`make_metric_ci`.
 
     Parameters
@@ -193,8 +189,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[ov
         return FunctionOfMeans(self.g, features)
 
 
-@declare_options
-class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[override]
+class CustomItemCI(_FeatureMetric, heavy_tails=True):
     """Metric defined by a function of means over items; see :func:`make_metric_ci`.
 
     Parameters
@@ -262,8 +257,7 @@ class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[
         return sample.once(key, compute)
 
 
-@declare_options
-class CustomFunctionCI(_CustomMetric, MetricCI, heavy_tails=True):
+class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     """Metric defined by any function of the rows; see :func:`make_metric_ci`.
 
     Parameters
