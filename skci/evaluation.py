@@ -505,7 +505,7 @@ def joint_report(
     """
     metric_set = metrics_of_truths(
         {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
-        (metrics, confidence_level, method, pos_label, random_state),
+        *(metrics, confidence_level, method, pos_label, random_state),
     )
     if folds is not None:
         check_alone("folds, whose means are reported", {"by": by})
