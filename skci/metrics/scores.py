@@ -20,7 +20,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot, running_count
 from skci._docstrings import with_keywords_of
-from skci._validation import check_integer, join_names
+from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -320,7 +320,7 @@ def _from(mass: Array) -> Array:
     return np.cumsum(mass[::-1])[::-1]
 
 
-_MOST_NAMED = 5  # classes in a message
+_MOST_NAMED = 6  # classes in a message, and others
 
 
 @declare_options
@@ -521,10 +521,9 @@ class _AreaCI(
         causes = []
         for sign, lacks in lacking.items():
             names = [repr(str(classes[k])) for k in np.flatnonzero(lacks)]
-            if len(names) > _MOST_NAMED:
-                names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} others"]
             if names:
-                causes.append(f"no {sign} row of the {kind} {join_names(names)}")
+                named = join_names(first_names(names, _MOST_NAMED))
+                causes.append(f"no {sign} row of the {kind} {named}")
         if not causes:
             return trait
         if not lacking["negative"].any() and self.average == "macro":

@@ -45,7 +45,7 @@ from skci.reports.contrasts import (
 )
 from skci.reports.estimate import (
     MetricEstimate,
-    describe_positive,
+    describe,
     warn_of_intervals,
     warn_of_undefined,
 )
@@ -473,7 +473,7 @@ class JointReport(ReportWithContrasts):
             if undefined:
                 names = join_names(self._names(undefined))
                 findings.append(f"{panel} is undefined for {names}.")
-        return self._qualified(findings)
+        return Findings(findings, self._joint.simultaneous)
 
     def _separated(self) -> Separated:
         """Models, the worse first, whose intervals do not overlap."""
@@ -672,7 +672,7 @@ class JointReport(ReportWithContrasts):
             intervals=np.concatenate(rank_intervals(self._joint, blocks)),
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
-            positive_label=describe_positive(self._joint.parameters),
+            positive_label=describe(self._joint, self._joint.parameters)["positive"],
         )
 
     def letters(
