@@ -66,7 +66,7 @@ class Report(TabularReport[MetricEstimate]):
         self._joint = joint
         vars(self).update(known)
 
-    @property
+    @cached_property
     def _keys(self) -> list[Key]:
         """Keys of the estimates, in order."""
         return [parameter.key for parameter in self._joint.parameters]
@@ -78,7 +78,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _labels(self) -> dict[str, list[str]]:
-        return _columns_of(self._keys)
+        return columns_of(self._keys)
 
     def _entry(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
@@ -383,11 +383,6 @@ class Report(TabularReport[MetricEstimate]):
         vars(report).update(changed, _joint=joint)
         return report
 
-    def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
-        """Labels of the estimates at some positions."""
-        labels = self._labels.items()
-        return {kind: [names[k] for k in positions] for kind, names in labels}
-
     def _select(self, wanted: Mapping[str, Any]) -> JointEstimate:
         """Select the estimates with the labels wanted in some columns; None is all."""
         labels = [key.labels for key in self._keys]
@@ -595,7 +590,7 @@ class Report(TabularReport[MetricEstimate]):
                 replace(key, model=key.name, sample="", compared=None) for key in keys
             ]
         return RequirementReport(
-            names=_columns_of(keys),
+            names=columns_of(keys),
             subjects=[estimate.model for _, estimate in judged],
             requirements=[(each.sign, float(each.value)) for each, _ in judged],
             estimates=[estimate for _, estimate in judged],
@@ -627,7 +622,7 @@ class Report(TabularReport[MetricEstimate]):
         ]
 
 
-def _columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
+def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
     """Columns of the labels of some keys."""
     columns: dict[str, list[str]] = {}
     for key in keys:
