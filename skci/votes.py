@@ -15,6 +15,7 @@ from skci._validation import (
     check_choice,
     check_settings,
     column_names,
+    first_names,
     join_names,
     named_columns,
 )
@@ -34,7 +35,7 @@ STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
 _OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
-_MOST_NAMED = 5
+_MOST_NAMED = 6
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -211,9 +212,8 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     """Check that the likelihood of the models alone has a maximum."""
 
     def named(indices: Array) -> str:
-        names = [models[k] for k in indices[:_MOST_NAMED].tolist()]
-        more = len(indices) - len(names)
-        return join_names([*names, *[f"{more} more"] * bool(more)])
+        names = [models[k] for k in indices.tolist()]
+        return join_names(first_names(names, _MOST_NAMED))
 
     parts = votes.sets("weak")
     if len(parts) > 1:

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot
 from skci._docstrings import with_keywords_of
-from skci._validation import check_integer, join_names
+from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -293,7 +293,7 @@ class InterpolatedPrecision(AveragePrecision):
 _RECALLS = np.linspace(0, 1, 101)
 
 
-_MOST_NAMED = 5  # classes in a message
+_MOST_NAMED = 6  # classes in a message, and others
 
 
 @declare_options
@@ -505,10 +505,9 @@ class _AreaCI(
         causes = {}
         for sign, lacks in lacking.items():
             names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
-            if len(names) > _MOST_NAMED:
-                names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} others"]
             if names:
-                causes[sign] = f"no {sign} row of the {kind} {join_names(names)}"
+                named = join_names(first_names(names, _MOST_NAMED))
+                causes[sign] = f"no {sign} row of the {kind} {named}"
         if [*causes] == ["positive"] and self.average == "macro":
             causes["weighted"] = "which average='weighted' leaves out"
         undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
