@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import brief, data_hint
+from skci._options import brief, data_hint
 
 _NONE: Mapping[str, str] = {}
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._docstrings import entry_point, parameters_from
-from skci._hints import with_hints
+from skci._options import entry_point, parameters_from, with_hints
 from skci._validation import (
     AllZeroError,
     check_alone,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import entry_point
+from skci._options import entry_point
 from skci._validation import (
     check_estimators,
     check_integer,

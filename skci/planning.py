@@ -12,8 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._docstrings import entry_point
-from skci._hints import with_hints
+from skci._options import entry_point, with_hints
 from skci._validation import (
     as_array,
     check_integer,

@@ -20,12 +20,10 @@ ROOT = Path(__file__).parents[1]
 # folder, or a module beside the folders; those of the last set are entry points.
 ROOMS = {
     "_arrays": {"numpy"},
-    "_hints": set(),
-    "_docstrings": set(),
-    "_lazy": set(),
+    "_options": set(),
+    "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
-    "_versions": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},

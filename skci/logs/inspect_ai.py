@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from skci._lazy import optional_module
+from skci._packages import optional_module
 from skci.logs.files import Decoder, LogFile, total, within
 from skci.logs.rows import Aggregation, Row, as_grade, disagreement, is_number
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._hints import HintedAttributes
-from skci._lazy import optional_module
+from skci._options import HintedAttributes
+from skci._packages import optional_module
 from skci._validation import check_choice, printable
 from skci.reports.rendering import format_level
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._hints import HintedAttributes, with_hints
+from skci._options import HintedAttributes, with_hints
 from skci._validation import (
     check_alternative,
     check_confidence_level,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     as_name,
     check_alone,
