@@ -50,6 +50,7 @@ ENTRY_POINTS = {
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
+    "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
         "votes",
