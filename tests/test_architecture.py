@@ -43,6 +43,7 @@ ENTRY_POINTS = {
     "grades",
     "importance",
     "intervals",
+    "labelling",
     "logs",
     "planning",
     "textbook",
@@ -59,6 +60,7 @@ BUILT_ON = {
     "curves": {"evaluation"},
     "importance": {"evaluation"},
     "logs": {"grades"},
+    "planning": {"labelling"},
     "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""

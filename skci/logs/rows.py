@@ -110,7 +110,7 @@ class Aggregation(NamedTuple):
     task: str
     scorer: str
     function: str = MEAN
-    """Key of `skci.grades.AGGREGATIONS`."""
+    """Function of the grades and their sizes."""
     higher_is_better: bool = True
     refused: str = ""
     """Why there is no number; empty if there is one."""

@@ -27,9 +27,8 @@ from skci.inference.contrasts import (
 )
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import check_margin
 from skci.inference.parameter import Contrast, Key, TableParameter
-from skci.inference.planning import rows_for_width
+from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
     compact_letters,
