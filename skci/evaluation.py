@@ -391,11 +391,10 @@ class JointEvaluator:
 
     def __repr__(self) -> str:
         try:
-            named = named_estimators(_with_name(self.estimators))
+            models = ", ".join(named_estimators(_with_name(self.estimators)))
             metrics = ", ".join(named_metrics(self.metrics))
         except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()
-        models = ", ".join(name for name, _ in named)
         return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
 
     @entry_point(joint_report, EvaluatedRows)
@@ -537,7 +536,7 @@ def _with_name(estimators: Any) -> Any:
     """Name runs of a single estimator as one without a name."""
     if not isinstance(estimators, Runs):
         return estimators
-    ((name, _),) = named_estimators(estimators.predictions[:1])
+    (name,) = named_estimators(estimators.predictions[:1])
     return {name: estimators}
 
 
