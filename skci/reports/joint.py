@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     as_name,
     check_alone,
@@ -25,9 +25,8 @@ from skci.inference.contrasts import (
 )
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import check_margin
 from skci.inference.parameter import Contrast, Key, TableParameter
-from skci.inference.planning import rows_for_width
+from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
     compact_letters,
@@ -370,8 +369,8 @@ class JointReport(ReportWithContrasts):
         judged = super()._judged(of_models)
         if contrasts:
             joint = self._joint
-            compared = contrast_estimate(
-                joint, [*contrasts.values()], simultaneous=joint.simultaneous
+            compared = joint.contrast(
+                [*contrasts.values()], simultaneous=joint.simultaneous
             )
             warn_of_undefined(compared)
             judged += self._contrast_report(compared)._judged(of_differences)
