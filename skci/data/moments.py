@@ -239,7 +239,8 @@ class MomentSample(Sample):
 
     @property
     def size(self) -> int:
-        return (self.design.n_entries or len(self.rows)) // len(self.rows)
+        of_rows = self.design.rows_are_units
+        return 1 if of_rows else len(self.design.number) // len(self.rows)
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
         """Moments of some of the columns."""
