@@ -1,7 +1,6 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
-import re
 from typing import Any
 
 import numpy as np
@@ -341,21 +340,13 @@ def test_members_are_named_that_a_design_lacks():
 
 
 @pytest.mark.parametrize(
-    ("columns", "name", "hint"),
-    [
-        (("frist",), "frist", "; did you mean 'first'?"),
-        ("first", "f", ""),
-        (("first", "site"), "site", ""),
-    ],
+    ("columns", "name"),
+    [(("frist",), "frist"), ("first", "f"), (("first", "of"), "of")],
 )
-def test_columns_are_attributes(columns, name, hint):
+def test_columns_are_attributes(columns, name):
     design = TwoWay(ITEM, USER)
     design.columns = columns
-    message = (
-        "columns of design TwoWay must be a tuple of names of its attributes, got "
-        f"{columns!r} with {name!r}{hint}"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(AttributeError, match=f"'TwoWay' .* no attribute '{name}'"):
         AccuracyCI()(Y, MODELS["A"], design=design)
 
 
