@@ -57,7 +57,7 @@ class Output(NamedTuple):
     def tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
-            report._wide_grid(bold)
+            report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
             else report
             for report in self.reports.values()

@@ -25,9 +25,8 @@ import numpy as np
 from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
 from skci.data.sample import Sample, Scores, Vocabulary, united_design
-from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import SAME_WEIGHT, Rows
 from skci.measures.functional import FunctionOfMeans
@@ -284,7 +283,7 @@ class IndependentSums(IndependentRows):
 
     pools_units: ClassVar[bool] = False
 
-    def components(self, influences: Influences) -> Iterator[Component]:
+    def totals(self, influences: Influences) -> Iterator[Component]:
         rows = influences.rows
         effective = 1 / float(rows.shares**2 @ rows.repeats[1])
         yield Component(

@@ -21,7 +21,6 @@ from skci._validation import (
     named_columns,
 )
 from skci.data.counting import count_two_labels, encode_two_labels
-from skci.data.design_options import Prevalence
 from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import (
@@ -61,7 +60,8 @@ from skci.data.rows import (
 )
 from skci.data.sample import Sample, Scores, Vocabulary
 from skci.data.survival import check_survival
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.strata import Prevalence
+from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
 

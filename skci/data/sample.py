@@ -18,7 +18,7 @@ from skci._arrays import (
     distinct_rows,
     running_count,
 )
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 

@@ -27,8 +27,7 @@ from skci.data.moments import (
     with_variables,
 )
 from skci.data.sample import Sample, Scores, Subgroups, Vocabulary
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.rows import Rows
 
 OPTIONS = (

@@ -68,10 +68,6 @@ class PartlyVerified(EqualByParts, Functional):
     """Number of the stratum of each of the m cells, from 0 to S - 1."""
 
     @cached_property
-    def _parts(self) -> tuple[Component, bytes]:
-        return self.functional, self.strata.tobytes()
-
-    @cached_property
     def _indicators(self) -> Array:
         """Indicators of the stratum of each cell, (m, S)."""
         indicators: Array = self.strata[:, np.newaxis] == np.arange(
