@@ -24,6 +24,7 @@ from skci._validation import (
     whole,
 )
 from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
+from skci.data.frames import check_constant
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, shape_of
 from skci.data.sample import Sample
 
@@ -185,15 +186,21 @@ class GradedSamples:
                 "each row, since items are sorted by name, got "
                 f"{type(rows.design).__name__}; see skci.designs.Design"
             )
-        of_items: dict[str, Any] = {}
-        for parameter, values in rows.columns.items():
-            if parameter != "by" and columns.get(parameter) is not None:
-                values = columns[parameter]
-                of_items[parameter] = _of_items(values, item, first, parameter)
+
+        def of_items(values: Any, parameter: str) -> Array:
+            check_constant(values, parameter, item, "item", names["item"])
+            chosen: Array = values[first]
+            return chosen
+
+        drawn: dict[str, Any] = {
+            parameter: of_items(columns[parameter], parameter)
+            for parameter in rows.columns
+            if parameter != "by" and columns.get(parameter) is not None
+        }
         if columns["by"] is not None:
             names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
-            of_items["by"] = {
-                name: _of_items(np.take(*names_of(values, name)), item, first, name)
+            drawn["by"] = {
+                name: of_items(np.take(*names_of(values, name)), name)
                 for name, values in columns["by"].items()
             }
         given = columns[_GRADES]  # a column, or one for each scorer
@@ -211,7 +218,7 @@ class GradedSamples:
             np.tile(item, len(grades)),
             np.concatenate(grades),
             len(first),
-            rows.with_columns(of_items),
+            rows.with_columns(drawn),
             Alignment(),
             names["item"],
         )
@@ -404,21 +411,6 @@ def parameter_name(model: str, scorer: str = UNNAMED) -> str:
 def _title(model: str, scorer: str) -> str:
     """Name of a model, and of a scorer that has one."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
-
-
-def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
-    """Values of items, from those of rows, of which some are the first of an item."""
-    if values is None:
-        return None
-    of_items = values[first]
-    differ = np.flatnonzero(of_items[item] != values)
-    if len(differ):
-        row = differ[0]
-        raise ValueError(
-            f"{parameter} must be the same in all rows of an item, got "
-            f"{of_items[item[row]]!s} and {values[row]!s} of one"
-        )
-    return of_items
 
 
 def _check_grades(values: Any, name: str, several: bool) -> Array:
