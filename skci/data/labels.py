@@ -120,45 +120,33 @@ def guess_two_labels(
     The negative one is the first other label; None if there is none. Other entries are
     not looked at. None in place of both for labels that are not plain.
     """
-    positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
-    kinds = "U" if isinstance(positive, str) else "biuf"
-    negative = None
+    positive = label_or_1(pos_label)
+    is_text, negative = isinstance(positive, str), None
     for column in columns:
         dtype = column.dtype
-        plain = dtype.kind in kinds and (pos_label is None or _holds(dtype, positive))
+        plain = dtype.kind in ("U" if is_text else "biuf")
+        if plain and pos_label is not None and not is_text:
+            plain = False
+            with suppress(OverflowError, ValueError), np.errstate(all="ignore"):
+                value = np.asarray(positive).astype(dtype)[()]
+                plain = bool(np.isfinite(value) and value == positive)
         if not plain:
             return None
         if negative is None and column[0] != positive:
             negative = column[0]
-    if negative is None:
-        negative = _first_other(columns, positive)
+    blocks = (
+        column[start : start + _BLOCK]
+        for column in columns
+        for start in range(0, len(column), _BLOCK)
+    )
+    while negative is None and (block := next(blocks, None)) is not None:
+        differs = block != positive
+        if differs.any():
+            negative = block[differs.argmax()]
     if negative is None:
         return None, positive
-    is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
+    is_plain = is_text or (math.isfinite(negative) and negative == int(negative))
     return (negative.item(), positive) if is_plain else None
-
-
-def _first_other(columns: Sequence[Array], label: Any) -> Any:
-    """First entry of some columns that is another label; None if there is none."""
-    for column in columns:
-        for start in range(0, len(column), _BLOCK):
-            block = column[start : start + _BLOCK]
-            differs = block != label
-            if differs.any():
-                return block[differs.argmax()]
-    return None
-
-
-def _holds(dtype: np.dtype[Any], label: Any) -> bool:
-    """Whether a label is text, or a number among the finite values of a type."""
-    if isinstance(label, str):
-        return True
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = np.asarray(label).astype(dtype)[()]
-        return bool(np.isfinite(value) and value == label)
-    except (OverflowError, ValueError):
-        return False
 
 
 def label_or_1(pos_label: Any) -> Any:

@@ -398,7 +398,19 @@ def _may_be_new(*indexes: Any) -> bool:
 
 def check_survival(y_true: Any, name: str = "y_true") -> Array:
     """Check events and times of rows, as an array of shape (n, 2) of these."""
-    columns = _as_columns(y_true, name)
+    fields = getattr(getattr(y_true, "dtype", None), "names", None)
+    if fields is None:
+        y_true = as_array(y_true, name, "an array of events and times")
+        fields = y_true.dtype.names
+    if fields is None:
+        columns = as_numbers(y_true, name)
+    elif len(fields) != 2:
+        raise ValueError(f"{name} {_SURVIVAL}, got the fields {list(fields)}")
+    else:
+        parts = [as_numbers(y_true[field], f"{name}[{field!r}]") for field in fields]
+        if y_true.dtype[fields[1]].kind == "b":
+            raise ValueError(f"{name} {_SURVIVAL}, got the time first, {list(fields)}")
+        columns = np.column_stack(parts)
     if columns.ndim != 2 or columns.shape[1] != 2 or not len(columns):
         raise ValueError(f"{name} {_SURVIVAL}, got shape {columns.shape}")
     event, time = columns.T
@@ -410,24 +422,6 @@ def check_survival(y_true: Any, name: str = "y_true") -> Array:
     if time.min() < 0:
         raise ValueError(f"{name} must have times of 0 or more, got {time.min():g}")
     return columns
-
-
-def _as_columns(y_true: Any, name: str) -> Array:
-    """Make numbers of the fields of a structured array, or of columns."""
-    fields = getattr(getattr(y_true, "dtype", None), "names", None)
-    if fields is None:
-        array = as_array(y_true, name, "an array of events and times")
-        fields = array.dtype.names
-        y_true = array
-    if fields is None:
-        return as_numbers(y_true, name)
-    if len(fields) != 2:
-        raise ValueError(f"{name} {_SURVIVAL}, got the fields {list(fields)}")
-    kinds = [y_true.dtype[field].kind for field in fields]
-    parts = [as_numbers(y_true[field], f"{name}[{field!r}]") for field in fields]
-    if kinds[1] == "b":
-        raise ValueError(f"{name} {_SURVIVAL}, got the time first, {list(fields)}")
-    return np.column_stack(parts)
 
 
 def check_time(time: Any, name: str = "time") -> float:
