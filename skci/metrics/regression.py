@@ -358,9 +358,8 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             }
             weights = sample.rows.counts[binding.within]
             means = Means.of_rows(squares, variables, weights)
-        units = np.array([means.columns.unit(square) for square in squares])
-        columns = [means.column(square) for square in squares]
-        return np.stack(columns, axis=1) * (units / units.max())
+        columns = np.stack([means.column(square) for square in squares], axis=1)
+        return columns / (binade(columns) if columns.any() else 1.0)
 
     def monomials(self, binding: Binding) -> list[Monomial]:
         targets = range(len(binding.sample.vocabulary.targets))
@@ -841,7 +840,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         if not self.power:
             return _skill_of_squares
-        mean = means.columns.origins[Variable("truth", target=target)]
+        mean = means.origins[Variable("truth", target=target)]
         return partial(_skill_of_deviance, _potential(np.array(mean), self.power))
 
 
