@@ -76,21 +76,19 @@ class Binding:
         multilabel = self.sample.vocabulary.multilabel
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
-        counts, classes = parameter.counts, self.sample.vocabulary.classes
-        extension = functional.extension(counts)
-        undefined = {
-            str(classes[code]): float(share)
-            for code, share in zip(
-                self.chosen(labels), functional.undefined_shares(counts), strict=False
-            )
-            if share and any(extension)
-        }
+        classes = self.sample.vocabulary.classes
+        found, shares, extension, undefined_as = functional.observed(parameter.counts)
+        lacking = zip(self.chosen(labels), shares, strict=False)
         return replace(
             parameter,
-            functional=functional.at(counts),
+            functional=found,
             extension=extension,
-            undefined_classes=undefined,
-            undefined_as=functional.without_true_rows(counts),
+            undefined_classes={
+                str(classes[code]): float(share)
+                for code, share in lacking
+                if share and any(extension)
+            },
+            undefined_as=undefined_as,
         )
 
     def of_correctness(self, measure: Trait) -> TableParameter:
@@ -340,7 +338,9 @@ class Binding:
         subgroup_names: tuple[tuple[str, str], ...] = ()
         subgroup_size = None
         if self.subgroups is not None:
-            subgroup_names = self._subgroup_names
+            named = self.sample.subgroups and self.sample.subgroups.names
+            if named and len(self.subgroups) == 1:  # and not several together
+                subgroup_names = named[min(self.subgroups)]
             subgroup_size = self._size_of(index < size)
         too_many = size > most
         if trait.smooth and not smooth:
@@ -373,14 +373,6 @@ class Binding:
         if design.strata is None:
             return parameter
         return smoothed_by_stratum(parameter, rows, design)
-
-    @property
-    def _subgroup_names(self) -> tuple[tuple[str, str], ...]:
-        """Names of the subgroup by column; none of several together."""
-        if self.sample.subgroups is None or self.subgroups is None:
-            return ()
-        names = [self.sample.subgroups.names[code] for code in self.subgroups]
-        return names[0] if len(names) == 1 else ()
 
     def _size_of(self, units: Array) -> SubgroupSize:
         """Count the rows of units in the subgroup, and the positive ones."""
