@@ -1024,7 +1024,7 @@ def test_a_functional_of_some_units_is_that_of_a_table_with_the_others_outside()
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(20))
     units = rng.permutation(20)[:10]
-    area = RocAuc(np.arange(10) % 2 == 0, np.arange(10) // 2, (5, 5), 20)
+    area = RocAuc(5, (5, 5), 20)
     cells = rng.permutation(10)
     outside = np.full(20, 10)
     outside[units] = cells

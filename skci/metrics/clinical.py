@@ -19,11 +19,11 @@ from scipy.special import expit, logit
 
 from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
 from skci.measures.traits import LOG, Trait
-from skci.metrics.base import declare_options, one_of, option
+from skci.metrics.base import one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI
 
@@ -237,7 +237,6 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, worth, 0.0)
 
 
-@declare_options
 class _ThresholdMetricCI(_ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
@@ -501,7 +500,6 @@ class ObservedToExpectedCI(
         return _ratio(positive, probabilities)
 
 
-@declare_options
 class SquaredCalibrationErrorCI(
     _ClinicalMetricCI,
     measure="squared_calibration_error",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci._hints import data_hint
+from skci._options import data_hint
 from skci._validation import (
     Assumed,
     by_metric,
@@ -23,7 +23,6 @@ from skci._validation import (
     named_columns,
     named_values,
 )
-from skci.data.design_options import Prevalence
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
@@ -34,6 +33,7 @@ from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
 from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
+from skci.inference.designs.strata import Prevalence
 from skci.inference.intervals.methods import Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
@@ -565,7 +565,7 @@ def estimate_at_points(
     outcomes = np.stack(
         [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
     )
-    if design.counts_suffice:
+    if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
         rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
