@@ -7,7 +7,7 @@ from functools import wraps
 from html import escape
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 import numpy as np
 from sklearn import get_config
@@ -45,9 +45,6 @@ from skci.measures.traits import IDENTITY, NEGATED, Trait
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
-
-_Metric = TypeVar("_Metric")
-
 
 Check = Callable[[Any, str], Any]
 """Function that checks the value of an option, whose name is for messages."""
@@ -115,11 +112,6 @@ class _WithOptions(BaseEstimator):
         if cls._docstring:
             own = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(known, filter(None, own))
-
-
-def declare_options(cls: _Metric) -> _Metric:
-    """Return a class as it is: classes of metrics declare their options themselves."""
-    return cls
 
 
 class MetricCI(_WithOptions):

@@ -43,7 +43,7 @@ from skci.measures.functional import (
     Support,
 )
 from skci.measures.traits import EDGE, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.metrics.labels import AccuracyCI
@@ -296,7 +296,6 @@ _RECALLS = np.linspace(0, 1, 101)
 _MOST_NAMED = 6  # classes in a message, and others
 
 
-@declare_options
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
@@ -421,7 +420,6 @@ def with_binning_error(
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
-@declare_options
 class _AreaCI(
     ScoreMetricCI,
     automatic=("logit", "hall"),
@@ -577,7 +575,6 @@ class MetricScorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-@declare_options
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
@@ -645,7 +642,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
-@declare_options
 class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
@@ -695,7 +691,6 @@ class AveragePrecisionCI(_AreaCI):
         return not self.interpolation
 
 
-@declare_options
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 

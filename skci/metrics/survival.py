@@ -37,7 +37,7 @@ from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ShareOfPairs, mass_below
 
@@ -362,7 +362,6 @@ class _SurvivalMetricCI(MetricCI):
         raise NotImplementedError
 
 
-@declare_options
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     """A metric of risks, whose order is that in which events are predicted.
 
@@ -405,7 +404,6 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
         return super().__call__(y_true, y_score, *more, **options)
 
 
-@declare_options
 class ConcordanceCI(
     _RiskMetricCI,
     measure="concordance",
@@ -463,7 +461,6 @@ class ConcordanceCI(
         return Concordance(follow_up, predictions, tau, self.weighting == "ipcw")
 
 
-@declare_options
 class _MetricAtTime(_SurvivalMetricCI):
     """A metric of survival up to a time.
 
@@ -483,7 +480,6 @@ class _MetricAtTime(_SurvivalMetricCI):
         return Trait(f"{self._title}@{time:.10g}", **self._properties)
 
 
-@declare_options
 class CumulativeDynamicAucCI(
     _RiskMetricCI,
     _MetricAtTime,
@@ -521,7 +517,6 @@ class CumulativeDynamicAucCI(
         return CumulativeDynamicAuc(follow_up, predictions, float(self.time))
 
 
-@declare_options
 class _ProbabilityMetricCI(
     _SurvivalMetricCI,
     **LOSS,
@@ -581,7 +576,6 @@ class _ProbabilityMetricCI(
         raise NotImplementedError
 
 
-@declare_options
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     r"""Brier score of the predicted probability to survive a time. Lower is better.
 
@@ -628,7 +622,6 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
         return times, np.where(times == self.time, 1.0, 0.0)
 
 
-@declare_options
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     r"""Brier score of predicted survival, the mean over a range of times.
 
