@@ -82,6 +82,23 @@ def mass_below(mass: Array) -> Array:
     return below
 
 
+def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
+    """Area under the ROC curve from the masses of two classes at ascending scores.
+
+    And its derivatives in the mass of negative and of positive rows.
+    """
+    of_negative, of_positive = mass_below(positive), mass_below(negative)
+    with np.errstate(all="ignore"):
+        of_negative /= positive.sum()
+        of_positive /= negative.sum()
+        value = dot(positive, of_positive) / positive.sum()
+        np.subtract(1 - value, of_negative, out=of_negative)
+        of_negative /= negative.sum()
+        of_positive -= value
+        of_positive /= positive.sum()
+    return value, of_negative, of_positive
+
+
 def _mass_from(mass: Array) -> Array:
     """Total mass of the same score or a greater one."""
     return np.cumsum(mass[::-1])[::-1]
@@ -156,20 +173,14 @@ class RocAuc(_Area):
         return _cells(mass_below(positive), mass_below(negative))
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = _masses(p)
-        negatives, positives = negative.sum(), positive.sum()
+        value, *slopes = roc_area(*_masses(p))
         rows, sizes = self.n_rows, np.array(self.sizes)
         with np.errstate(all="ignore"):
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative, of_positive = mass_below(positive), mass_below(negative)
-            value = dot(positive, of_positive) / (positives * negatives)
-            of_negative -= (1 - value) * positives
-            of_negative *= -factors[0] / (positives * negatives)
-            of_positive -= value * negatives
-            of_positive *= factors[1] / (positives * negatives)
-        influence = _cells(of_negative, of_positive)
-        return Evaluation(np.asarray(value), influence, self._gradient)
+            for slope, factor in zip(slopes, factors, strict=True):
+                slope *= factor
+        return Evaluation(np.asarray(value), _cells(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value if rows of some scores are ordered in any way.

@@ -40,7 +40,7 @@ from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
 from skci.metrics.base import MetricCI, declare_options, one_of, option
 from skci.metrics.binding import Binding
-from skci.metrics.scores import ShareOfPairs, mass_below
+from skci.metrics.scores import ShareOfPairs, roc_area
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,30 +256,20 @@ class CumulativeDynamicAuc(ShareOfPairs):
     def rarer_class(self) -> int:
         return int(min(self._cases.sum(), self._controls.sum()))
 
-    @cached_property
-    def _rank(self) -> Array:
-        """Dense rank of the risk of each row."""
-        return np.unique(self.risk, return_inverse=True)[1]
-
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
         weights = self._cases * censoring.weights()
-        cases, controls = p * weights, p * self._controls
-        n = len(self.follow_up.times) + 1
-        with np.errstate(all="ignore"):
-            of_case = self._below(controls) / controls.sum()
-            value = dot(cases, of_case) / cases.sum()
-            of_case = (of_case - value) / cases.sum()
-            of_control = 1 - self._below(cases) / cases.sum() - value
-            influence = weights * of_case
-            influence += self._controls * of_control / controls.sum()
-            slopes = np.bincount(self.follow_up.position, -cases * of_case, n)
-            influence += censoring.influence(slopes)
+        _, rank = np.unique(self.risk, return_inverse=True)
+        masses = (np.bincount(rank, p * part) for part in (self._controls, weights))
+        value, of_control, of_case = roc_area(*masses)
+        slopes = np.bincount(
+            self.follow_up.position,
+            -p * weights * of_case[rank],
+            len(self.follow_up.times) + 1,
+        )
+        influence = weights * of_case[rank] + self._controls * of_control[rank]
+        influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
-
-    def _below(self, mass: Array) -> Array:
-        """Mass of the rows of smaller risk, and half of that of the same."""
-        return mass_below(np.bincount(self._rank, mass))[self._rank]
 
 
 @dataclass(frozen=True, eq=False)
