@@ -46,7 +46,7 @@ def agreement_of(
     """
     if len(components) != 2 or coefficients[0] + coefficients[1] or rows.are_mixtures:
         return None
-    if not (design.rows_are_units or design.units_are_disjoint):
+    if design.is_rowwise and not design.rows_are_units:
         return None
     first, second = components
     values = first.value, second.value

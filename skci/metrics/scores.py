@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot
-from skci._docstrings import with_keywords_of
-from skci._validation import check_integer, join_names
+from skci._options import with_keywords_of
+from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -31,7 +31,7 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
@@ -304,7 +304,7 @@ class InterpolatedPrecision(AveragePrecision):
 _RECALLS = np.linspace(0, 1, 101)
 
 
-_MOST_NAMED = 5  # classes in a message
+_MOST_NAMED = 6  # classes in a message, and others
 
 
 @declare_options
@@ -516,10 +516,9 @@ class _AreaCI(
         causes = {}
         for sign, lacks in lacking.items():
             names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
-            if len(names) > _MOST_NAMED:
-                names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} others"]
             if names:
-                causes[sign] = f"no {sign} row of the {kind} {join_names(names)}"
+                named = join_names(first_names(names, _MOST_NAMED))
+                causes[sign] = f"no {sign} row of the {kind} {named}"
         if [*causes] == ["positive"] and self.average == "macro":
             causes["weighted"] = "which average='weighted' leaves out"
         undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
