@@ -23,7 +23,7 @@ from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
 from skci.measures.traits import LOG, Trait
-from skci.metrics.base import declare_options, one_of, option
+from skci.metrics.base import one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI
 
@@ -221,7 +221,6 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, worth, 0.0)
 
 
-@declare_options
 class _ThresholdMetricCI(_ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
@@ -481,7 +480,6 @@ class ObservedToExpectedCI(
         return _ratio(positive, probabilities)
 
 
-@declare_options
 class SquaredCalibrationErrorCI(
     _ClinicalMetricCI,
     measure="squared_calibration_error",

@@ -36,7 +36,7 @@ from skci.measures.functional import (
     skill,
 )
 from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
-from skci.metrics.base import MetricCI, declare_options, option
+from skci.metrics.base import MetricCI, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import WeightedMean
 
@@ -190,7 +190,6 @@ def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
     return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
 
 
-@declare_options
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """A metric of predicted numbers: a function of means over rows.
 
@@ -522,7 +521,6 @@ class RootMeanSquaredLogErrorCI(
     _function = staticmethod(np.sqrt)
 
 
-@declare_options
 class _PinballCI(RegressionMetricCI, heavy_tails=False):
     """A metric of predicted quantiles.
 
@@ -717,7 +715,6 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
         return quantile(y, weights, self.alpha)
 
 
-@declare_options
 class _DevianceCI(RegressionMetricCI):
     """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
 
@@ -753,7 +750,6 @@ def _check_power(value: Any, name: str) -> float:
     return check_number(value, name, wanted, lambda x: isfinite(x) and not 0 < x < 1)
 
 
-@declare_options
 class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
     r"""Mean Tweedie deviance. Lower is better.
 
@@ -800,7 +796,6 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
     power = 2
 
 
-@declare_options
 class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 

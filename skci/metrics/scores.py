@@ -43,7 +43,7 @@ from skci.measures.functional import (
     Support,
 )
 from skci.measures.traits import EDGE, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.metrics.labels import AccuracyCI
@@ -307,7 +307,6 @@ _RECALLS = np.linspace(0, 1, 101)
 _MOST_NAMED = 6  # classes in a message, and others
 
 
-@declare_options
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
@@ -341,7 +340,9 @@ class ScoreMetricCI(MetricCI):
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
             for each of several targets. Columns of a data frame that are named by all
-            labels or targets are read by these names.
+            labels or targets are read by these names. For metrics of survival they are
+            risks: the greater, the earlier the event is predicted, such as predicted
+            times times -1.
 
         Returns
         -------
@@ -363,7 +364,7 @@ class ScoreMetricCI(MetricCI):
             When the interval is first accessed, if an area under a ROC curve is so far
             below 0.5 that the scores seem to be those of the other label.
         """
-        return super().__call__(y_true, y_score, *more, **options)
+        return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return MetricScorer(self, bound)
@@ -432,7 +433,6 @@ def with_binning_error(
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
-@declare_options
 class _AreaCI(
     ScoreMetricCI,
     automatic=("logit", "hall"),
@@ -588,7 +588,6 @@ class MetricScorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-@declare_options
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
@@ -656,7 +655,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
-@declare_options
 class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
@@ -706,7 +704,6 @@ class AveragePrecisionCI(_AreaCI):
         return not self.interpolation
 
 
-@declare_options
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 

@@ -30,7 +30,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci._options import with_keywords_of
 from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import clip_to_unit
@@ -38,9 +37,9 @@ from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
-from skci.metrics.scores import ShareOfPairs, roc_area
+from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +352,6 @@ class _SurvivalMetricCI(MetricCI):
         raise NotImplementedError
 
 
-@declare_options
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     """A metric of risks, whose order is that in which events are predicted.
 
@@ -366,37 +364,9 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
 
     reads = "scores"
     _score_methods = (RISK_METHOD,)
-
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(  # type: ignore[override]
-        self, y_true: Any, y_score: Any, *more: Any, **options: Any
-    ) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_score : array-like of shape (n_samples,)
-            Risks: the greater, the earlier the event is predicted. For predicted times
-            give them times -1.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_score, *more, **options)
+    __call__ = ScoreMetricCI.__call__  # type: ignore[assignment]
 
 
-@declare_options
 class ConcordanceCI(
     _RiskMetricCI,
     measure="concordance",
@@ -454,7 +424,6 @@ class ConcordanceCI(
         return Concordance(follow_up, predictions, tau, self.weighting == "ipcw")
 
 
-@declare_options
 class _MetricAtTime(_SurvivalMetricCI):
     """A metric of survival up to a time.
 
@@ -474,7 +443,6 @@ class _MetricAtTime(_SurvivalMetricCI):
         return Trait(f"{self._title}@{time:.10g}", **self._properties)
 
 
-@declare_options
 class CumulativeDynamicAucCI(
     _RiskMetricCI,
     _MetricAtTime,
@@ -512,7 +480,6 @@ class CumulativeDynamicAucCI(
         return CumulativeDynamicAuc(follow_up, predictions, float(self.time))
 
 
-@declare_options
 class _ProbabilityMetricCI(
     _SurvivalMetricCI,
     **LOSS,
@@ -528,31 +495,6 @@ class _ProbabilityMetricCI(
     """
 
     reads = "numbers"
-
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(self, y_true: Any, y_pred: Any, *more: Any, **options: Any) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_pred : array-like of shape (n_samples,) or (n_samples, n_times)
-            Predicted probabilities to survive each of the times without the event.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_pred, *more, **options)
 
     def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
         times, factors = self._times_and_factors
@@ -572,7 +514,6 @@ class _ProbabilityMetricCI(
         raise NotImplementedError
 
 
-@declare_options
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     r"""Brier score of the predicted probability to survive a time. Lower is better.
 
@@ -619,7 +560,6 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
         return times, np.where(times == self.time, 1.0, 0.0)
 
 
-@declare_options
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     r"""Brier score of predicted survival, the mean over a range of times.
 
