@@ -266,11 +266,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     def _functional(self, binding: Binding, target: int) -> Functional:
         """Functional of the means of a target; squares of its values are finite."""
-        sample, within = binding.sample, binding.within
+        sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding, target)
-        y, values = sample.truth[within, target], sample.numbers[binding.model][within]
-        values, weights = values[:, target], sample.rows.counts[within]
+        y, values, weights = self._rows(binding, target)
         with np.errstate(all="ignore"):
             columns = self._columns(*self._scaled(y, values), weights)
             functional = self._of_columns(columns, binding, target)
@@ -283,6 +282,13 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
                 f"range of floats, got sizes up to {got}"
             )
         return functional
+
+    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
+        """Truth, prediction and weight of the rows of a target."""
+        sample, within = binding.sample, binding.within
+        columns = sample.truth, sample.numbers[binding.model]
+        y, values = (column[within][:, target] for column in columns)
+        return y, values, sample.rows.counts[within]
 
     def _of_columns(
         self, columns: Mapping[str, Array], binding: Binding, target: int
