@@ -561,7 +561,7 @@ class _AreaCI(
         cells[order] = 2 * ranks
         cells = cells.reshape(positive.shape) + positive
         n_scores, alone = int(ranks[-1]) + 1, positive.ndim == 1
-        rows = positive.reshape(len(positive), -1)
+        rows = positive[:, np.newaxis] if alone else positive
         has_class = np.logical_or.reduce([~rows, rows], axis=-1)
         n_negative, n_positive = (round(dot(frequencies, each)) for each in has_class)
         n = round(frequencies.sum() if n_rows is None else n_rows)
