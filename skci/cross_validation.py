@@ -29,7 +29,7 @@ from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import Sampling
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import MetricSet, named_metrics
-from skci.reports.resampling import (
+from skci.reports.kinds import (
     CrossValidationReport,
     LearningCurveReport,
     SearchReport,

@@ -23,6 +23,13 @@ from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize
 from skci.inference.unseen_ends import widening_by_unseen_ends
+from skci.reports.decisions import (
+    Requirement,
+    RequirementReport,
+    Requirements,
+    read_requirements,
+    unknown_subject,
+)
 from skci.reports.displays import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
@@ -38,13 +45,6 @@ from skci.reports.rendering import (
     TabularReport,
     estimate_columns,
     format_level,
-)
-from skci.reports.requirements import (
-    Requirement,
-    RequirementReport,
-    Requirements,
-    read_requirements,
-    unknown_subject,
 )
 
 _ROUNDING = 1e-9  # design effect that is zero
@@ -610,10 +610,7 @@ class Report(TabularReport[MetricEstimate]):
         keys, metrics = self._keys, self.metrics
         for each in required:
             if not any(map(each.is_of, keys)):
-                stated = len(metrics) > 1
-                raise unknown_subject(
-                    each.name, metrics, self._subjects, has_metric=stated
-                )
+                raise unknown_subject(each.name, metrics, self._subjects)
         return [
             (each, self._entry(k))
             for k, key in enumerate(keys)

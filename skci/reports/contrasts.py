@@ -18,11 +18,11 @@ from skci.inference.parameter import Key
 from skci.inference.planning import Region, power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
+from skci.reports.decisions import Requirement
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
-from skci.reports.requirements import Requirement
 
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",

@@ -93,7 +93,7 @@ class Verdict(str):
 
     pvalue: float
 
-    def __new__(cls, word: str, pvalue: float) -> Verdict:
+    def __new__(cls, word: str, pvalue: float = math.nan) -> Verdict:
         """Make a string and attach its p-value."""
         self = super().__new__(cls, word)
         self.pvalue = pvalue
@@ -101,9 +101,6 @@ class Verdict(str):
 
     def __bool__(self) -> bool:
         return self == "shown"
-
-    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
-        return str(self), self.pvalue
 
 
 class MetricEstimate(HintedAttributes, float):

@@ -43,6 +43,7 @@ from skci.reports.contrasts import (
     Separated,
     sentences,
 )
+from skci.reports.decisions import BestReport, BestReports, RankReport, Requirement
 from skci.reports.estimate import (
     MetricEstimate,
     describe,
@@ -50,9 +51,7 @@ from skci.reports.estimate import (
     warn_of_undefined,
 )
 from skci.reports.page import Part
-from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
-from skci.reports.requirements import Requirement
 
 _MOST_PAIRS = 10_000  # on a page
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding

@@ -28,7 +28,7 @@ from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
-from skci.reports.resampling import CrossValidationReport
+from skci.reports.kinds import CrossValidationReport
 from skci.resampling.pooling import (
     FOLD,
     EvaluatedPool,
