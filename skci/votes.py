@@ -22,10 +22,10 @@ from skci._validation import (
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
 from skci.data.rows import Alignment, as_column, check_columns, check_length
-from skci.inference.given_sampling import LinearContrasts
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import RowSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.measures.functional import AtObservedWeights
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
@@ -157,8 +157,8 @@ def votes_report(
     _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
-    sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    estimates = LinearContrasts.from_rows(sampling).with_fewest_df
+    of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
+    estimates = ManyContrasts.of_each(of_votes).with_fewest_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 

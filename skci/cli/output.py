@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skci.accumulation import JointAccumulator
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.decisions import RequirementReport

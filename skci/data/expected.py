@@ -20,7 +20,7 @@ from skci._validation import (
     check_share,
 )
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import IndependentRows
 from skci.inference.rows import Rows
 from skci.measures.traits import Trait
 

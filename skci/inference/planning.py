@@ -22,11 +22,11 @@ from skci._validation import (
     check_probability,
     join_names,
 )
+from skci.inference.designs.units import is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import statistics_at
 from skci.inference.rows import Rows
-from skci.inference.units import is_simple
 
 _MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible

@@ -18,7 +18,7 @@ from skci._validation import (
     join_names,
     printable,
 )
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize

@@ -10,7 +10,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import as_name, check_contrasts, check_known, join_names
-from skci.inference.contrasts import contrast_estimate, reverse
+from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.margins import margin_pvalues, region_of
@@ -109,7 +109,7 @@ class ReportWithContrasts(Report):
             (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
             for row, name in zip(rows, names, strict=True)
         ]
-        joint = contrast_estimate(self._joint, contrasts, method=method)
+        joint = self._joint.contrast(contrasts, method=method)
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
 

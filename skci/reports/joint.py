@@ -20,7 +20,6 @@ from skci._validation import (
 )
 from skci.inference.contrasts import (
     comparison,
-    contrast_estimate,
     contrasts_with,
     pairwise_contrasts,
 )
@@ -333,7 +332,7 @@ class JointReport(ReportWithContrasts):
                 "name a control or some of the metrics, or select models first"
             )
         simultaneous = joint.simultaneous and adjust != "none"
-        compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
+        compared = joint.contrast(contrasts, ratio, method, simultaneous)
         warn_of_undefined(compared, joint.parameters[len(self) :])
         if ratio and margin is not None:
             raise ValueError("margin needs scale='difference', got 'ratio'")
