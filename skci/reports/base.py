@@ -269,8 +269,33 @@ class Report(TabularReport[MetricEstimate]):
         """
         return self._display().plot(**kwargs)
 
-    def _display(self) -> Any:
-        return ConfidenceIntervalDisplay(**self._drawing())
+    def _display(self, **options: Any) -> Any:
+        """Display of intervals, with further options."""
+        keys, parameters = self._keys, self._joint.parameters
+        several = len({key.name for key in keys}) > 1
+        rows = [
+            [key.name] * (several or not key.subgroup) + key.subgroup_names
+            for key in keys
+        ]
+        return ConfidenceIntervalDisplay(
+            rows=list(map(", ".join, rows)),
+            estimates=self._joint.estimates,
+            greater_is_better=[p.trait.greater_is_better for p in parameters],
+            reference=self._null,
+            **self._drawing(),
+            **options,
+        )
+
+    def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
+        """Display of bands: of each metric over positions, unless options say more."""
+        if len(positions):
+            points = np.stack([positions, self._joint.estimates], axis=1)
+            options |= {"points": points, "unit_square": False}
+        else:
+            options = {"metrics": [""] * len(self), **options}
+            options["individual_intervals"] = None
+        together = {"simultaneous": self._joint.simultaneous}
+        return ConfidenceBandDisplay(**self._drawing() | together | options)
 
     @property
     def _models(self) -> list[str]:
@@ -283,63 +308,21 @@ class Report(TabularReport[MetricEstimate]):
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments of a display of intervals."""
-        individual = None if self._joint.is_individual else self._joint.individual
-        keys = self._keys
-        several = len({key.name for key in keys}) > 1
-        rows = [
-            [key.name] * (several or not key.subgroup) + key.subgroup_names
-            for key in keys
-        ]
+        """Arguments that displays of intervals and of bands share."""
+        joint, keys = self._joint, self._keys
+        individual = None if joint.is_individual else joint.individual.intervals
         return {
-            "rows": list(map(", ".join, rows)),
             "metrics": ["contrasts" if key.contrast else key.title for key in keys],
-            "estimates": self._joint.estimates,
-            "intervals": self._limits(),
-            "individual_intervals": individual and individual.intervals,
-            "confidence_level": self._joint.confidence_level,
             "models": self._models,
             "known_models": self._known_models,
-            "greater_is_better": [
-                parameter.trait.greater_is_better
-                for parameter in self._joint.parameters
-            ],
-            "reference": self._null,
-        }
-
-    def _bands(self, **options: Any) -> ConfidenceBandDisplay:
-        """Display of bands, with options in place of what reports share."""
-        shared: dict[str, Any] = {
-            "models": self._models,
-            "metrics": [""] * len(self),
             "intervals": self._limits(),
-            "confidence_level": self._joint.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-            "known_models": self._known_models,
+            "individual_intervals": individual,
+            "confidence_level": joint.confidence_level,
         }
-        return ConfidenceBandDisplay(**shared | options)
-
-    def _bands_over(self, positions: Array, **options: Any) -> ConfidenceBandDisplay:
-        """Display of each metric over positions, such as thresholds."""
-        order = np.argsort(positions, kind="stable")
-        drawing = self._drawing()
-        individual = drawing["individual_intervals"]
-        return self._bands(
-            models=[drawing["models"][k] for k in order],
-            metrics=[drawing["metrics"][k] for k in order],
-            points=np.stack([positions, drawing["estimates"]], axis=1)[order],
-            intervals=drawing["intervals"][order],
-            individual_intervals=None if individual is None else individual[order],
-            unit_square=False,
-            **options,
-        )
 
     def _title(self) -> str:
-        joint, sampling, parameters = (
-            self._joint,
-            self._joint.sampling,
-            self._joint.parameters,
-        )
+        joint, sampling = self._joint, self._joint.sampling
+        parameters = joint.parameters
         about = describe(joint, parameters)
         level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
         of = self._kind and f" of {self._kind}"

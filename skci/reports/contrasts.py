@@ -19,7 +19,6 @@ from skci.inference.planning import Region, power_at, rows_for_power, rows_for_w
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.decisions import Requirement
-from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
@@ -452,9 +451,8 @@ class ContrastReport(ReportWithContrasts):
             verdicts.append(parameter.trait.worded(relation))
         return verdicts
 
-    def _display(self) -> ConfidenceIntervalDisplay:
-        shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
-        return ConfidenceIntervalDisplay(**self._drawing(), **shown)
+    def _display(self, **options: Any) -> Any:
+        return super()._display(verdicts=self._verdicts, margins=self._margins)
 
     @property
     def _topic(self) -> str:

@@ -21,7 +21,6 @@ from skci.reports.decisions import RequirementReport, Requirements
 from skci.reports.displays import (
     QUANTILES,
     ConfidenceBandDisplay,
-    ConfidenceIntervalDisplay,
 )
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
@@ -223,7 +222,7 @@ class CalibrationReport(Report):
     def _more(self) -> list[Column]:
         return [Column({"pvalue": self._pvalues.tolist()}, "p-value", format_pvalue)]
 
-    def _display(self) -> ConfidenceBandDisplay:
+    def _display(self, **options: Any) -> ConfidenceBandDisplay:
         return self._bands(
             points=np.stack([self._mean_predicted, self._joint.estimates], axis=1),
             axis_labels=("mean prediction", "fraction of positives"),
@@ -359,21 +358,17 @@ class ThresholdReport(JointReport):
         estimate.threshold = self._thresholds[point]
         return estimate
 
-    def _display(
-        self, **options: Any
-    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+    def _display(self, **options: Any) -> Any:
         """Display of a curve, of metrics over thresholds, or of intervals at one."""
         if not self._is_curve or len(self.metrics) < 2:
             thresholds = np.array([self._thresholds[point] for point in self._points])
             if len(np.unique(thresholds)) < 2:
                 return super()._display()
-            return self._bands_over(thresholds, axis_labels=(THRESHOLD, ""), **options)
+            return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **options)
         (across, up), points = self.metrics, self._points[::2]
-        models = list(dict.fromkeys(self._models))
-        order = sorted(
-            range(len(points)),
-            key=lambda k: (models.index(points[k][0]), self._thresholds[points[k]]),
-        )
+        models, at = self._models, [self._thresholds[point] for point in points]
+        of_model = [models.index(model) for model, _ in points]
+        order = np.lexsort([at, of_model]).tolist()
         estimates = self._joint.estimates.reshape(-1, 2)[order]
         limits = self._limits().reshape(-1, 2, 2)[order]
         if is_tradeoff := self.metrics == DET:
@@ -527,9 +522,7 @@ class DecisionCurveReport(ThresholdReport):
         """What models are compared with."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
-    def _display(
-        self, **options: Any
-    ) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+    def _display(self, **options: Any) -> Any:
         # Treating all has a benefit far below 0 at high thresholds.
         shown = [
             k

@@ -569,6 +569,8 @@ class ConfidenceBandDisplay(Display):
         )
         for place, model in enumerate(models):
             curve = [k for k in panel if self.models[k] == model]
+            if not self.unit_square:
+                curve.sort(key=lambda k: self.points[k, 0])
             if not curve:
                 continue
             points = self._shifted(curve, place)

@@ -368,9 +368,9 @@ class JointReport(ReportWithContrasts):
                 of_models.append(each)
         judged = super()._judged(of_models)
         if contrasts:
-            joint = self._joint
-            compared = contrast_estimate(
-                joint, [*contrasts.values()], simultaneous=joint.simultaneous
+            together = self._joint.simultaneous
+            compared = self._joint.contrast(
+                [*contrasts.values()], simultaneous=together
             )
             warn_of_undefined(compared)
             judged += self._contrast_report(compared)._judged(of_differences)

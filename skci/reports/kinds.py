@@ -144,9 +144,9 @@ class LearningCurveReport(JointReport):
         """Number of training rows of each estimate."""
         return [int(key.level("subgroup")) for key in self._keys]
 
-    def _display(self) -> ConfidenceBandDisplay:
+    def _display(self, **options: Any) -> ConfidenceBandDisplay:
         labels = "number of training rows", ""
-        return self._bands_over(np.array(self._sizes), axis_labels=labels)
+        return self._bands(self._sizes, axis_labels=labels)
 
 
 class ImportanceReport(JointReport):
