@@ -368,7 +368,7 @@ class ThresholdReport(JointReport):
         (across, up), points = self.metrics, self._points[::2]
         models, at = self._models, [self._thresholds[point] for point in points]
         of_model = [models.index(model) for model, _ in points]
-        order = np.lexsort([at, of_model]).tolist()
+        order = sorted(range(len(points)), key=lambda k: (of_model[k], at[k]))
         estimates = self._joint.estimates.reshape(-1, 2)[order]
         limits = self._limits().reshape(-1, 2, 2)[order]
         if is_tradeoff := self.metrics == DET:
