@@ -235,11 +235,6 @@ def test_outlines_are_the_ends_of_the_bands():
             assert any(Path(hull).contains_point((x, y), radius=1e-9) for hull in hulls)
 
 
-def test_ranks_begin_at_1():
-    (ax,) = joint_report(Y, MODELS, metrics="f1").ranks().plot().axes_
-    assert 0 < ax.get_xlim()[0] < 1
-
-
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_dots_are_of_the_background(style):
     with plt.style.context(style):

@@ -11,6 +11,7 @@ from battery import quiet
 from numpy.testing import assert_array_equal
 from scipy import stats
 from slow import slow
+from tables import table
 
 from skci import (
     AccuracyCI,
@@ -300,21 +301,21 @@ def test_how_often_some_verdict_is_wrong():
 
 @pytest.mark.parametrize(
     ("requirements", "message"),
-    [
-        ({}, "requirements must be a string .* or a mapping"),
-        ([("recall", ">=", 0.9)], "requirements must be .* or a mapping"),
-        ({"recall": 0.9}, r"requirements\['recall'\] must be"),
-        ({"recall": (">", 0.9)}, r"requirements\['recall'\] must be"),
-        ({"recall": (">=",)}, r"requirements\['recall'\] must be"),
-        ({"recall": (">=", -0.1)}, "value must be a number in the range .* got -0.1$"),
-        ({"recall": (">=", 90)}, r"value must .* got 90; did you mean 0\.9\?"),
-        ({"recall": (">=", "high")}, "value must .* got 'high'$"),
-        ({"recall": ("<=", None)}, "value must .* got None$"),
-    ],
+    table(r"""
+{} -> requirements must be a string .* or a mapping
+[("recall", ">=", 0.9)] -> requirements must be .* or a mapping
+{"recall": 0.9} -> requirements\['recall'\] must be
+{"recall": (">", 0.9)} -> requirements\['recall'\] must be
+{"recall": (">=",)} -> requirements\['recall'\] must be
+{"recall": (">=", -0.1)} -> value must be a number in the range .* got -0.1$
+{"recall": (">=", 90)} -> value must .* got 90; did you mean 0\.9\?
+{"recall": (">=", "high")} -> value must .* got 'high'$
+{"recall": ("<=", None)} -> value must .* got None$
+"""),
 )
 def test_wrong_requirements(requirements, message):
     report = joint_report(Y, MODELS, metrics="recall")
     with pytest.raises(ValueError, match=message):
-        report.requirements(requirements)
+        report.requirements(eval(requirements))
     with pytest.raises(KeyError, match="precision"):
         report.requirements({"precision": (">=", 0.5)})
