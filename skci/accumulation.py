@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from skci._arrays import allow_underflow
-from skci._docstrings import entry_point
+from skci._options import entry_point
 from skci._validation import AllZeroError, check_alone, printable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._options import with_hints
 from skci._validation import (
     LARGEST,
     as_matrix,

@@ -247,14 +247,15 @@ REPORT.best(metrics="f1") -> metrics; give it as metric='f1'
 REPORT.ranks().top(metrics="f1") -> metrics; give it as metric='f1'
 REPORT["A", "f1"].pvalue(nul=0.5) -> nul; did you mean null
 REPORT["A", "f1"].confidence_interval(alpha=0.1)
-    -> alpha; give it as confidence_level=0.9
+    -> alpha; give it as confidence_level=1 - alpha
 REPORT["A", "f1"].confidence_interval(level=0.9)
     -> level; give it as confidence_level=0.9
 REPORT.differences(alpha=0.1)
     -> alpha; the confidence level is that of the report, as in report.at\(0.9\)
 REPORT.plot(figsize=(4, 3))
     -> figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]
-joint_report(Y, A, metrics="f1", alpha=0.1) -> alpha; give it as confidence_level=0.9
+joint_report(Y, A, metrics="f1", alpha=0.1)
+    -> alpha; give it as confidence_level=1 - alpha
 joint_report(Y, A, metrics="f1", ci=90) -> ci; give it as confidence_level=0.9
 joint_report(Y, A, metrics="f1", weights=SCORES[0])
     -> weights; give it as sample_weight=\.\.\.
@@ -264,7 +265,7 @@ joint_report(Y, predictions=Y, metrics="f1")
 joint_report(Y, A, metrics="f1", group=Y)
     -> group; give it as groups=\.\.\. if clusters, or by=\.\.\. if subgroups
 joint_report(Y, A, metrics="f1", seeds=[1, 2])
-    -> seeds; give it as y_pred=Runs\(\.\.\.\)
+    -> seeds; give it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
 joint_report(Y, A, metrics="f1", time=Y)
     -> time; give it as design=TimeOrder\(\.\.\.\)
 joint_report(Y, A, metrics="f1", strata=Y)
@@ -291,9 +292,9 @@ REPORT.differences("A")
     -> by name, got 'A' without one; did you mean control=...\?$
 joint_report(Y, {"A": A}, "f1") -> 'f1' without one; did you mean metrics=\.\.\.\?$
 joint_report(Y, {"A": A}, ["f1", "mcc"]) -> one; did you mean metrics=\.\.\.\?$
-F1CI(alpha=0.1) -> ^F1CI takes the options .*; give it as confidence_level=0.9$
+F1CI(alpha=0.1) -> ^F1CI takes .*; give it as confidence_level=1 - alpha$
 F1CI()(Y, A, alpha=0.1)
-    -> ^F1CI has no option alpha; .*; give it as confidence_level=0.9$
+    -> ^F1CI has no option alpha; .*; give it as confidence_level=1 - alpha$
 F1CI(name="mine")
     -> ^F1CI takes .*; a report names metrics by a mapping, as in metrics={.*}$
 F1CI(n_bootstraps=99) -> ^F1CI takes .*; intervals need no resampling$

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
-from skci._hints import brief, design_hint
+from skci._options import brief, design_hint
 from skci._validation import (
     as_array,
     as_numbers,

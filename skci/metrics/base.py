@@ -16,8 +16,7 @@ from sklearn.metrics import make_scorer
 
 from skci import reports
 from skci._arrays import Array, allow_underflow
-from skci._docstrings import complete_parameters
-from skci._hints import unknown_options
+from skci._options import complete_parameters, unknown_options
 from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (

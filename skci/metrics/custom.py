@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import QUERY_HINT
+from skci._options import QUERY_HINT
 from skci._validation import (
     LARGEST,
     Assumed,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci._hints import data_hint
+from skci._options import data_hint
 from skci._validation import (
     Assumed,
     by_metric,

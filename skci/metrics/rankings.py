@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import parameters_from, with_keywords_of
+from skci._options import parameters_from, with_keywords_of
 from skci._validation import check_integer, check_number, check_positive_number
 from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of

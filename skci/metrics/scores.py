@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot
-from skci._docstrings import with_keywords_of
+from skci._options import with_keywords_of
 from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,

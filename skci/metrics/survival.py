@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci._docstrings import with_keywords_of
+from skci._options import with_keywords_of
 from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import clip_to_unit

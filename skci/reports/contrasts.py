@@ -13,9 +13,15 @@ from skci._validation import as_name, check_contrasts, check_known, join_names
 from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import margin_pvalues, region_of
 from skci.inference.parameter import Key
-from skci.inference.planning import Region, power_at, rows_for_power, rows_for_width
+from skci.inference.planning import (
+    Region,
+    margin_pvalues,
+    power_at,
+    region_of,
+    rows_for_power,
+    rows_for_width,
+)
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.decisions import Requirement

@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._hints import HintedAttributes
-from skci._validation import (
-    check_integer,
-    check_known,
-    first_names,
-    join_names,
-)
+from skci._options import HintedAttributes
+from skci._validation import check_integer, check_known, first_names, join_names
 from skci.inference.parameter import Key
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe

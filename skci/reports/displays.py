@@ -16,8 +16,8 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.special import ndtri
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._hints import HintedAttributes
-from skci._lazy import optional_module
+from skci._options import HintedAttributes
+from skci._packages import optional_module
 from skci._validation import check_choice, printable
 from skci.reports.rendering import format_level
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._hints import HintedAttributes, with_hints
+from skci._options import HintedAttributes, with_hints
 from skci._validation import (
     check_alternative,
     check_confidence_level,

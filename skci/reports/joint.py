@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     as_name,
     check_alone,
@@ -25,9 +25,8 @@ from skci.inference.contrasts import (
 )
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import check_margin
 from skci.inference.parameter import Contrast, Key, TableParameter
-from skci.inference.planning import rows_for_width
+from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
     compact_letters,

@@ -10,8 +10,8 @@ from html import escape
 from string import Template
 from typing import Any, NamedTuple
 
+from skci._packages import DEPENDENCIES, version_of
 from skci._validation import join_names, printable
-from skci._versions import DEPENDENCIES, version_of
 from skci.inference.joint import JointEstimate
 from skci.reports.estimate import (
     describe,

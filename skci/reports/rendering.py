@@ -25,8 +25,8 @@ from unicodedata import combining, east_asian_width
 import numpy as np
 
 from skci._arrays import cached_property
-from skci._hints import HintedAttributes
-from skci._lazy import optional_module
+from skci._options import HintedAttributes
+from skci._packages import optional_module
 from skci._validation import as_name, check_known, check_text, printable
 
 _Entry = TypeVar("_Entry")
