@@ -11,12 +11,7 @@ from matplotlib.path import Path
 from numpy.testing import assert_array_equal
 from simulated import some_models
 
-from skci import (
-    joint_report,
-    precision_recall_report,
-    roc_report,
-    threshold_report,
-)
+from skci import joint_report, precision_recall_report, roc_report, threshold_report
 from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.displays import COLOURS
 

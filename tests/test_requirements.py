@@ -13,13 +13,7 @@ from scipy import stats
 from slow import slow
 from tables import table
 
-from skci import (
-    AccuracyCI,
-    RecallCI,
-    joint_intervals,
-    joint_report,
-    threshold_report,
-)
+from skci import AccuracyCI, RecallCI, joint_intervals, joint_report, threshold_report
 
 Y = np.repeat([0, 1], 250)
 _rng = np.random.default_rng(5)

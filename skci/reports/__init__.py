@@ -9,9 +9,7 @@ from skci.reports.curves import ClassificationReport as ClassificationReport
 from skci.reports.curves import DecisionCurveReport as DecisionCurveReport
 from skci.reports.curves import ThresholdEstimate as ThresholdEstimate
 from skci.reports.curves import ThresholdReport as ThresholdReport
-from skci.reports.curves import (
-    ThresholdRequirementReport as ThresholdRequirementReport,
-)
+from skci.reports.curves import ThresholdRequirementReport as ThresholdRequirementReport
 from skci.reports.decisions import BestReport as BestReport
 from skci.reports.decisions import BestReports as BestReports
 from skci.reports.decisions import ComparisonWithBest as ComparisonWithBest
@@ -19,9 +17,7 @@ from skci.reports.decisions import RankInterval as RankInterval
 from skci.reports.decisions import RankReport as RankReport
 from skci.reports.decisions import RequirementReport as RequirementReport
 from skci.reports.displays import ConfidenceBandDisplay as ConfidenceBandDisplay
-from skci.reports.displays import (
-    ConfidenceIntervalDisplay as ConfidenceIntervalDisplay,
-)
+from skci.reports.displays import ConfidenceIntervalDisplay as ConfidenceIntervalDisplay
 from skci.reports.estimate import ConfidenceInterval as ConfidenceInterval
 from skci.reports.estimate import MetricEstimate as MetricEstimate
 from skci.reports.estimate import Verdict as Verdict

@@ -49,10 +49,7 @@ _PREDICATES = {
 
 
 def sentences(
-    panel: str,
-    found: Iterable[tuple[str, str, str]],
-    none: str,
-    margin: float = np.nan,
+    panel: str, found: Iterable[tuple[str, str, str]], none: str, margin: float = np.nan
 ) -> list[str]:
     """Say what is found on a metric of models, or subgroups, or that nothing is.
 

@@ -18,10 +18,7 @@ from skci.inference.pvalues import pvalues
 from skci.inference.ranking import best_first
 from skci.reports.base import Report
 from skci.reports.decisions import RequirementReport, Requirements
-from skci.reports.displays import (
-    QUANTILES,
-    ConfidenceBandDisplay,
-)
+from skci.reports.displays import QUANTILES, ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.reports.page import Part

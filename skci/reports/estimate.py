@@ -626,9 +626,7 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
 
 
 def _messages(
-    joint: JointEstimate,
-    causes: Iterable[tuple[_Cause, int]],
-    most: int | None = None,
+    joint: JointEstimate, causes: Iterable[tuple[_Cause, int]], most: int | None = None
 ) -> Iterator[tuple[str, type[Warning]]]:
     """Messages about the parameters that share a cause, and their categories.
 

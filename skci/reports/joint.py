@@ -18,11 +18,7 @@ from skci._validation import (
     check_names,
     join_names,
 )
-from skci.inference.contrasts import (
-    comparison,
-    contrasts_with,
-    pairwise_contrasts,
-)
+from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Contrast, Key, TableParameter

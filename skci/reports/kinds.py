@@ -199,9 +199,7 @@ class _OverRuns(ReportWithContrasts):
         return sampling
 
     def expected_half_widths(
-        self,
-        n_samples: int | Sequence[int],
-        n_runs: int | Sequence[int],
+        self, n_samples: int | Sequence[int], n_runs: int | Sequence[int]
     ) -> dict[tuple[str, ...], Array]:
         r"""Half widths to expect of other numbers of rows and of runs.
 
@@ -515,10 +513,7 @@ class GradesReport(JointReport):
     """
 
     def __init__(
-        self,
-        joint: JointEstimate,
-        items: Items,
-        references: References | None = None,
+        self, joint: JointEstimate, items: Items, references: References | None = None
     ) -> None:
         super().__init__(joint, references)
         parameters: Any = joint.parameters
