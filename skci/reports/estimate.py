@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._options import HintedAttributes, with_hints
+from skci._options import HintedAttributes
 from skci._validation import (
     check_alternative,
     check_confidence_level,
@@ -190,15 +190,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self._interval().low
+        return self.confidence_interval().low
 
     @property
     def high(self) -> float:
-        return self._interval().high
+        return self.confidence_interval().high
 
     @property
     def half_width(self) -> float:
-        low, high = self._interval()
+        low, high = self.confidence_interval()
         return (high - low) / 2
 
     @property
@@ -241,7 +241,6 @@ class MetricEstimate(HintedAttributes, float):
     def warnings(self) -> tuple[str, ...]:
         return tuple(describe_warnings(self._joint, positions=[self._position]))
 
-    @with_hints
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
@@ -258,9 +257,6 @@ class MetricEstimate(HintedAttributes, float):
         ConfidenceInterval
             Named tuple ``(low, high)``.
         """
-        return self._interval(confidence_level)
-
-    def _interval(self, confidence_level: float | None = None) -> ConfidenceInterval:
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
