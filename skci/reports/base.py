@@ -104,9 +104,10 @@ class Report(TabularReport[MetricEstimate]):
         kind = "joint" if joint.simultaneous else "individual"
         shown = self._interval_columns(f"{kind} interval")
         columns = self._leading()
-        sizes = [parameter.subgroup_size for parameter in joint.parameters]
-        if self._subgroup_columns and None not in sizes:
-            each = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
+        if self._subgroup_columns:
+            sizes = [parameter.subgroup_size for parameter in joint.parameters]
+            known = () if None in sizes else zip(*sizes, strict=True)
+            each = zip(SubgroupSize._fields, known, strict=False)
             columns += [Column({k: n}, k) for k, n in each if None not in n]
         columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
         if self._null is None:
@@ -328,7 +329,12 @@ class Report(TabularReport[MetricEstimate]):
         of = self._kind and f" of {self._kind}"
         parts = [
             f"{level} confidence intervals{of} ({about['methods']})",
-            *(about["target"], about["size"], joint.horizon, about["binning"]),
+            *(
+                about["target"],
+                about["size"],
+                str(joint.horizon or ""),
+                about["binning"],
+            ),
         ]
         if not sampling.is_simple and joint.n_given is None:
             pairs = zip(sampling.table_sizes, sampling.design_effects, strict=True)
@@ -342,8 +348,9 @@ class Report(TabularReport[MetricEstimate]):
             places = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{places}f}")
         parts.append(about["positive"])
-        reads = {p.key.metric: p.trait.reads for p in parameters if p.trait.reads}
-        parts += [f"{metric} of {kind}" for metric, kind in reads.items()]
+        parts += dict.fromkeys(
+            f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
+        )
         widening = widening_by_unseen_ends(joint)
         if widening >= _MUCH_WIDER:
             parts.append(
@@ -355,7 +362,7 @@ class Report(TabularReport[MetricEstimate]):
                 '"agreement" where models agree in all n independent rows or groups, '
                 "and so in all but a share of at most 1 - alpha^(1/n) of the population"
             )
-        return ", ".join(str(part) for part in parts if part)
+        return ", ".join(filter(None, parts))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
         """Return the same report of another joint estimate, without what was cached."""

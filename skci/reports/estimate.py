@@ -532,26 +532,25 @@ def describe_warnings(
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
-    found = [parameter.clipped for parameter in joint.parameters if parameter.clipped]
-    if found:
-        worst = max(found, key=lambda each: each.share)
-        clipping = _Cause(
-            f"{'up to ' * (len({*found}) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
-            f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
-            f"they make up {worst.share:.0%} of the loss, which depends on that "
-            "number; smooth or calibrate the probabilities, or report brier_score",
-            UserWarning,
-        )
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
-            yield clipping, k
-        components = [c for c in parameter.components if not c.defined]
-        if not parameter.defined and all(c in new for c in components):
+            found: set[Any] = {each.clipped for each in joint.parameters} - {None}
+            worst = max(found, key=lambda each: each.share)
+            message = (
+                f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
+                f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
+                f"they make up {worst.share:.0%} of the loss, which depends on that "
+                "number; smooth or calibrate the probabilities, or report brier_score"
+            )
+            yield _Cause(message, UserWarning), k
+        if not parameter.defined:
+            components = [c for c in parameter.components if not c.defined]
             cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
                 cause = "of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"
-            yield _Cause(message, UndefinedMetricWarning), k
+            if all(c in new for c in components):
+                yield _Cause(message, UndefinedMetricWarning), k
         if weights := parameter.undefined_classes:
             names = join_names(first_names([*map(repr, weights)], _MAX_CLASSES))
             kind = "class" if len(weights) == 1 else "classes"
