@@ -28,7 +28,7 @@ from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import MetricSet, named_metrics
-from skci.reports.resampling import (
+from skci.reports.kinds import (
     CrossValidationReport,
     LearningCurveReport,
     SearchReport,
