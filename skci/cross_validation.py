@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skci._arrays import Array
 from skci._docstrings import entry_point
 from skci._hints import with_hints
 from skci._validation import (
@@ -23,10 +22,6 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
-from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import TableParameter
-from skci.inference.resampling_variance import ResampledMoments
-from skci.inference.sampling import Sampling
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import MetricSet, named_metrics
 from skci.reports.resampling import (
@@ -34,9 +29,9 @@ from skci.reports.resampling import (
     LearningCurveReport,
     SearchReport,
 )
-from skci.resampling.estimation import Fitted, Resampling
+from skci.resampling.estimation import Resampling, TrainingSizes
 from skci.resampling.schemes import SplitT, scheme_of
-from skci.resampling.splitting import Split, is_number_of_folds
+from skci.resampling.splitting import is_number_of_folds
 
 _TARGETS = ("procedure", "fold-models")
 
@@ -233,8 +228,6 @@ def cross_validate_report(
 
 
 _RESAMPLINGS = ("jackknife", "corrected-t")
-_COLUMN = "train_size"
-"""Name of the column of a report that holds the sizes."""
 
 
 @entry_point(cross_validate_report)
@@ -347,15 +340,24 @@ def learning_curve_report(
     procedures = Resampling.read(metric_set, estimators, *data, **running)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
-    sizes = _check_train_sizes(train_sizes, n_train)
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
+    named = {
+        f"{name} trained on {size} rows": (name, size, estimator)
+        for size in _check_train_sizes(train_sizes, n_train)
+        for name, estimator in procedures.estimators
+    }
+    by_name = {label: (name, size) for label, (name, size, _) in named.items()}
     rng = np.random.default_rng(seed)  # not that of the splits
-    subsampled = _Subsampled(**vars(procedures), sizes=sizes, n_train=n_train, rng=rng)
-    return LearningCurveReport(subsampled.report(scheme)._joint)
+    procedures = replace(
+        procedures,
+        estimators=[(label, estimator) for label, (_, _, estimator) in named.items()],
+        sizes=TrainingSizes(by_name, n_train, rng),
+    )
+    return LearningCurveReport(procedures.report(scheme)._joint)
 
 
-def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
-    """Numbers of training rows, increasing, of numbers or fractions."""
+def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
+    """Read numbers of training rows, increasing, from numbers or fractions."""
     sizes = check_numbers(train_sizes, "train_sizes")
     if np.asarray(train_sizes).dtype.kind == "f":
         if not ((sizes > 0) & (sizes <= 1)).all():
@@ -369,86 +371,7 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
             f"train_sizes must be from 1 to {n_train}, the number of rows of the "
             f"largest training set, or fractions of it, got {train_sizes!r}"
         )
-    return tuple(np.unique(sizes).astype(int).tolist())
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Subsampled(Resampling):
-    """Estimators that are fitted to subsets of several sizes of each training set."""
-
-    sizes: tuple[int, ...]
-    n_train: int
-    """Number of rows of the largest training set, to which the sizes refer."""
-    rng: np.random.Generator
-
-    def fit(
-        self,
-        splits: Iterable[Split],
-        kind: str = "",
-        models: Sequence[Mapping[str, Any]] | None = None,
-    ) -> list[dict[str, Fitted]]:
-        """Fit each estimator to subsets of each training set: by split, name and size.
-
-        The order of the units is the same for all of them.
-        """
-        units = self.rows.units()
-        rank = self.rng.permutation(self.rows.n_units)[units]
-        by_size = []
-        for size in self.sizes:
-            named = [(_name(name, size), each) for name, each in self.estimators]
-            subsets = [
-                Split(self._subset(train, size, rank), test) for train, test in splits
-            ]
-            of_size = replace(self, estimators=named)
-            by_size.append(Resampling.fit(of_size, subsets, kind, models))
-        return [
-            {name: each for found in sizes for name, each in found.items()}
-            for sizes in zip(*by_size, strict=True)
-        ]
-
-    @property
-    def fits_of_each_set(self) -> int:
-        return len(self.estimators) * len(self.sizes)
-
-    def _subset(self, train: Array, size: int, rank: Array) -> Array:
-        """Rows of the first units of a training set, in the share of a size."""
-        wanted = -(-size * len(train) // self.n_train)
-        _, position, counts = np.unique(
-            rank[train], return_inverse=True, return_counts=True
-        )
-        last = np.abs(np.cumsum(counts) - wanted).argmin()
-        return train[position <= last]
-
-    def joint(
-        self,
-        parameters: Sequence[TableParameter],
-        moments: ResampledMoments,
-        out_of_fold: Sampling,
-        target: Target,
-    ) -> JointEstimate:
-        """Joint estimate whose keys name the size apart from the model, and end by it.
-
-        Differences of models hold the excess of noise, which no size is freed of.
-        """
-        names = [name for name, _ in self.estimators]
-        known = {_name(*pair): pair for pair in itertools.product(names, self.sizes)}
-        curves, sized = [], []
-        for parameter in parameters:
-            name, size = known[parameter.key.model]
-            curves.append(replace(parameter.key, model=name))
-            key = replace(curves[-1], subgroup=((_COLUMN, str(size)),))
-            sized.append(replace(parameter, key=key))
-        sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
-        target = target._replace(target=self.trained_on(sizes))
-        moments = moments._replace(excess=None)
-        joint = super().joint(sized, moments, out_of_fold, target)
-        order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
-        return joint.select(order)
-
-
-def _name(name: str, size: int) -> str:
-    """Name of an estimator that is trained on some rows."""
-    return f"{name} trained on {size} rows"
+    return [*map(int, np.unique(sizes))]
 
 
 _ABSENT = object()  # value of a parameter that a setting leaves out
@@ -550,13 +473,22 @@ def search_report(
         name: clone(search.estimator).set_params(**clone(params, safe=False))
         for name, params in settings.items()
     }
-    metrics = _metrics_of(search) if metrics is None else metrics
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables("skewness")
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
-    report = procedures.report(scheme_of(resampling, cv))
+    report = cross_validate_report(
+        estimators,
+        X,
+        y,
+        metrics=_metrics_of(search) if metrics is None else metrics,
+        cv=cv,
+        groups=groups,
+        resampling=resampling,
+        sample_weight=sample_weight,
+        confidence_level=confidence_level,
+        method=method,
+        pos_label=pos_label,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        random_state=random_state,
+    )
     params = {name: dict(each) for name, each in settings.items()}
     return SearchReport(report, params, n_settings, splits)
 

@@ -24,7 +24,7 @@ from skci.intervals import check_different, joint_intervals
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
-from skci.resampling.estimation import Evaluations, Resampling
+from skci.resampling.estimation import Resampling
 from skci.resampling.schemes import SCHEMES
 
 _ENOUGH_VERDICTS = 5  # right, and wrong, for the variance of a rate without smoothing
@@ -202,7 +202,7 @@ def five_by_two_f_test(
     procedures = Resampling.read(
         metric_set, estimators, X, y, cv, groups, None, n_jobs=n_jobs
     )
-    (halves,) = Evaluations(procedures, SCHEMES["5x2-t"])
+    ((halves, _, _),) = procedures.evaluate(SCHEMES["5x2-t"])
     values = np.array([half.values for half in halves])
     if values.shape[1] != 2:
         raise ValueError(f"metric must be one metric of one value, got {metric!r}")
