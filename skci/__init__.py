@@ -11,7 +11,7 @@ one report whose intervals all cover at once. What fewer users need is in the mo
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from skci._lazy import lazy_names
+from skci._packages import lazy_names
 
 __version__ = version("skci")
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci import reports as reports
     from skci import resampling as resampling
     from skci import textbook as textbook
-    from skci._versions import show_versions as show_versions
+    from skci._packages import show_versions as show_versions
     from skci.accumulation import JointAccumulator as JointAccumulator
     from skci.agreement import agreement_report as agreement_report
     from skci.cross_validation import cross_validate_report as cross_validate_report
@@ -56,7 +56,7 @@ else:
     _NAMES = {
         "": "designs exceptions inference logs metrics planning reports resampling "
         "textbook",
-        "_versions": "show_versions",
+        "_packages": "show_versions",
         "accumulation": "JointAccumulator",
         "agreement": "agreement_report",
         "cross_validation": "cross_validate_report interval_scorers "

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skci._docstrings import entry_point
-from skci._hints import with_hints
+from skci._options import entry_point, with_hints
 from skci._validation import (
     check_alone,
     check_choice,

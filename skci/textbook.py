@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skci._docstrings import parameters_from
+from skci._options import parameters_from
 from skci._validation import (
     as_numbers,
     as_whole_numbers,

@@ -20,12 +20,10 @@ ROOT = Path(__file__).parents[1]
 # folder, or a module beside the folders; those of the last set are entry points.
 ROOMS = {
     "_arrays": {"numpy"},
-    "_hints": set(),
-    "_docstrings": set(),
-    "_lazy": set(),
+    "_options": set(),
+    "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
-    "_versions": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
@@ -45,6 +43,7 @@ ENTRY_POINTS = {
     "grades",
     "importance",
     "intervals",
+    "labelling",
     "logs",
     "planning",
     "textbook",
@@ -52,6 +51,7 @@ ENTRY_POINTS = {
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
+    "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
         "votes",
@@ -60,6 +60,7 @@ BUILT_ON = {
     "curves": {"evaluation"},
     "importance": {"evaluation"},
     "logs": {"grades"},
+    "planning": {"labelling"},
     "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""

@@ -224,7 +224,7 @@ def test_a_missing_label_is_named_by_its_row(parameter, weights):
 @pytest.mark.parametrize(
     ("name", "value", "hint"),
     [
-        ("alpha", 0.1, "give it as confidence_level=0.9"),
+        ("alpha", 0.1, "give it as confidence_level=1 - alpha"),
         ("level", 0.9, "give it as confidence_level=0.9"),
     ],
 )
@@ -289,7 +289,7 @@ GATE = REPORT.requirements("f1 >= 0.2")
         (lambda: REPORT.differences(metrcs="f1"), "metrcs; did you mean metrics"),
         (
             lambda: joint_report(Y, A, metrics="f1", alpha=0.1),
-            "alpha; give it as confidence_level=0.9",
+            "alpha; give it as confidence_level=1 - alpha",
         ),
         (
             lambda: joint_report(Y, A, metrics="f1", weights=SCORES[0]),
@@ -321,7 +321,7 @@ GATE = REPORT.requirements("f1 >= 0.2")
         ),
         (
             lambda: joint_report(Y, A, metrics="f1", seeds=[1, 2]),
-            r"seeds; give it as y_pred=Runs\(\.\.\.\)",
+            r"seeds; give it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*",
         ),
         (
             lambda: joint_report(Y, A, metrics="f1", time=Y),
@@ -362,11 +362,11 @@ def test_options_of_other_libraries(call, message):
         ),
         (
             lambda: F1CI(alpha=0.1),
-            "^F1CI takes the options .*; give it as confidence_level=0.9$",
+            "^F1CI takes the options .*; give it as confidence_level=1 - alpha$",
         ),
         (
             lambda: F1CI()(Y, A, alpha=0.1),
-            "^F1CI has no option alpha; .*; give it as confidence_level=0.9$",
+            "^F1CI has no option alpha; .*; give it as confidence_level=1 - alpha$",
         ),
         (
             lambda: F1CI(name="mine"),

@@ -7,7 +7,7 @@ from importlib.metadata import requires, version
 import numpy as np
 
 import skci
-from skci import _versions
+from skci import _packages
 
 DEVELOPMENT = {"test", "lint", "docs", "bench"}
 """Extras that no code of the package needs."""
@@ -34,7 +34,7 @@ def test_versions_are_those_that_run(capsys):
 
 
 def test_a_missing_package_is_shown_as_such(capsys, monkeypatch):
-    monkeypatch.setitem(_versions._PACKAGES, "Optional", ("numpy", "no-such-package"))
+    monkeypatch.setitem(_packages._PACKAGES, "Optional", ("numpy", "no-such-package"))
     optional = {"numpy": np.__version__, "no-such-package": "not installed"}
     assert shown(capsys)["Optional"] == optional
 

@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from skci._docstrings import described
-from skci._hints import is_synonym, option_hint
+from skci._options import described, is_synonym, option_hint
 from skci.data.partial_truth import PREDICTION
 from skci.reports.requirements import SIGNS, split_comparison
 

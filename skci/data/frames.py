@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from skci._hints import data_hint
-from skci._lazy import optional_module
+from skci._options import data_hint
+from skci._packages import optional_module
 from skci._validation import (
     WIDE_INTEGERS,
     NamedArray,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     TAGS_HINT,
     as_array,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from skci._lazy import optional_module
+from skci._packages import optional_module
 from skci.data.items import PERPLEXITY
 from skci.logs.files import (
     DECODER,

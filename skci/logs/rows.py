@@ -21,7 +21,7 @@ class Aggregation(NamedTuple):
     """How a harness computes its number of a task by a scorer from its samples."""
 
     function: str = MEAN
-    """Key of `skci.grades.AGGREGATIONS`."""
+    """Function of the grades and their sizes."""
     higher_is_better: bool = True
     refused: str = ""
     """Why there is no number; empty if there is one."""

@@ -24,7 +24,7 @@ from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter, given_parameter
-from skci.inference.sampling import RowSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
@@ -77,18 +77,11 @@ class TrainingSizes(NamedTuple):
         last = np.abs(np.cumsum(counts) - wanted).argmin()
         return train[position <= last]
 
-    def along(self, joint: JointEstimate) -> JointEstimate:
-        """Name the sizes apart from the models, and order estimates along curves."""
-        curves, parameters = [], []
-        for parameter in joint.parameters:
-            name, size = self.by_name[parameter.key.model]
-            curves.append(replace(parameter.key, model=name))
-            key = replace(curves[-1], subgroup=((SIZE, str(size)),))
-            parameters.append(replace(parameter, key=key))
-        sampling: Any = joint.sampling
-        sampling = replace(sampling, parameters=tuple(parameters), excess={})
-        order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
-        return replace(joint, sampling=sampling).select(order)
+    def labelled(self, parameter: Parameter) -> Parameter:
+        """Name the size apart from the model."""
+        name, size = self.by_name[parameter.key.model]
+        key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
+        return replace(parameter, key=key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,9 +282,12 @@ class Resampling:
             fitted += itertools.chain(*by_pool[:n_of_estimate])
         estimates, covariance, df, excess = scheme.moments(self.rows, summaries)
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
+        given = [*map(_given, parameters, estimates.tolist())]
+        if self.sizes:  # no size is freed of the excess of noise, nor are models
+            given, excess = [*map(self.sizes.labelled, given)], None
         target = Target(self._target(splits), str(scheme))
         joint = JointEstimate.from_moments(
-            map(_given, parameters, estimates.tolist()),
+            given,
             np.where(np.outer(known, known), covariance, 0.0),
             df,
             excess=excess,
@@ -300,14 +296,17 @@ class Resampling:
             random_state=self.metric_set.seed,
             target=target,
         )
-        joint = self.sizes.along(joint) if self.sizes else joint
+        if self.sizes:
+            curves = [parameter.key.without("subgroup") for parameter in given]
+            order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
+            joint = joint.select(order)
         warn_of_undefined(joint)
         estimators = _estimators(fitted)
         return CrossValidationReport(joint, splits=splits, estimators=estimators)
 
     def _out_of_fold(
         self, splits: Iterable[Split], fitted: Iterable[Mapping[str, Fitted]]
-    ) -> RowSampling:
+    ) -> RowEstimates:
         """The metrics of all rows that are tested, as each is predicted first."""
         tested = np.zeros(self.rows.n, dtype=bool)
         pool, predicted = [], []
@@ -318,7 +317,7 @@ class Resampling:
                 predicted.append({name: each.of(new) for name, each in by_name.items()})
         sample = self.sample(tuple(pool), predicted)
         evaluated = EvaluatedPool(self.metric_set, sample, tuple(pool))
-        return RowSampling(tuple(evaluated.parameters), sample.rows, sample.design)
+        return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announce(self, n_training_sets: int) -> None:
         """Print the number of fits before them."""

@@ -194,7 +194,7 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
             )
     if several:
         return named
-    ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))
+    (name,) = named_estimators(list(cv_results["estimator"][:1]))
     return {name: cv_results}
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skci._arrays import Array
 from skci._validation import check_integer
 from skci.inference.resampling_variance import (
     ResampledMoments,
@@ -136,7 +137,7 @@ class GroupJackknife(Scheme):
         units, the variances of two random partitions have the correlation
         :math:`(G - 1)/(n - 1)`.
         """
-        values = np.array(summaries)
+        values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])
         shared = (self.n_partitions - 1) * (self.n_groups - 1) / (rows.n_units - 1)
         return moments._replace(df=moments.df / (1 + shared))
@@ -177,16 +178,13 @@ class SplitT(Scheme):
         yield from _batched(splits)
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        return pool.values, *map(len, pool.pool[0])
+        return pool.values, [*map(len, pool.pool[0])]
 
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
         pools = [*itertools.chain(*summaries)]
-        values, n_train, n_test = (
-            np.array([*part]) for part in zip(*pools, strict=True)
-        )
-        return corrected_t(
-            values, n_test.sum() / n_train.sum() if self.corrected else 0
-        )
+        n_train, n_test = np.sum([sizes for _, sizes in pools], axis=0)
+        values = np.array([values for values, _ in pools])
+        return corrected_t(values, n_test / n_train if self.corrected else 0.0)
 
     def __str__(self) -> str:
         if self.default_for:

@@ -1,18 +1,28 @@
-"""Hints at the names that options and attributes of other libraries have here."""
+"""Options of public functions: their descriptions, and hints at other names of them.
+
+An option is declared once: in the signature and the docstring of one function, from
+which `entry_point` passes it on to others, and checked by what reads it.
+"""
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter, isfunction, signature
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from inspect import Parameter, cleandoc, isfunction, signature
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from skci._arrays import allow_underflow
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Described = TypeVar("_Described", bound=Callable[..., Any])
 
+_PARAMETERS = "\n\nParameters\n----------\n"
+_NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
+_NEXT_ENTRY = re.compile(r"\n(?=\S)")
+_MARKUP = re.compile(r":\w+:`[~.!]*(?:[\w.]*\.)?(\w+)`")
 _LONGEST = 60  # characters of a value in a message
 
 _SYNONYMS = {
@@ -43,15 +53,18 @@ _SYNONYMS = {
 
 
 _SPELLED = {
-    "alpha": ("confidence_level", "confidence_level={rest}"),
-    "ci": ("confidence_level", "confidence_level={share}"),
+    "alpha": ("confidence_level", "confidence_level=1 - alpha"),
+    "ci": ("confidence_level", "confidence_level=0.95"),
     "figsize": ("ax", "ax=plt.subplots(figsize={value})[1]"),
     "group": ("groups", "groups=... if clusters, or by=... if subgroups"),
     "name": ("y_pred", "y_pred={{{value}: ...}}"),
     "names": ("y_pred", "y_pred={{'A': ..., 'B': ...}}"),
     "prevalence prior priors": ("design", "design=Prevalence(...)"),
     "ratio": ("scale", "scale='ratio'"),
-    "run runs seeds case reader readers rater raters": ("design", "{runs}"),
+    "run runs seeds case reader readers rater raters": (
+        "design",
+        "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
+    ),
     "strata stratify": ("design", "design=Strata(...)"),
     "time order": ("design", "design=TimeOrder(...)"),
 }
@@ -92,17 +105,6 @@ _NOWHERE = {
 def _found(table: Mapping[str, Any], name: str) -> Any:
     """Entry of a table by one of the names that its keys list."""
     return next((v for names, v in table.items() if name in names.split()), None)
-
-
-def _spelled(template: str, value: Any) -> str:
-    """Write an option for a value of another one."""
-    share, rest = "0.95", "1 - alpha"
-    if isinstance(value, int | float):
-        share = f"{value / 100:g}" if 1 < value < 100 else share
-        rest = f"{1 - value:g}" if 0 < value < 1 else rest
-    long = isinstance(value, str)
-    runs = "**Runs.from_long(data, ...)" if long else "y_pred=Runs(...)"
-    return template.format(value=brief(value), share=share, rest=rest, runs=runs)
 
 
 def brief(value: Any) -> str:
@@ -172,7 +174,7 @@ def option_hint(options: Sequence[str], name: str, value: Any) -> str:
             return f"give it as {option}={written if written == repr(value) else '...'}"
     parameter, template = _found(_SPELLED, name) or ("", "")
     if parameter in options:
-        return f"give it as {_spelled(template, value)}"
+        return f"give it as {template.format(value=brief(value))}"
     if reason := _found(_NOWHERE, name):
         return str(reason)
     near = difflib.get_close_matches(name, options, 1, 0.75)
@@ -264,3 +266,181 @@ class HintedAttributes:
                 for instead, names in others.items():
                     message += f"; use {instead}" * (name in names.split())
             raise AttributeError(message, name=name, obj=self)
+
+
+class Settings(TypedDict, total=False):
+    """Settings of every joint report."""
+
+    confidence_level: float
+    random_state: Any
+
+
+class Rows(TypedDict, total=False):
+    """Options that say how rows were drawn."""
+
+    sample_weight: Any
+    groups: Any
+    design: Any
+
+
+class RowsOfSubgroups(Rows, total=False):
+    """Options that say how rows were drawn and to which subgroups they belong."""
+
+    by: Any
+    missing: str
+
+
+def parameters_from(
+    source: Callable[..., Any],
+) -> Callable[[_Described], _Described]:
+    """Decorate a function or class whose parameters another docstring describes.
+
+    Parameters
+    ----------
+    source : callable
+        Function or class whose docstring describes the parameters of the same name
+        that the decorated one leaves out.
+
+    Returns
+    -------
+    callable
+        Decorator, which completes the section "Parameters" in the order of the
+        signature.
+    """
+
+    def decorate(described: _Described) -> _Described:
+        if described.__doc__:
+            names = list(signature(described).parameters)
+            docstrings = [described.__doc__, source.__doc__ or ""]
+            described.__doc__ = complete_parameters(names, docstrings)
+        return described
+
+    return decorate
+
+
+def with_keywords_of(
+    source: Callable[..., Any],
+) -> Callable[[_Described], _Described]:
+    """Decorate a function that hands its ``**options`` on to another.
+
+    Parameters
+    ----------
+    source : callable
+        Function whose parameters by keyword are those of the decorated one as well, in
+        its signature and its docstring.
+
+    Returns
+    -------
+    callable
+        Decorator.
+    """
+
+    def decorate(described: _Described) -> _Described:
+        by_keyword = [
+            parameter
+            for parameter in signature(source).parameters.values()
+            if parameter.kind == parameter.KEYWORD_ONLY
+        ]
+        own = signature(described)
+        *before, options = own.parameters.values()
+        parameters = [*before, *by_keyword, options]
+        described.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return parameters_from(source)(described)
+
+    return decorate
+
+
+def entry_point(
+    source: Callable[..., Any], *taken: type
+) -> Callable[[_Described], _Described]:
+    """Decorate a function or class by `with_hints` and `parameters_from`.
+
+    Parameters
+    ----------
+    source : callable
+        See `parameters_from`.
+    *taken : TypedDict
+        Options of `source` that the decorated function takes as ``**options``. Its
+        signature has their names and defaults.
+    """
+
+    def decorate(described: _Described) -> _Described:
+        if taken:
+            *own, _ = signature(described).parameters.values()
+            known = signature(source).parameters
+            names = [name for kind in taken for name in kind.__annotations__]
+            shown = [*own, *(known[name] for name in names)]
+            described.__signature__ = signature(described).replace(parameters=shown)  # type: ignore[attr-defined]
+        return with_hints(parameters_from(source)(described))
+
+    return decorate
+
+
+def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
+    """First docstring, with parameters that the first of the others describes.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Parameters in the order of the signature. One that no docstring describes is
+        left out, and others that the first docstring describes come last.
+    docstrings : iterable of str
+        Docstrings in numpydoc format.
+
+    Returns
+    -------
+    str
+        The first docstring, without indentation.
+    """
+    split = [_split(docstring) for docstring in docstrings]
+    before, own, after = split[0]
+    described: dict[str, str] = {}
+    for _, parameters, _ in reversed(split[1:]):
+        described |= _entries(parameters, one_name=True)
+    described |= _entries(own)
+    named = [described[name] for name in names if name in described]
+    entries = dict.fromkeys([*named, *_entries(own).values()])
+    section = _PARAMETERS + "\n".join(entries) if entries else ""
+    return f"{before}{section}{after}\n"
+
+
+def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Type of a parameter and the first sentence on it, as its docstring has them."""
+    if not function.__doc__:
+        raise ImportError("docstrings must be kept; run Python without -OO")
+    _, parameters, _ = _split(function.__doc__)
+    entry = _entries(parameters, one_name=True).get(name, "")
+    head, _, text = entry.partition("\n")
+    plain = _MARKUP.sub(r"\1", " ".join(text.split())).replace("`", "")
+    sentence = re.match(r".*?(?=\. [A-Z\"(]|\.?$)", plain)
+    return head.partition(" : ")[2], sentence[0] if sentence else ""
+
+
+@cache
+def _split(docstring: str) -> tuple[str, str, str]:
+    """Split a docstring before and after its parameters, with no heading of theirs."""
+    before, heading, rest = cleandoc(docstring).partition(_PARAMETERS)
+    text = rest if heading else before
+    following = _NEXT_SECTION.search(text)
+    end = following.start() if following else len(text)
+    return (before, rest[:end], rest[end:]) if heading else (text[:end], "", text[end:])
+
+
+@cache
+def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
+    """Entries of a section by the name of each parameter.
+
+    Parameters
+    ----------
+    parameters : str
+        Section without its heading.
+    one_name : bool, default=False
+        Whether an entry on several parameters becomes one on each of them.
+    """
+    found = {}
+    for entry in _NEXT_ENTRY.split(parameters.strip()) if parameters else []:
+        names = entry.partition("\n")[0].partition(" : ")[0]
+        for name in names.split(", "):
+            alone = name + entry[len(names) :]
+            found[name.lstrip("*")] = alone if one_name else entry
+    return found
