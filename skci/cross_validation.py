@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skci._options import entry_point, with_hints
+from skci._options import entry_point, parameters_from, with_hints
 from skci._validation import (
     check_alone,
     check_choice,
@@ -22,7 +22,7 @@ from skci._validation import (
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
 from skci.metrics import MetricCI
-from skci.metrics.metric_set import MetricSet, named_metrics
+from skci.metrics.metric_set import named_metrics
 from skci.reports.resampling import (
     CrossValidationReport,
     LearningCurveReport,
@@ -35,25 +35,32 @@ from skci.resampling.splitting import is_number_of_folds
 _TARGETS = ("procedure", "fold-models")
 
 
-@entry_point(joint_report)
+class Fits(TypedDict, total=False):
+    """Options of what is fitted, and of intervals."""
+
+    cv: Any
+    groups: Any
+    sample_weight: Any
+    confidence_level: float
+    method: str | Mapping[str, str] | None
+    pos_label: Any
+    n_jobs: int | None
+    verbose: int
+    random_state: Any
+
+
+@parameters_from(joint_report)
+@entry_point(Resampling.read, Fits)
 def cross_validate_report(
     estimators: Any,
     X: Any,
     y: Any,
     *,
     metrics: Any,
-    cv: Any = None,
-    groups: Any = None,
     target: str = "procedure",
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
     return_estimator: bool = False,
+    **options: Unpack[Fits],
 ) -> CrossValidationReport:
     """Joint confidence intervals for metrics of models by cross-validation.
 
@@ -72,7 +79,7 @@ def cross_validate_report(
         Number of folds, by default 5, which are shuffled and not stratified, or a
         splitter of :mod:`sklearn.model_selection` or one like these, which is given
         the rows of X, y and groups. The same splits are made for all models. A number
-        keeps the "jackknife" below, with 3 k (k + 1) / 2 fits of each model: 45 if it
+        keeps "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 if it
         is 5, and 165 if it is 10. A splitter makes it "corrected-t", with a fit for
         each split, and the header says so.
     groups : array-like of shape (n_samples,), optional
@@ -212,24 +219,21 @@ def cross_validate_report(
     >>> report.differences().findings()[1]
     'On roc_auc, 9-NN is worse than Bayes.'
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     check_choice(target, _TARGETS, "target")
-    if target == "procedure":
-        metric_set = metric_set.without_tables("skewness")
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose, "keep": return_estimator}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
-    if target == "fold-models":
+    of_procedure = target == "procedure"
+    how = {"needs_variance": of_procedure, "keep": return_estimator}
+    procedures = Resampling.read(estimators, X, y, metrics, **how, **options)
+    if not of_procedure:
         within = "target='fold-models', whose variance is that within folds"
         check_alone(within, {"resampling": resampling})
         return procedures.fold_models()
-    return procedures.report(scheme_of(resampling, cv))
+    return procedures.report(scheme_of(resampling, options.get("cv")))
 
 
 _RESAMPLINGS = ("jackknife", "corrected-t")
 
 
-@entry_point(cross_validate_report)
+@entry_point(cross_validate_report, Fits)
 def learning_curve_report(
     estimators: Any,
     X: Any,
@@ -237,16 +241,8 @@ def learning_curve_report(
     *,
     metrics: Any,
     train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
-    cv: Any = None,
-    groups: Any = None,
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
+    **options: Unpack[Fits],
 ) -> LearningCurveReport:
     """Joint confidence intervals for metrics at several sizes of the training set.
 
@@ -331,12 +327,8 @@ def learning_curve_report(
     >>> list(report.gaps(control="1400"))[0]
     ('Bayes', 'accuracy', '100', '1400')
     """
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables("skewness")
-    scheme = scheme_of(resampling, cv, _RESAMPLINGS)
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
+    procedures = Resampling.read(estimators, X, y, metrics, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
@@ -379,7 +371,7 @@ Setting = Mapping[str, Any]
 """Values of parameters by their names."""
 
 
-@entry_point(cross_validate_report)
+@entry_point(cross_validate_report, Fits)
 def search_report(
     search: Any,
     X: Any,
@@ -388,16 +380,8 @@ def search_report(
     metrics: Any = None,
     top: int = 10,
     rank_by: str | None = None,
-    cv: Any = None,
-    groups: Any = None,
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
+    **options: Unpack[Fits],
 ) -> SearchReport:
     """Joint confidence intervals for the best models of a hyperparameter search.
 
@@ -466,27 +450,15 @@ def search_report(
     """
     settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
-    if cv is None:
-        cv, splits = _splits_of_search(search, resampling)
+    if options.get("cv") is None:
+        options["cv"], splits = _splits_of_search(search, resampling)
     estimators = {
         name: clone(search.estimator).set_params(**clone(params, safe=False))
         for name, params in settings.items()
     }
+    metrics = _metrics_of(search) if metrics is None else metrics
     report = cross_validate_report(
-        estimators,
-        X,
-        y,
-        metrics=_metrics_of(search) if metrics is None else metrics,
-        cv=cv,
-        groups=groups,
-        resampling=resampling,
-        sample_weight=sample_weight,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        random_state=random_state,
+        estimators, X, y, metrics=metrics, resampling=resampling, **options
     )
     params = {name: dict(each) for name, each in settings.items()}
     return SearchReport(report, params, n_settings, splits)

@@ -21,7 +21,6 @@ from skci.inference.critical.law import Alternative
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import five_by_two_f
 from skci.intervals import check_different, joint_intervals
-from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling
@@ -197,10 +196,16 @@ def five_by_two_f_test(
     >>> round(test.statistic, 1), round(test.pvalue, 3)
     (16.3, 0.003)
     """
-    metric_set = MetricSet(metric, pos_label=pos_label, random_state=random_state)
-    estimators = {"estimator1": estimator1, "estimator2": estimator2}
     procedures = Resampling.read(
-        metric_set, estimators, X, y, cv, groups, None, n_jobs=n_jobs
+        {"estimator1": estimator1, "estimator2": estimator2},
+        X,
+        y,
+        metric,
+        cv=cv,
+        groups=groups,
+        pos_label=pos_label,
+        n_jobs=n_jobs,
+        random_state=random_state,
     )
     ((halves, _, _),) = procedures.evaluate(SCHEMES["5x2-t"])
     values = np.array([half.values for half in halves])

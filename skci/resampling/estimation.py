@@ -104,16 +104,31 @@ class Resampling:
     @classmethod
     def read(
         cls,
-        metric_set: MetricSet,
         estimators: Any,
         X: Any,
         y: Any,
-        cv: Any,
-        groups: Any,
-        sample_weight: Any,
-        **options: Any,
+        metrics: Any,
+        *,
+        needs_variance: bool = True,
+        keep: bool = False,
+        cv: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        confidence_level: float = 0.95,
+        method: str | Mapping[str, str] | None = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
     ) -> Self:
-        """Check the data, and what to fit, to predict and to evaluate."""
+        """Check the data, and what to fit, to predict and to evaluate.
+
+        Intervals have no table of counts where variances are those of a scheme.
+        """
+        options = confidence_level, method, pos_label, random_state
+        metric_set = MetricSet(metrics, *options)
+        if needs_variance:
+            metric_set = metric_set.without_tables("skewness")
         named = check_estimators(estimators)
         check_not_swapped(X, y)
         reader = metric_set.reader(y, RowOptions(groups=groups), "y")
@@ -136,20 +151,21 @@ class Resampling:
             )
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
-        pos_label = metric_set.pos_label
+        positive = metric_set.pos_label
         if metric_set.reads & {"labels", "scores"}:
             vocabulary = reader.vocabulary
             scored = metric_set.scored_labels(vocabulary)
             if not vocabulary.multilabel:
                 labels = tuple(x for x in vocabulary.labels if x is not None)
-                pos_label = scored[0] if len(scored) == 1 else pos_label
+                positive = scored[0] if len(scored) == 1 else positive
         if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = ResampledRows(X, y, codes, cv, seed, names, weights)
         request = metric_set.request(named, scored)
-        return cls(metric_set, named, rows, request, labels, pos_label, **options)
+        how = n_jobs, verbose, keep
+        return cls(metric_set, named, rows, request, labels, positive, *how)
 
     def fit(
         self,
