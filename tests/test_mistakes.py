@@ -560,7 +560,7 @@ TRUTH = ["report", "FILE", "--truth=y"]
         (["report"], "are required: FILE, --truth, --metrics;"),
         (
             [*TRUTH, "--metrics=f1,roc_auc"],
-            "--models must be given for metrics of labels: f1",
+            "--models must be given for metrics of labels, got f1",
         ),
         (
             [*TRUTH, "--metrics=f1", "--models", "a", "b"],

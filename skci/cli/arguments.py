@@ -99,15 +99,15 @@ class _Store(argparse.Action):
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
-        before = getattr(namespace, self.dest)
+        before: Any = getattr(namespace, self.dest)
         if self.dest in parser.stored:
-            if not (isinstance(before, list | dict) and type(before) is type(values)):
-                must = "must be given once; leave one of them out"
-                raise argparse.ArgumentError(self, must)
-            if isinstance(before, list):
+            must = "must be given once; leave one of them out"
+            if isinstance(before, list) and isinstance(values, list):
                 values = before + values
-            elif twice := [name for name in values if name in before]:
-                must = f"must have distinct names, got {twice[0]!r} twice"
+            elif not (isinstance(before, dict) and isinstance(values, dict)):
+                raise argparse.ArgumentError(self, must)
+            elif twice := before.keys() & values.keys():
+                must = f"must have distinct names, got {min(twice)!r} twice"
                 raise argparse.ArgumentError(self, must)
             else:
                 values = before | values

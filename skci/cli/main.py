@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skci._validation import check_distinct, printable
-from skci.cli.arguments import flag_of, given, parser
+from skci.cli.arguments import given, parser
 from skci.cli.commands import COMMANDS
 
 _WRONG, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
@@ -76,6 +76,4 @@ def _in_a_line(error: Exception) -> str:
         text = ": ".join([*names, error.strerror])
     else:
         text = str(error.args[0] if error.args else error)
-        for name in ("y_pred", "y_score"):
-            text = text.replace(f"{name}= ", f"{flag_of(name)} ")
     return printable(" ".join(text.split()))

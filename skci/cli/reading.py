@@ -16,6 +16,7 @@ from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
+from skci.metrics.metric_set import named_metrics
 from skci.reports.grading import VotesReport
 from skci.reports.joint import JointReport
 from skci.votes import votes_report
@@ -132,6 +133,11 @@ def design_of(
 def _columns(arguments: Namespace) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
+    for name, metric in named_metrics(arguments.metrics).items():
+        needed = "y_score" if metric.reads == "scores" else "y_pred"
+        if needed not in options:
+            must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
+            raise ValueError(f"{must}, got {name}")
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
     if len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores.values(), strict=True))
@@ -219,12 +225,9 @@ def _add(
         is_before = refusal(start, middle).startswith(must)
         start, stop = (start, middle) if is_before else (middle, stop)
     if error:
-        of_row = refusal(start, stop)
+        of_row = refusal(start, stop).replace(" in row 0", "")
         if of_row.startswith(must):
-            path, error = (
-                f"{path}, row {n_before + stop}",
-                of_row.replace(" in row 0", ""),
-            )
+            path, error = f"{path}, row {n_before + stop}", of_row
         raise ValueError(f"{path}: {error}")
 
 
