@@ -28,15 +28,11 @@ ESTIMATORS = {"bayes": GaussianNB(), "neighbors": KNeighborsClassifier(9)}
 
 with open(Path(__file__).parent / "reference" / "estimator_tests.csv") as file:
     REFERENCE = {
-        (row["test"], row["scoring"], int(row["seed"])): (
-            float(row["statistic"]),
-            float(row["pvalue"]),
-        )
-        for row in csv.DictReader(file)
+        (x["test"], x["scoring"], int(x["seed"])): (x["statistic"], x["pvalue"])
+        for x in csv.DictReader(file)
     }
-CASES = [
-    (metric, seed) for test, metric, seed in REFERENCE if test == "5x2-t"
-]  # by metric and seed
+REFERENCE = {case: tuple(map(float, found)) for case, found in REFERENCE.items()}
+CASES = [(metric, seed) for test, metric, seed in REFERENCE if test == "5x2-t"]
 
 
 def halves_of_mlxtend(seed):
@@ -52,13 +48,9 @@ def halves_of_mlxtend(seed):
 
 def t_statistic(report):
     """Statistic of the difference of two estimators, and its p-value."""
-    estimates, covariance = report.estimates, report.covariance
-    contrast = np.array([1, -1])
     differences = report.differences(method="delta")
-    return (
-        contrast @ estimates / np.sqrt(contrast @ covariance @ contrast),
-        differences.pvalues[0],
-    )
+    (difference,), ((variance,),) = differences.estimates, differences.covariance
+    return difference / np.sqrt(variance), differences.pvalues[0]
 
 
 # --------------------------------------------------------------------------------------
@@ -67,32 +59,15 @@ def t_statistic(report):
 
 
 @pytest.mark.parametrize(("metric", "seed"), CASES)
-def test_5x2_t_is_the_paired_t_test_of_mlxtend(metric, seed):
-    report = cross_validate_report(
-        ESTIMATORS,
-        *CANCER,
-        metrics=metric,
-        cv=halves_of_mlxtend(seed),
-        resampling="5x2-t",
-        method="delta",
-    )
-    assert t_statistic(report) == pytest.approx(REFERENCE["5x2-t", metric, seed])
-
-
-@pytest.mark.parametrize(("metric", "seed"), CASES)
-def test_the_combined_f_test_is_that_of_mlxtend(metric, seed):
+def test_tests_over_halves_and_folds_are_those_of_mlxtend(metric, seed):
     halves = halves_of_mlxtend(seed)
+    folds = KFold(10, shuffle=True, random_state=seed)
+    for resampling, cv in (("5x2-t", halves), ("fold-t", folds)):
+        options = {"metrics": metric, "cv": cv, "resampling": resampling}
+        report = cross_validate_report(ESTIMATORS, *CANCER, method="delta", **options)
+        assert t_statistic(report) == pytest.approx(REFERENCE[resampling, metric, seed])
     found = five_by_two_f_test(*ESTIMATORS.values(), *CANCER, metric=metric, cv=halves)
     assert found == pytest.approx(REFERENCE["5x2-f", metric, seed])
-
-
-@pytest.mark.parametrize(("metric", "seed"), CASES)
-def test_fold_t_is_the_paired_t_test_over_folds_of_mlxtend(metric, seed):
-    cv = KFold(10, shuffle=True, random_state=seed)
-    report = cross_validate_report(
-        ESTIMATORS, *CANCER, metrics=metric, cv=cv, resampling="fold-t", method="delta"
-    )
-    assert t_statistic(report) == pytest.approx(REFERENCE["fold-t", metric, seed])
 
 
 def normal_variates_of_r(seed, n):
@@ -316,15 +291,10 @@ def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
     estimator, weights = KNeighborsClassifier(3), np.ones(40)
     if weighted:
         weights = np.random.default_rng(0).integers(0, 4, 40).astype(float)
-    report = cross_validate_report(
-        {"3-NN": estimator},
-        X,
-        y,
-        metrics=["accuracy", "error_rate"],
-        resampling="bootstrap-632",
-        cv=60,
-        sample_weight=weights if weighted else None,
-    )
+    options = {"metrics": ["accuracy", "error_rate"], "cv": 60}
+    options |= {"sample_weight": weights} if weighted else {}
+    models, resampling = {"3-NN": estimator}, "bootstrap-632"
+    report = cross_validate_report(models, X, y, resampling=resampling, **options)
     for train, test in report.splits:
         assert len(train) == 40 and not set(train) & set(test)
         assert set(train) | set(test) == set(range(40))
@@ -341,18 +311,10 @@ def test_the_error_without_information_is_that_of_mlxtend(name):
     """632+ follows from 632 and the error without information."""
     X, y = CANCER
     chance = 1 - REFERENCE["no-information", name, 0][0]
+    model, options = ESTIMATORS[name], {"metrics": "error_rate", "cv": 50}
     estimates = [
-        float(
-            cross_validate_report(
-                ESTIMATORS[name],
-                X,
-                y,
-                metrics="error_rate",
-                resampling=resampling,
-                cv=50,
-            ).estimates[0]
-        )
-        for resampling in ("bootstrap-632", "bootstrap-632+")
+        cross_validate_report(model, X, y, resampling=each, **options).estimates[0]
+        for each in ("bootstrap-632", "bootstrap-632+")
     ]
     apparent = np.mean(ESTIMATORS[name].fit(X, y).predict(X) != y)
     out_of_bag = (estimates[0] - 0.368 * apparent) / 0.632
@@ -409,12 +371,8 @@ def test_twins_as_groups_are_as_certain_as_one_of_each():
 
 def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():
     X, y = make_classification(60, flip_y=0.3, random_state=0)
+    options = {"resampling": "bootstrap-632+", "cv": 50}
     with pytest.raises(ValueError, match="not f1; use"):
         cross_validate_report(
-            {"1-NN": KNeighborsClassifier(1)},
-            X,
-            y,
-            metrics=["accuracy", "f1"],
-            resampling="bootstrap-632+",
-            cv=50,
+            KNeighborsClassifier(1), X, y, metrics=["accuracy", "f1"], **options
         )
