@@ -514,6 +514,13 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+def first_names(names: Sequence[str], most: int | None = None) -> list[str]:
+    """Return all names, or of many the first and the number of the others."""
+    if most is None or len(names) <= most:
+        return [*names]
+    return [*names[: most - 1], f"{len(names) - most + 1} others"]
+
+
 def check_known(name: Any, known: Sequence[str], kind: str) -> None:
     """Check the name of a model or metric."""
     check_choice(name, known, kind, error=KeyError)

@@ -22,10 +22,10 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
+from skci.inference.estimates import Estimates
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import ResampledMoments
-from skci.inference.sampling import Sampling
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import MetricSet, named_metrics
 from skci.reports.resampling import (
@@ -422,7 +422,7 @@ class _Subsampled(Resampling):
         self,
         parameters: Sequence[TableParameter],
         moments: ResampledMoments,
-        out_of_fold: Sampling,
+        out_of_fold: Estimates,
         target: Target,
     ) -> JointEstimate:
         """Joint estimate whose keys name the size apart from the model, and end by it.

@@ -15,8 +15,7 @@ from skci._validation import check_choice, check_integer, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
-from skci.data.sample import Sample
-from skci.data.scores import Scores
+from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL

@@ -21,8 +21,6 @@ from skci._validation import (
     named_estimators,
     printable,
 )
-from skci.data.batches import SampleSum
-from skci.data.design_options import Prevalence, without_average
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -36,6 +34,8 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
+from skci.data.storage import SampleSum
+from skci.inference.designs.strata import Prevalence, without_average
 from skci.inference.parameter import DEFAULT_MODEL, Key
 from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
@@ -257,7 +257,7 @@ def joint_report(
     """
     metric_set = metrics_of_truths(
         {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
-        (metrics, confidence_level, method, pos_label, random_state),
+        *(metrics, confidence_level, method, pos_label, random_state),
     )
     if folds is not None:
         check_alone("folds, whose means are reported", {"by": by})

@@ -28,7 +28,6 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.design_options import Strata, without_average
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import (
@@ -44,6 +43,7 @@ from skci.data.items import (
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
+from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter

@@ -22,7 +22,6 @@ from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
@@ -177,7 +176,7 @@ def importance_report(
     contrasts = _contrasts(means.parameters, names, [*metric_set.metrics], [*chosen])
     # The skewness of the rows is not that of the permutations, which come on top.
     of_contrasts = "delta" if method is None else None
-    importances = contrast_estimate(means, contrasts, method=of_contrasts)
+    importances = means.contrast(contrasts, method=of_contrasts)
     given: Any = importances.sampling
     parameters = tuple(  # estimates, of which more is neither better nor worse
         replace(

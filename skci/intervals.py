@@ -21,7 +21,7 @@ from skci._validation import (
     is_iterable,
 )
 from skci.exceptions import warn_caller
-from skci.inference.designs.strata import stacked
+from skci.inference.designs.units import stacked
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter

@@ -28,7 +28,7 @@ from skci._validation import (
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import IndependentRows
 from skci.inference.rows import Rows
 from skci.labelling import LabelPlan, label_next
 from skci.metrics.base import MetricCI

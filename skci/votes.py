@@ -15,16 +15,17 @@ from skci._validation import (
     check_choice,
     check_settings,
     column_names,
+    first_names,
     join_names,
     named_columns,
 )
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
 from skci.data.rows import Alignment, as_column, check_columns, check_length
-from skci.inference.given_sampling import LinearContrasts
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import RowSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.measures.functional import AtObservedWeights
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
@@ -34,7 +35,7 @@ STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
 _OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
-_MOST_NAMED = 5
+_MOST_NAMED = 6
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -152,8 +153,8 @@ def votes_report(
     _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
-    sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    estimates = LinearContrasts.from_rows(sampling).with_fewest_df
+    of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
+    estimates = ManyContrasts.of_each(of_votes).with_fewest_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 
@@ -198,9 +199,8 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     """Check that the likelihood of the models alone has a maximum."""
 
     def named(indices: Array) -> str:
-        names = [models[k] for k in indices[:_MOST_NAMED].tolist()]
-        more = len(indices) - len(names)
-        return join_names([*names, *[f"{more} more"] * bool(more)])
+        names = [models[k] for k in indices.tolist()]
+        return join_names(first_names(names, _MOST_NAMED))
 
     parts = votes.sets("weak")
     if len(parts) > 1:

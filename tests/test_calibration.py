@@ -208,7 +208,7 @@ def test_the_summary_is_the_joint_report_of_its_metrics():
     assert_array_equal(report.summary.estimates, expected.estimates)
     assert_array_equal(joint_limits(report.summary), joint_limits(expected))
     assert str(report).endswith(str(report.summary))
-    assert report.summary._html() in report._repr_html_()
+    assert report.summary._grid().to_html() in report._repr_html_()
     wider, alone = report.at(0.99).summary, report.individual().summary
     assert_array_equal(joint_limits(wider), joint_limits(expected.at(0.99)))
     assert_array_equal(joint_limits(alone), joint_limits(expected.individual()))

@@ -459,7 +459,7 @@ def test_a_design_with_strata_has_no_factor_of_its_own():
             yield from [Component(influences, blocks=self.stratum)] * 2
 
     for design in (Corrected, Doubled):
-        with pytest.raises(ValueError, match="must give one component, whose totals"):
+        with pytest.raises(ValueError, match="components with the variance of Strata"):
             joint_report(Y, MODELS, metrics="f1", design=design(np.arange(N) // 100))
 
 

@@ -512,25 +512,8 @@ def test_models_have_their_colours_in_given_axes():
     assert [line.get_color() for line in intervals.lines[::3]] == [*COLOURS[:2]]
 
 
-def test_styles_of_a_curve():
-    models = {"A": SCORES, "B": -SCORES}
-    report = roc_report(Y, models, thresholds=[0.5])
-    display = report.plot(
-        curve_kwargs=[{"c": "red", "marker": ""}, {"label": "other"}],
-        band_kwargs={"alpha": 0.5, "hatch": "/"},
-        chance_level_kw={"color": "green"},
-    )
-    first, second = display.lines_
-    assert (first.get_color(), first.get_marker()) == ("red", "")
-    assert second.get_marker() == "o"
-    assert legend_of(display)[:2] == ["A", "other"]
-    assert {(band.get_alpha(), band.get_hatch()) for band in display.bands_} == {
-        (0.5, "/")
-    }
-    assert display.chance_level_.get_color() == "green"
-    with pytest.raises(ValueError, match=r"^curve_kwargs must be one mapping"):
-        report.plot(curve_kwargs=[{}])
-    assert report.plot(plot_chance_level=False).chance_level_ is None
+def test_curves_follow_the_style():
+    report = roc_report(Y, {"A": SCORES, "B": -SCORES}, thresholds=[0.5])
     with plt.style.context("dark_background"):
         dark = report.plot()
         assert dark.lines_[0].get_markerfacecolor() == dark.axes_[0].get_facecolor()

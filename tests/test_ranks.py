@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from slow import slow
 
 from skci import joint_intervals, joint_report
+from skci.inference.critical.correlation import Loadings
 from skci.inference.critical.law import step_down_directions
-from skci.inference.critical.loadings import Loadings
 
 with open(Path(__file__).parent / "reference" / "ranks.csv", encoding="utf-8") as file:
     PISA = list(csv.DictReader(file))

@@ -17,18 +17,17 @@ from skci import (
     RootMeanSquaredErrorCI,
     combine_independent,
     joint_report,
+    make_metric_ci,
 )
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import (
     moments,
     shape_of_ratios,
     tail_shape,
     weight_of_tail,
 )
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 
@@ -78,7 +77,7 @@ def test_degrees_of_freedom_of_strata_are_those_of_welch():
     quantiles = [stats.norm.isf((np.arange(m) + 0.5) / m) for m in (40, 9)]
     influence = np.append(quantiles[0], 3 * quantiles[1])
     strata = np.repeat([0, 1], [40, 9])
-    design = Strata(strata, IndependentRows(49))
+    design = IndependentRows(49, strata=strata)
     found = moments(components(design, Rows(np.ones(49)), influence, np.arange(49)))
     v = np.array([influence[strata == k] @ influence[strata == k] for k in (0, 1)])
     welch = v.sum() ** 2 / (v**2 / [39, 8]).sum()
@@ -310,21 +309,37 @@ def r2(m):
     return 1 - e / (yy - y * y)
 
 
+def quotient(m):
+    e, w = m
+    return e / w
+
+
+rate = make_metric_ci(
+    lambda e, w: e / w,
+    features=lambda y, p: np.stack([(y - p) ** 2, np.abs(y) + 0.1], axis=1),
+    name="rate",
+    bounds=(0, np.inf),
+)
+
 CURVED = {
-    "r2": (R2CI, r2, np.stack([(Y - P) ** 2, Y, Y * Y])),
+    "r2": (R2CI(method="hall"), r2, np.stack([(Y - P) ** 2, Y, Y * Y])),
     "correlation": (
-        PearsonCorrelationCI,
+        PearsonCorrelationCI(method="hall"),
         correlation,
         np.stack([P, Y, P * P, Y * Y, P * Y]),
     ),
+    "rate": (rate, quotient, np.stack([(Y - P) ** 2, np.abs(Y) + 0.1])),
 }
 
 
 @pytest.mark.parametrize("name", CURVED)
 def test_the_quadratic_part_is_that_of_the_hessian(name):
-    """Half of the second derivative along the covariance with the estimate."""
+    """Half of the second derivative along the covariance with the estimate.
+
+    Of a ratio of sums it bends errors, of other functions it adds to the skewness.
+    """
     metric, function, features = CURVED[name]
-    joint = metric(method="hall")(Y, P)._joint
+    joint = metric(Y, P)._joint
     a, b, c = joint.sampling.task(0, joint.standard_errors[0]).hall
     mean, covariance = features.mean(axis=1), np.cov(features) / N
 
@@ -340,7 +355,9 @@ def test_the_quadratic_part_is_that_of_the_hessian(name):
     bend = direction @ hessian @ direction / (2 * error)
     linear = gradient @ (features - mean[:, np.newaxis])
     g = (linear**3).sum() / (linear**2).sum() ** 1.5
-    assert_allclose([a, b, c], [g / 3, g / 6, bend], rtol=0.03)
+    added, bends = (0, bend) if name == "rate" else (bend, 0)
+    expected = [g / 3 + added, g / 6 + added, bends]
+    assert_allclose([a, b, c], expected, rtol=0.03, atol=1e-12)
 
 
 # Coverage

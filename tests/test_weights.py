@@ -27,9 +27,8 @@ from skci import (
 )
 from skci.designs import Crossed
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import intraclass_correlation, moments
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 from skci.textbook import two_proportion_test

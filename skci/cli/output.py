@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skci.accumulation import JointAccumulator
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
@@ -57,7 +57,7 @@ class Output(NamedTuple):
     def tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
-            report._wide_grid(bold)
+            report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
             else report
             for report in self.reports.values()

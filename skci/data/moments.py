@@ -12,8 +12,7 @@ import numpy as np
 
 from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
-from skci.data.sample import Sample, Vocabulary, united_design
-from skci.data.scores import Scores
+from skci.data.sample import Sample, Scores, Vocabulary, united_design
 from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows
 from skci.measures.functional import FunctionOfMeans
 
@@ -177,8 +176,6 @@ class Means:
 class MomentSample(Sample):
     """Moments of the rows of a sample; what the metrics read of them is not kept."""
 
-    held = "of moments"
-
     rows: SumsOfRows
     summands: Columns
 
@@ -205,17 +202,34 @@ class MomentSample(Sample):
                 )
         means = Means.of_rows(monomials, variables, sample.rows.weights)
         rows, design = sums_of_rows(means.values.T, sample.rows, sample.design)
-        none = np.zeros((0, len(sample.vocabulary.targets)))
+        return cls.of_sums(
+            *(rows, design, sample.vocabulary, means.columns),
+            *(sample.labelled, sample.scores, sample.numbers, sample.items),
+        )
+
+    @classmethod
+    def of_sums(
+        cls,
+        rows: SumsOfRows,
+        design: Any,
+        vocabulary: Vocabulary,
+        summands: Columns,
+        labelled: Iterable[str],
+        *others: Iterable[str],
+    ) -> MomentSample:
+        """Moments of rows, with the models of each of `KINDS`, labels first."""
+        none = np.zeros((0, len(vocabulary.targets)))
+        scores, numbers, items = others
         return cls(
             rows=rows,
             design=design,
-            vocabulary=sample.vocabulary,
+            vocabulary=vocabulary,
             codes=none,
-            labelled=sample.labelled,
-            scores=dict.fromkeys(sample.scores, Scores(none)),
-            numbers=dict.fromkeys(sample.numbers, none),
-            items=dict.fromkeys(sample.items, none),
-            summands=means.columns,
+            labelled=tuple(labelled),
+            scores=dict.fromkeys(scores, Scores(none)),
+            numbers=dict.fromkeys(numbers, none),
+            items=dict.fromkeys(items, none),
+            summands=summands,
         )
 
     @property

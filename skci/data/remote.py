@@ -22,11 +22,11 @@ from skci._validation import (
     column_names,
     named_columns,
 )
-from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.responses import task
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
+from skci.data.storage import SampleSum
 from skci.inference.parameter import DEFAULT_MODEL
 
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}

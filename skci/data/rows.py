@@ -20,7 +20,6 @@ from skci._validation import (
     is_null,
     label_order,
 )
-from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -248,44 +247,7 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
         )
 
 
-def check_scores(
-    values: Any,
-    model: str,
-    n: int,
-    vocabulary: Vocabulary,
-    missing: bool = False,
-    eps: float = _SINGLE,
-) -> Array:
-    """Check scores of a model: a column for each class, or of two labels one column.
-
-    Two columns must be probabilities, so that they cannot be the scores of two models.
-    Scores may be `missing` of what was not retrieved.
-    """
-    name = parameter_name(model, "y_score")
-    numbers = as_numbers(values, name, missing=missing)
-    classes = vocabulary.classes
-    runs = f"; joint_report takes {RUNS_HINT}"
-    several = SEVERAL_MODELS_HINT if name == "y_score" else runs
-    if vocabulary.binary and numbers.shape != (n, 2):
-        numbers = check_numbers(numbers, name, n, several, missing)
-        _warn_of_labels(values, name, classes)
-        return numbers
-    if numbers.shape != (n, len(classes)) or None in classes:
-        kind, hint = "labels", "; labels= of a metric names those that do not occur"
-        if vocabulary.multilabel:
-            kind, hint = "targets", ""
-        known = [each for each in classes if each is not None]
-        raise ValueError(
-            f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the {kind} {known}, got shape {numbers.shape}"
-            f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
-        )
-    if vocabulary.binary:
-        check_probabilities(numbers, model, "two columns", several, eps)
-    return numbers
-
-
-def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
+def warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
     """Warn of scores that look like predicted labels.
 
     Floats do not: trees and nearest neighbours may give probabilities of 0 and 1 alone.

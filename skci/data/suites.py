@@ -12,8 +12,7 @@ from skci._arrays import Array, binade, cached_property, dataclass
 from skci._validation import as_numbers, check_known
 from skci.data.drawing import check_apart, names_in
 from skci.data.rows import check_thresholds
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata
+from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
@@ -55,12 +54,14 @@ _ABOVE = Trait("share_above", blurs=False)
 
 
 @dataclass(frozen=True, eq=False)
-class _Tasks(Strata):
+class _Tasks(IndependentRows):
     """Tasks as strata of the runs of each model."""
 
     n_models: int = 1
 
     def __str__(self) -> str:
+        if self.strata is None:
+            return ""
         return f"runs on {self.n_strata // self.n_models} tasks"
 
 
@@ -144,10 +145,10 @@ class Suite:
         return Rows.of_units(np.arange(len(cells)), len(cells), weights)
 
     @property
-    def design(self) -> Strata:
+    def design(self) -> IndependentRows:
         """Tasks of each model as strata."""
-        rows = IndependentRows(len(self.scores))
-        return _Tasks(self._cell, rows, n_models=len(self.models))
+        n_models = len(self.models)
+        return _Tasks(len(self.scores), strata=self._cell, n_models=n_models)
 
     def _of(self, *models: str) -> Array:
         """Positions of the scores of models, in this order."""

@@ -24,11 +24,11 @@ from skci.inference.designs.totals import (
     tail_shape,
     weight_of_tail,
 )
+from skci.inference.designs.units import units_with
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import units_with
 from skci.measures.functional import Functional, Mean, unsigned
 from skci.measures.traits import IDENTITY
 
@@ -383,10 +383,11 @@ class ParameterSampling:
 
         :math:`T + a T^2 + a^2 T^3/3 + b`, with a = g/3 and b = g/6 for the skewness g
         of the estimate, makes the studentised error T of a mean symmetric to second
-        order (Hall, 1992). For other functionals c is half the second derivative in the
-        least favourable direction, in standard errors, by which these errors are bent
-        (DiCiccio and Efron, 1992); see `bent`. Neither a nor a + c is above that of the
-        greatest skewness.
+        order (Hall, 1992). For other functionals half the second derivative in the
+        least favourable direction, in standard errors, is added to both (DiCiccio and
+        Efron, 1992). For a ratio of sums it is c in their place, by which these errors
+        are bent; see `bent`. Neither a nor a + c is above that of the greatest
+        skewness.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -395,6 +396,8 @@ class ParameterSampling:
         is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
         g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
         a, total = np.clip([g / 3, g / 3 + bend], -_STEEPEST, _STEEPEST).tolist()
+        if not parameter.functional.is_ratio:
+            a = total
         return a, a - g / 6, total - a
 
     @property

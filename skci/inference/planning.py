@@ -23,10 +23,10 @@ from skci._validation import (
     check_probability,
     join_names,
 )
+from skci.inference.designs.units import is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
-from skci.inference.units import is_simple
 
 CLAIMS = ("not worse", "better", "equivalent")
 """What a difference can be shown to be beside a margin."""

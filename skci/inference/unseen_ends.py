@@ -8,7 +8,7 @@ import numpy as np
 
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.inference.sampling import RowSampling
+from skci.inference.row_estimates import RowEstimates
 
 
 def widening_by_unseen_ends(joint: JointEstimate) -> float:
@@ -21,7 +21,7 @@ def widening_by_unseen_ends(joint: JointEstimate) -> float:
         for k, parameter in enumerate(joint.parameters)
         if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
     }
-    if not (lacking and isinstance(joint.sampling, RowSampling)):
+    if not (lacking and isinstance(joint.sampling, RowEstimates)):
         return 1.0
     sampling = joint.sampling.with_parameters([*lacking.values()])
     hall = replace(joint, sampling=sampling)

@@ -12,7 +12,7 @@ Inference uses nothing else of a measure but its `Trait`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -113,14 +113,26 @@ class Functional(ABC):
         """Which rows its variance is estimated from."""
         return _ANY_ROWS
 
-
-class EqualByParts(ABC):
-    """Equality and hash by what a functional is made of."""
-
     @property
-    @abstractmethod
-    def _parts(self) -> Hashable:
-        """What it is made of, hashable."""
+    def is_ratio(self) -> bool:
+        """Whether it is a ratio of sums over rows, whose denominator may be small."""
+        return False
+
+
+class EqualByParts:
+    """Equality and hash by the fields; arrays are compared by their bytes."""
+
+    @cached_property
+    def _parts(self) -> tuple[Hashable, ...]:
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return tuple(
+            each.tobytes()
+            if isinstance(each, np.ndarray)
+            else tuple(each)
+            if isinstance(each, Sequence)
+            else each
+            for each in values
+        )
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._parts == other._parts
@@ -147,6 +159,10 @@ class Negative(Functional):
     def support(self, counts: Array) -> Support:
         return self.functional.support(counts)
 
+    @property
+    def is_ratio(self) -> bool:
+        return self.functional.is_ratio
+
 
 def unsigned(functional: Functional) -> Functional:
     """Return the functional; of one times -1 that of which it is the negative."""
@@ -164,6 +180,8 @@ _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
 _ROUNDING = 64 * EPS  # relative rounding error of means
+_LINE = np.arange(4)[:, np.newaxis] / 8  # shares of the end in four points
+_NO_CURVATURE = 1e-9  # error of a cross-ratio that is rounding
 _BLOCK = 256  # number of derivatives computed at once
 
 
@@ -187,10 +205,30 @@ class CellFunctional(Functional):
             influence -= (influence * p).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
+    @cached_property
+    def is_ratio(self) -> bool:
+        return is_ratio_between(self.estimate, np.ones(4), harmonic(4))
+
 
 def _cells(p: Array) -> Iterable[Array]:
     """The four cells, each of shape (...)."""
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+
+
+def is_ratio_between(value: Callable[[Array], Any], start: Array, end: Array) -> bool:
+    """Whether values on the line between two points are of a ratio of linear functions.
+
+    Such a ratio keeps the cross-ratio of any four points of a line.
+    """
+    with np.errstate(all="ignore"):
+        a, b, c, d = value(start + _LINE * (end - start))
+        ratio = (a - c) * (b - d) / ((a - d) * (b - c))
+    return bool(abs(ratio - 4 / 3) < _NO_CURVATURE)
+
+
+def harmonic(n: int) -> Array:
+    """Weights of n rows that fall, so that all means differ from those of the rows."""
+    return 1 / np.arange(1.0, n + 1)
 
 
 def identity(mean: Any) -> Any:
@@ -247,6 +285,13 @@ class FunctionOfMeans(Functional):
                 centred = self.features - means[..., np.newaxis, :]
                 influence = (centred @ gradient[..., np.newaxis])[..., 0]
         return Evaluation(value, influence, gradient)
+
+    @cached_property
+    def is_ratio(self) -> bool:
+        """Whether it is, on the line to the means at weights that fall with the row."""
+        n = self.features.shape[0]
+        start, end = self._means(np.ones(n)), self._means(harmonic(n))
+        return is_ratio_between(self._value, start, end)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
         """Mean of the slopes on both sides, which differ at a kink.
@@ -353,10 +398,6 @@ class Component(EqualByParts, Functional):
     size: int
 
     @cached_property
-    def _parts(self) -> tuple[Hashable, ...]:
-        return self.functional, self.size, self.cells.tobytes()
-
-    @cached_property
     def _indicators(self) -> Array:
         indicators: Array = self.cells[:, np.newaxis] == np.arange(self.size)
         return indicators.astype(float)
@@ -401,6 +442,10 @@ class Component(EqualByParts, Functional):
     def support(self, counts: Array) -> Support:
         return self.functional.support(self.table(counts)).mapped(self._spread)
 
+    @property
+    def is_ratio(self) -> bool:
+        return self.functional.is_ratio
+
 
 @dataclass(frozen=True, eq=False)
 class Among(Component):
@@ -412,10 +457,6 @@ class Among(Component):
     units: Array
     n: int
     is_partial = True
-
-    @cached_property
-    def _parts(self) -> tuple[Hashable, ...]:
-        return (*super()._parts, self.units.tobytes())
 
     def table(self, p: Array) -> Array:
         return np.bincount(self.cells, p[self.units], minlength=self.size)
@@ -450,16 +491,16 @@ class Composite(Functional):
         classes = tuple(cells for support in supports for cells in support.classes)
         return Support(classes, min(rarer, default=0))
 
+    @property
+    def is_ratio(self) -> bool:
+        return all(component.is_ratio for component in self.components)
+
 
 @dataclass(frozen=True, eq=False)
 class LinearCombination(EqualByParts, Composite):
     """A linear combination of functionals on one table."""
 
     coefficients: Sequence[float]
-
-    @cached_property
-    def _parts(self) -> tuple[tuple[Functional, ...], tuple[float, ...]]:
-        return tuple(self.components), tuple(self.coefficients)
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)

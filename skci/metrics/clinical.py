@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
 from skci.measures.traits import LOG, Trait

@@ -11,8 +11,7 @@ from skci._arrays import EPS, Array
 from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
-from skci.data.sample import Vocabulary
-from skci.data.scores import Scores
+from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
 from skci.measures.traits import EDGE, LOSS, SKILL, Trait

@@ -43,13 +43,12 @@ from skci._arrays import Array
 from skci.data.items import GradedSamples
 from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
-from skci.inference.sampling import RowSampling
 from skci.measures.traits import Trait
 from skci.metrics.binding import Binding
 
@@ -89,14 +88,14 @@ def corrected(
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
         for block in blocks
     ]
-    combined = contrast_estimate(joint, contrasts)
+    combined = joint.contrast(contrasts)
     sampling: Any = combined.sampling
     parameters: list[Parameter] = []
     for (key, terms), block, parameter in zip(
         contrasts, blocks, combined.parameters, strict=True
     ):
         of_truth = joint.parameters[block.truth]
-        if len(terms) == 1 and isinstance(sampling, RowSampling):
+        if len(terms) == 1 and isinstance(sampling, RowEstimates):
             parameters.append(replace(of_truth, key=key, subgroup_size=None))
             continue
         bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
@@ -119,10 +118,10 @@ def _weights(
 ) -> dict[int, float]:
     """Coefficients of the parameters of the proxies."""
     sampling = joint.sampling
-    assert isinstance(sampling, RowSampling)
+    assert isinstance(sampling, RowEstimates)
     estimates = joint.estimates
 
-    def observed(places: Sequence[int]) -> RowSampling:
+    def observed(places: Sequence[int]) -> RowEstimates:
         """At the observed tables, where a proxy like a prediction has no variance."""
         parameters = [sampling.parameters[k].with_method("delta") for k in places]
         return sampling.with_parameters(parameters)
@@ -188,7 +187,7 @@ def _unseen(
     return _positive((influence * squares) @ influence.T / total**2)
 
 
-def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
+def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Array:
     r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
     Score intervals of labels allow for them. For other methods for few rows it has two

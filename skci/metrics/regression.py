@@ -581,7 +581,7 @@ class ExplainedVarianceCI(_VarianceShareCI, measure="explained_variance"):
     Examples
     --------
     >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    explained_variance = 0.850 [0.796, 0.891], 95% interval (hall, n = 40)
+    explained_variance = 0.850 [0.795, 0.891], 95% interval (hall, n = 40)
     """
 
     _terms = (("error",), ("error", "error"), ("truth",), ("truth", "truth"))
@@ -600,7 +600,7 @@ class R2CI(_VarianceShareCI, measure="r2"):
     Examples
     --------
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    r2 = 0.800 [0.679, 0.874], 95% interval (hall, n = 40)
+    r2 = 0.80 [0.67, 0.88], 95% interval (hall, n = 40)
     """
 
     _terms = (("loss",), ("truth",), ("truth", "truth"))
@@ -626,7 +626,7 @@ class PearsonCorrelationCI(
     Examples
     --------
     >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
-    pearson_correlation = 0.80 [0.64, 0.89], 95% interval (hall, n = 40)
+    pearson_correlation = 0.80 [0.60, 0.89], 95% interval (hall, n = 40)
     """
 
     _terms = (

@@ -3,7 +3,6 @@
 Public are the names in ``__all__``: what the functions and methods of skci return.
 """
 
-from skci.reports.band_display import ConfidenceBandDisplay as ConfidenceBandDisplay
 from skci.reports.classification import CalibrationReport as CalibrationReport
 from skci.reports.classification import ClassificationReport as ClassificationReport
 from skci.reports.contrasts import ContrastReport as ContrastReport
@@ -13,6 +12,7 @@ from skci.reports.curves import ThresholdReport as ThresholdReport
 from skci.reports.curves import (
     ThresholdRequirementReport as ThresholdRequirementReport,
 )
+from skci.reports.displays import ConfidenceBandDisplay as ConfidenceBandDisplay
 from skci.reports.displays import (
     ConfidenceIntervalDisplay as ConfidenceIntervalDisplay,
 )

@@ -12,8 +12,8 @@ import numpy as np
 from skci._arrays import Array, cached_property, read_only
 from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
-from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
+from skci.reports.displays import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 from skci.reports.page import Part
 from skci.reports.rendering import (
@@ -53,7 +53,7 @@ class ClassificationReport(Report):
         """Number, or total weight, of the true rows of each class."""
         return dict(self._support)
 
-    def _more_columns(self) -> list[Column]:
+    def _more(self) -> list[Column]:
         support = [self._support[name] for name in self._labels["class"]]
         return [Column({"support": support})]
 
@@ -61,7 +61,9 @@ class ClassificationReport(Report):
         drawing = super()._drawing()
         return drawing | {"metrics": list(map(_column, drawing["metrics"]))}
 
-    def _grid(self) -> Grid:
+    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
+        if wide:
+            return super()._grid(wide, bold)
         cells = {column: dict.fromkeys(self._support, "") for column in COLUMNS}
         for (name, metric), cell in zip(self, self._estimate_cells(), strict=True):
             cells[_column(metric)][name] = cell
@@ -149,7 +151,7 @@ class CalibrationReport(Report):
         return {"Bins": bins, "Summary": self.summary._part()}
 
     def _repr_html_(self) -> str:
-        return notebook_html(self._html() + self.summary._html())
+        return notebook_html(self, self.summary)
 
     @property
     def pvalue(self) -> float:
@@ -194,9 +196,9 @@ class CalibrationReport(Report):
                     f"{format_number(estimate, places)} are positive."
                 )
         none = "No bin is shown to be miscalibrated."
-        return self._qualified(findings or [none])
+        return Findings(findings or [none], self._joint.simultaneous)
 
-    def _leading_columns(self) -> list[Column]:
+    def _leading(self) -> list[Column]:
         places = decimals(self._limits())
         mean = partial(format_number, places=places)
         return [
@@ -208,7 +210,7 @@ class CalibrationReport(Report):
             ),
         ]
 
-    def _more_columns(self) -> list[Column]:
+    def _more(self) -> list[Column]:
         return [Column({"pvalue": self._pvalues.tolist()}, "p-value", format_pvalue)]
 
     def _display(self) -> ConfidenceBandDisplay:

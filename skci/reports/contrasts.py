@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import as_name, check_contrasts, check_known, join_names
-from skci.inference.contrasts import contrast_estimate, reverse
+from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
@@ -115,7 +115,7 @@ class ReportWithContrasts(Report):
             (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
             for row, name in zip(rows, names, strict=True)
         ]
-        joint = contrast_estimate(self._joint, contrasts, method=method)
+        joint = self._joint.contrast(contrasts, method=method)
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
 
@@ -380,7 +380,7 @@ class ContrastReport(ReportWithContrasts):
                 for k in np.flatnonzero(self._differ())
             ]
             none = "No contrast is shown to differ from 0."
-            return self._qualified(found or [none])
+            return Findings(found or [none], self._joint.simultaneous)
         kind = "subgroup" if "model" in self._labels else "model"
         other = _REFERENCES.get(self._reference, "another")
         panels, findings = self._panels, list[str]()
@@ -392,15 +392,12 @@ class ContrastReport(ReportWithContrasts):
                 none = f"no {kind} is shown not to be worse than another by more than "
                 none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
             findings += sentences(panel, shown, none, margin)
-        return self._qualified([*findings, *self._agreements()])
-
-    def _agreements(self) -> Iterator[str]:
-        """Say which models agree in all rows."""
-        pairs = zip(self._joint.parameters, self._panels, self._pairs, strict=True)
-        for k, (parameter, panel, (first, second)) in enumerate(pairs):
+        pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
+        for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
                 in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
-                yield f"On {panel}, {first} and {second} {in_words}."
+                findings.append(f"On {panel}, {name} and {second} {in_words}.")
+        return Findings(findings, self._joint.simultaneous)
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -477,7 +474,7 @@ class ContrastReport(ReportWithContrasts):
         return {self._kind.capitalize(): self._part()}
 
     def _part(self) -> Part:
-        return super()._part()._replace(findings=self.findings())
+        return Part(self, self.findings())
 
     def _separated(self) -> Separated:
         """Findings of differences or ratios on models or subgroups.
@@ -516,7 +513,7 @@ class ContrastReport(ReportWithContrasts):
     def _margin_pvalues(self) -> dict[str, Array]:
         return margin_pvalues(self._joint, self._margins)
 
-    def _more_columns(self) -> list[Column]:
+    def _more(self) -> list[Column]:
         header = "p-value (step-down)" if self._stepwise else "p-value"
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:

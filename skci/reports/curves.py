@@ -14,8 +14,11 @@ from skci._validation import check_choice, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
-from skci.reports.band_display import QUANTILES, ConfidenceBandDisplay
-from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.reports.displays import (
+    QUANTILES,
+    ConfidenceBandDisplay,
+    ConfidenceIntervalDisplay,
+)
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.reports.rendering import Findings
@@ -114,7 +117,7 @@ class ThresholdReport(JointReport):
     def __str__(self) -> str:
         """Print several curves with a line for each point."""
         if self._is_curve and len({*self._models}) > 1:
-            return str(self._wide_grid(False))
+            return str(self._grid(wide=True, bold=False))
         return super().__str__()
 
     __repr__ = __str__
@@ -312,11 +315,12 @@ class DecisionCurveReport(ThresholdReport):
         """
         check_choice(by, ("intervals",), "by")
         defaults = join_names([f"to {default}" for default in self._defaults])
-        return self._qualified(
+        findings = (
             f"{model} is shown to be better than {defaults} at "
             f"{self._ranges(model, thresholds)}."
             for model, thresholds in self.useful.items()
         )
+        return Findings(findings, self._joint.simultaneous)
 
     @property
     def _defaults(self) -> list[str]:
@@ -439,4 +443,4 @@ class ThresholdRequirementReport(RequirementReport):
                 f"The best {metric} there is {best}, at threshold "
                 f"{best.threshold:g}{model}."
             )
-        return self.report._qualified(findings)
+        return Findings(findings, self.simultaneous)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
-from skci._validation import check_integer, check_known, join_names
+from skci._validation import check_integer, check_known, first_names, join_names
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.page import Part
@@ -19,7 +19,6 @@ from skci.reports.rendering import (
     Findings,
     TabularReport,
     estimate_columns,
-    first_names,
     format_level,
     notebook_html,
 )
@@ -208,7 +207,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
         return "\n\n".join(map(str, self.values()))
 
     def _repr_html_(self) -> str:
-        return notebook_html("".join(report._html() for report in self.values()))
+        return notebook_html(*self.values())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -335,10 +334,10 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
             found = "no rank is shown"
             if shown:
-                named = first_names(shown, _MOST_NAMED)
+                named = join_names(first_names(shown, _MOST_NAMED))
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
             sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
-        return Findings.of(sentences, self.simultaneous)
+        return Findings(sentences, self.simultaneous)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
@@ -361,7 +360,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """What a page shows of the ranks."""
-        return Part(self, self._display(), findings=self.findings())
+        return Part(self, self.findings())
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(
@@ -406,6 +405,5 @@ def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
     if first == models[: len(first)]:
         of_all = f"the first {len(first)} of {number} models by their estimates"
         return f"{of_all}, {first[0]} to {first[-1]}, may rank"
-    return (
-        f"{len(first)} of {number} models, {first_names(first, _MOST_NAMED)}, may rank"
-    )
+    named = join_names(first_names(first, _MOST_NAMED))
+    return f"{len(first)} of {number} models, {named}, may rank"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from skci._validation import printable
 from skci.inference.parameter import Key
-from skci.reports.estimate import MetricEstimate, Verdict, describe_positive
+from skci.reports.estimate import MetricEstimate, Verdict, describe
 from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
@@ -140,7 +140,7 @@ class RequirementReport(TabularReport[Verdict]):
     def _part(self) -> Part:
         """What a page shows of the verdicts."""
         verdict = f"{self._title()}: {self.verdict}."
-        return Part(self, findings=[verdict, *self.unmet])
+        return Part(self, [verdict, *self.unmet])
 
     @property
     def unmet(self) -> Findings:
@@ -179,7 +179,8 @@ class RequirementReport(TabularReport[Verdict]):
         compares = any(each._parameter.key.is_contrast for each in self.estimates)
         alone = ", of the differences that are required alone" * compares
         title = f"Requirements by {level} confidence intervals{alone}"
-        positive = describe_positive(each._parameter for each in self.estimates)
+        parameters = [each._parameter for each in self.estimates]
+        positive = describe(self.estimates[0]._joint, parameters)["positive"]
         return ", ".join(filter(None, [title, positive]))
 
     def _columns(self) -> list[Column]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.inference.joint import Target
-from skci.reports.band_display import ConfidenceBandDisplay
+from skci.reports.displays import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
 

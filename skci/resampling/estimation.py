@@ -22,10 +22,11 @@ from skci.data.responses import Request, response, task
 from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
+from skci.inference.estimates import Estimates
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
-from skci.inference.sampling import RowSampling, Sampling
+from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
@@ -285,7 +286,7 @@ class Resampling:
         self,
         parameters: Sequence[TableParameter],
         moments: ResampledMoments,
-        out_of_fold: Sampling,
+        out_of_fold: Estimates,
         target: Target,
     ) -> JointEstimate:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
@@ -383,12 +384,12 @@ class Evaluations:
             self._first.append((Split(split.train, split.test[new]), first))
 
     @property
-    def out_of_fold(self) -> Sampling:
+    def out_of_fold(self) -> Estimates:
         """The metrics of all rows that are tested, as each is predicted first."""
         splits, fitted = zip(*self._first, strict=True)
         sample = self.resampling.sample(splits, fitted)
         pool = EvaluatedPool(self.resampling.metric_set, sample, splits)
-        return RowSampling(tuple(pool.parameters), sample.rows, sample.design)
+        return RowEstimates(tuple(pool.parameters), sample.rows, sample.design)
 
     def _evaluate(
         self, pool: Pool, fitted: Sequence[Mapping[str, Fitted]]

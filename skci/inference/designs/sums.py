@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skci._arrays import Array, dataclass
-from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
-from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import SAME_WEIGHT, Rows
 
