@@ -242,11 +242,10 @@ def test_many_distinct_scores_have_hall():
         ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([1e130, 1], {}, "numbers from -1e"),
-        ([0, 1], {"bounds": (1, 0)}, "bounds must be the least and the greatest"),
-        ([0, 1], {"bounds": 1}, "bounds must be the least and the greatest"),
-        ([0, 1], {"bounds": "01"}, "bounds must be the least and the greatest"),
-        ([0, 1], {"bounds": (0, 1 + 1j)}, "bounds must be the least and the greatest"),
-        ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
+        *[
+            ([0, 1], {"bounds": wrong}, "bounds must be the least and the greatest")
+            for wrong in [(1, 0), 1, "01", (0, 1 + 1j), (0, np.inf)]
+        ],
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
         ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),

@@ -18,7 +18,6 @@ from skci.inference.resampling_variance import (
     LeaveOneOutBootstrap,
     bootstrap_632,
     corrected_t,
-    five_by_two_t,
     leave_one_out_bootstrap,
 )
 from skci.textbook import five_by_two_f_test
@@ -92,19 +91,6 @@ def test_corrected_t_is_the_resampled_t_test_of_correct_r():
     t = contrast @ estimates / np.sqrt(contrast @ covariance @ contrast)
     assert t == pytest.approx(2.407318, abs=5e-7)
     assert 2 * stats.t.sf(t, df) == pytest.approx(0.02265982, abs=5e-9)
-
-
-def test_5x2_t_has_the_mean_variance_of_five_pairs():
-    values = np.random.default_rng(0).normal(size=(5, 2, 3)) * [1, 10, 0.1]
-    estimates, covariance, df, _ = five_by_two_t(values)
-    expected = np.zeros((3, 3))
-    for first, second in values:
-        mean = (first + second) / 2
-        expected += np.outer(first - mean, first - mean) / 5
-        expected += np.outer(second - mean, second - mean) / 5
-    np.testing.assert_allclose(covariance, expected)
-    np.testing.assert_array_equal(estimates, values[0, 0])
-    assert df == 5
 
 
 def test_halves_are_made_at_random_or_by_a_splitter():
