@@ -1,9 +1,7 @@
 """Intervals of given estimates against R's multcomp, exact integrals and books."""
 
-import csv
 import pickle
 import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,19 +25,15 @@ REFERENCE = Path(__file__).parent / "reference"
 # --------------------------------------------------------------------------------------
 
 
-@cache
-def read(name):
-    with open(REFERENCE / name, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+EXPECTED = pd.read_csv(REFERENCE / "joint_intervals.csv")
+MODELS = pd.read_csv(REFERENCE / "joint_intervals_models.csv")
+FAMILIES = [*EXPECTED.groupby(["model", "family"]).groups]
 
 
-@cache
 def moments(model):
-    known = read("joint_intervals_models.csv")
-    lines = [line for line in known if line["model"] == model]
-    theta = np.array([float(line["estimate"]) for line in lines])
-    covariance = np.array([[*map(float, x["covariance"].split())] for x in lines])
-    return theta, covariance, float(lines[0]["df"])
+    lines = MODELS[MODELS["model"] == model]
+    covariance = np.array([[*map(float, x.split())] for x in lines["covariance"]])
+    return lines["estimate"].to_numpy(), covariance, float(lines["df"].iloc[0])
 
 
 def report_of(model, df=None, **options):
@@ -79,34 +73,10 @@ def family_of(model, family, df=None, **options):
     return report.differences(**control, **options)
 
 
-def expected_of(model, family, df):
-    lines = [
-        line
-        for line in read("joint_intervals.csv")
-        if (line["model"], line["family"]) == (model, family)
-        and (float(line["df"]) > 0) == df
-    ]
-    names = [name for name in lines[0] if name not in ("model", "family")]
-    values = {
-        name: np.array([float(line[name].replace("NA", "nan")) for line in lines])
-        for name in names
-    }
-    return {
-        level: {name: value[values["level"] == level] for name, value in values.items()}
-        for level in LEVELS
-    }
-
-
-FAMILIES = [
-    (model, family)
-    for model, families in {
-        "recovery": ["each", "pairs", "control"],
-        "cholesterol": ["each", "pairs", "matrix"],
-        "litter": ["each", "pairs", "control", "matrix"],
-        "sbp": ["each", "matrix"],
-    }.items()
-    for family in families
-]
+def expected_of(model, family, df, level=0.95):
+    families = EXPECTED.set_index(["model", "family", "level"]).sort_index()
+    lines = families.loc[(model, family, level)]
+    return lines[(lines["df"] > 0) == df].sort_values("position").to_dict("series")
 
 
 def normal_and_t(*cases):
@@ -115,7 +85,7 @@ def normal_and_t(*cases):
 
 @pytest.mark.parametrize(("model", "family"), FAMILIES)
 def test_estimates_and_errors_are_those_of_multcomp(model, family):
-    expected = expected_of(model, family, True)[0.95]
+    expected = expected_of(model, family, True)
     columns = family_of(model, family).to_dict()
     assert_allclose(columns["estimate"], expected["estimate"], rtol=1e-9, atol=1e-12)
     assert_allclose(columns["standard_error"], expected["standard_error"], rtol=1e-10)
@@ -126,7 +96,7 @@ def test_estimates_and_errors_are_those_of_multcomp(model, family):
     each_once(normal_and_t(*FAMILIES), LEVELS),
 )
 def test_limits_are_those_of_multcomp(model, family, finite, level):
-    expected = expected_of(model, family, finite)[level]
+    expected = expected_of(model, family, finite, level)
     report = family_of(model, family, df=None if finite else 0).at(level)
     q = report.critical_value
     # by exact integrals, pmvt is off by up to twice what it states
@@ -141,7 +111,7 @@ def test_limits_are_those_of_multcomp(model, family, finite, level):
 @pytest.mark.parametrize(("model", "family", "finite"), normal_and_t(*FAMILIES))
 def test_pvalues_are_those_of_multcomp(model, family, finite):
     """Ours are known to a few percent, R's to some 1e-5."""
-    expected = expected_of(model, family, finite)[0.95]
+    expected = expected_of(model, family, finite)
     df = None if finite else 0
     report = family_of(model, family, df)
     estimates = [report[key] for key in report]
