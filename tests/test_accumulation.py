@@ -46,6 +46,7 @@ DATA = {
     "scores": (Y, None, SCORES, ["roc_auc", "average_precision"]),
     "labels and scores": (Y, LABELS, SCORES, ["f1", "roc_auc"]),
     "scores of three classes": (CLASSES, None, PROBABILITIES, ["log_loss"]),
+    "chances": (Y, None, {"A": expit(SCORES["A"])}, ["roc_auc"]),
     "numbers": (RNG.normal(size=N), NUMBERS, None, ["r2", "mean_squared_error"]),
     "words": (WORDS[Y], {"A": WORDS[LABELS["A"]]}, None, ["accuracy", "mcc"]),
     "numbers of two targets": (
@@ -63,6 +64,7 @@ DESIGNS = {
     "groups": {"groups": GROUPS},
     "groups and weights": {"groups": GROUPS, "sample_weight": WEIGHTS},
     "subgroups": {"by": {"sex": SEX}},
+    "counts": {"counts": RNG.integers(0, 4, N), "groups": GROUPS},
     "all": {"by": {"sex": SEX}, "groups": GROUPS, "sample_weight": WEIGHTS},
 }
 
@@ -365,83 +367,78 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
         JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
 
 
-def break_header(state, **changed):
-    return state | changed
+def times(power, factor):
+    """Multiply some entries of an array."""
+
+    def change(array):
+        array = np.array(array, dtype=float)
+        array[power] *= factor
+        return array.tolist()
+
+    return change
 
 
-def break_arrays(state, **changed):
-    return state | {"arrays": state["arrays"] | changed}
+MOMENTS = {"kind": "numbers", "moments": True}
+BINS = {"kind": "chances", "score_bins": [0.5]}
+GROUPS_AND_WEIGHTS = {"design": "groups and weights"}
+NO_ROWS = "not those of any rows"
+DAMAGES = [
+    ({}, "format", "other", "which is none"),
+    ({}, "version", 1, "of version 1, not 2"),
+    ({}, "options", {}, "does not fit"),
+    ({}, "labels", None, "does not fit"),
+    ({}, "clusters", ["x"], "does not fit"),
+    ({}, "scale", 0, "scale is 0"),
+    ({}, "labels", [0, 0], "labels are not distinct"),
+    ({}, "labels", [0, "a"], "labels are of several types"),
+    ({}, "labels", [None, None], "labels are not distinct"),
+    ({}, "labels", [0], "labels are not known"),
+    ({}, "targets", ["a", "a"], "targets are not distinct"),
+    ({}, "labelled", ["A", "A"], "models are not distinct"),
+    ({}, "weights", [], "there are no rows"),
+    ({}, "weights", [-1] * 8, "weights holds other values"),
+    ({}, "weights", ["1"] * 8, "weights holds other values"),
+    ({}, "weights", [0.5] * 8, "weights holds other values"),
+    ({}, "codes", [[2, 0, 0]] * 8, "codes holds other values"),
+    ({}, "codes", [[1, 0]] * 7, "codes has the shape"),
+    ({}, "codes", [[1, 0]] * 8, "codes has the shape"),
+    ({"design": "groups"}, "cluster_number", times(0, -1e9), "number holds other"),
+    ({"design": "subgroups"}, "subgroup", times(0, np.nan), "subgroup holds other"),
+    (GROUPS_AND_WEIGHTS, "powers", times(0, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(0, 1e3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(1, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(2, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "rows", times(..., 0.3), "rows holds other values"),
+    (GROUPS_AND_WEIGHTS, "weights", times(..., 1e3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "cluster_weights", times(..., 2), "do not add up to weights"),
+    (MOMENTS, "version", 2, "of version 2, not 3"),
+    (MOMENTS, "columns", lambda x: x[::-1], "columns are not in order"),
+    (MOMENTS, "predicted", None, "does not fit"),
+    (MOMENTS, "weights", times(..., -1), "weights holds other values"),
+    (MOMENTS, "powers", times(..., -1), "powers holds other values"),
+    (MOMENTS, "rows", times(0, np.nan), "rows holds other values"),
+    (MOMENTS, "values", lambda x: x[1:], "values has the shape"),
+    (MOMENTS, "origins", [[None]], "origins has the shape"),
+    (BINS, "score_edges", [0.5, 0.4], "not in order"),
+    (BINS, "score_0_lowest", [0.99] * 4, "not in order"),
+    (BINS, "score_0_highest", [0.99] * 4, "in several bins"),
+    (BINS, "score_0_highest", [0.99], "has the shape"),
+]
 
 
-@pytest.mark.parametrize(
-    ("breaking", "changed", "message"),
-    [
-        (break_header, {"format": "other"}, "which is none"),
-        (break_header, {"version": 1}, "of version 1, not 2"),
-        (break_header, {"options": {}}, "does not fit"),
-        (break_header, {"labels": None}, "does not fit"),
-        (break_header, {"labelled": ["A"], "clusters": ["x"]}, "does not fit"),
-        (break_arrays, {"weights": []}, "there are no rows"),
-        (break_arrays, {"weights": [-1] * 8}, "weights holds other values"),
-        (break_arrays, {"weights": ["1"] * 8}, "weights holds other values"),
-        (break_arrays, {"codes": [[2, 0, 0]] * 8}, "codes holds other values"),
-        (break_arrays, {"codes": [[1, 0]] * 7}, "codes has the shape"),
-        (break_arrays, {"codes": [[1, 0]] * 8}, "codes has the shape"),
-        (break_arrays, {"weights": [0.5] * 8}, "weights holds other values"),
-        (break_header, {"scale": 0}, "scale is 0"),
-        (break_header, {"labels": [0, 0]}, "labels are not distinct"),
-        (break_header, {"labels": [0, "a"]}, "labels are of several types"),
-        (break_header, {"labels": [None, None]}, "labels are not distinct"),
-        (break_header, {"labels": [0]}, "labels are not known"),
-        (break_header, {"targets": ["a", "a"]}, "targets are not distinct"),
-        (break_header, {"labelled": ["A", "A"]}, "models are not distinct"),
-    ],
-)
-def test_a_file_is_checked(breaking, changed, message, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", "simple", [np.arange(N)]).save(path)
+@pytest.mark.parametrize(("kept", "name", "change", "message"), DAMAGES)
+def test_a_file_is_checked(kept, name, change, message, tmp_path):
+    path, options = tmp_path / "table.json", {"kind": "labels", "design": "simple"}
+    options |= kept
+    accumulated(**options, parts=[np.arange(N)]).save(path)
     state = json.loads(path.read_text(encoding="utf-8"))
-    assert len(state["arrays"]["weights"]) == 8
-    path.write_text(json.dumps(breaking(state, **changed)), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "accuracy")
-
-
-@pytest.mark.parametrize(
-    ("design", "column"), [("groups", "cluster_number"), ("subgroups", "subgroup")]
-)
-def test_numbers_of_clusters_and_subgroups_are_checked(design, column, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", design, [np.arange(N)]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    state["arrays"][column][0] = -1
-    path.write_text(json.dumps(state), encoding="utf-8")
-    with pytest.raises(ValueError, match=f"{column} holds other values"):
-        JointAccumulator.load(path, "accuracy")
-
-
-@pytest.mark.parametrize(
-    ("name", "power", "factor", "message"),
-    [
-        ("powers", 0, 1e-3, "not those of any rows"),
-        ("powers", 0, 1e3, "not those of any rows"),
-        ("powers", 1, 1e-3, "not those of any rows"),
-        ("powers", 2, 1e-3, "not those of any rows"),
-        ("rows", ..., 0.3, "rows holds other values"),
-        ("weights", ..., 1e3, "not those of any rows"),
-        ("cluster_weights", ..., 2, "do not add up to weights"),
-    ],
-)
-def test_sums_of_weights_in_a_file_are_checked(name, power, factor, message, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", "groups and weights", [np.arange(N)]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    array = np.array(state["arrays"][name], dtype=float)
-    array[power] *= factor
-    state["arrays"][name] = array.tolist()
+    if options == {"kind": "labels", "design": "simple"}:
+        assert len(state["arrays"]["weights"]) == 8
+    part = state if name in state else state["arrays"]
+    part[name] = change(part[name]) if callable(change) else change
     path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "accuracy")
+        JointAccumulator.load(path, DATA[options["kind"]][3])
 
 
 def test_arrays_that_a_file_does_not_name_are_not_unpacked(tmp_path):

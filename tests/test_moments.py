@@ -281,30 +281,6 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     assert (loaded + other).n_samples == 2 * N
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("version", lambda x: 2, "of version 2, not 3"),
-        ("columns", lambda x: x[::-1], "columns are not in order"),
-        ("predicted", lambda x: None, "does not fit"),
-        ("weights", lambda x: [-1.0] * len(x), "weights holds other values"),
-        ("powers", lambda x: (-np.array(x)).tolist(), "powers holds other values"),
-        ("rows", lambda x: [float("nan")] * len(x), "rows holds other values"),
-        ("values", lambda x: x[1:], "values has the shape"),
-        ("origins", lambda x: [[None]], "origins has the shape"),
-    ],
-)
-def test_a_file_is_checked(name, change, message, tmp_path):
-    path = tmp_path / "moments.json"
-    accumulated("numbers", metrics=["r2"]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    part = state if name in state else state["arrays"]
-    part[name] = change(part[name])
-    path.write_text(json.dumps(state), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "r2")
-
-
 def test_batches_of_one_label_and_of_one_row():
     parts = [np.flatnonzero(TWO == 0), np.flatnonzero(TWO == 1)]
     for order in (parts, parts[::-1], [[k] for k in range(40)] + [np.arange(40, N)]):
