@@ -175,30 +175,50 @@ def test_batches_of_one_label_add_up():
             assert_same(report, at_once(kind, "simple"), kind == "labels")
 
 
-def test_accumulators_add_and_merge_in_any_order():
+@pytest.mark.parametrize(
+    ("kind", "design", "options"),
+    [
+        ("labels", "groups", {}),
+        ("numbers", "simple", {"moments": True}),
+        ("numbers", "groups and weights", {"moments": True}),
+        ("chances", "groups", {"score_bins": 9000}),
+    ],
+)
+def test_accumulators_add_and_merge_in_any_order(kind, design, options):
     parts = np.array_split(np.arange(N), 4)
-    a, b, c, d = (accumulated("labels", "groups", [rows]) for rows in parts)
-    left, right = ((a + b) + c) + d, d + (c + (b + a))
-    assert left.n_samples == right.n_samples == N
-    assert_same(left.report(), right.report(), exactly=False)
+    a, b, c, d = (accumulated(kind, design, [rows], **options) for rows in parts)
+    left = (((a + b) + c) + d).report()
+    for other in (d + (c + (b + a)), (a + b) + (c + d), ((d + b) + c) + a):
+        assert other.n_samples == N
+        assert_same(left, other.report(), exactly=False)
     assert a.n_samples == 100  # what is added stays
     a.merge(b)
     assert a.n_samples == 200
-    empty = JointAccumulator(["accuracy", "f1", "mcc"])
+    empty = JointAccumulator(DATA[kind][3], **options)
     assert_same((empty + c).report(), c.report(), exactly=True)
     assert_same((c + empty).report(), c.report(), exactly=True)
 
 
-def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
-    accumulator = JointAccumulator("accuracy")
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("accuracy", {}),
+        ("roc_auc", {"score_bins": 9}),
+        ("log_loss", {"moments": True}),
+        (["r2", "mean_absolute_error"], {"moments": True}),
+    ],
+)
+def test_memory_grows_with_distinct_outcomes_and_not_with_rows(metric, options):
+    accumulator = JointAccumulator(metric, **options)
     sizes = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         y, predicted = rng.integers(0, 2, (2, 1000))
-        accumulator.update(y, predicted)
+        scores = None if metric == "accuracy" else (y + rng.random(1000)) / 2
+        accumulator.update(y, predicted, y_score=scores)
         sizes.append(len(pickle.dumps(accumulator)))
     assert accumulator.n_samples == 30_000
-    assert max(sizes[5:]) <= 1.5 * sizes[0]
+    assert max(sizes[5:]) <= 1.5 * sizes[0] and max(sizes) < 20_000
 
 
 def test_work_on_groups_is_about_linear_in_the_batches(monkeypatch):
@@ -330,13 +350,22 @@ def test_options_replace_those_that_were_saved(tmp_path):
     assert set(others.report().to_dict()["method"]) == {"wilson"}
 
 
-@pytest.mark.parametrize("kind", ["labels", "scores"])
-def test_accumulators_of_different_positive_labels_do_not_merge(kind, tmp_path):
+POSITIVE = [
+    ("scores", "roc_auc", {}),
+    ("chances", "log_loss", {"moments": True}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metrics", "options"), [("labels", "recall", {}), *POSITIVE]
+)
+def test_accumulators_of_different_positive_labels_do_not_merge(
+    kind, metrics, options, tmp_path
+):
     y, predicted, scores, _ = DATA[kind]
-    metrics = "recall" if kind == "labels" else "roc_auc"
     parts = {}
     for label in (0, 1, None):
-        parts[label] = JointAccumulator(metrics, pos_label=label)
+        parts[label] = JointAccumulator(metrics, pos_label=label, **options)
         parts[label].update(y, predicted, y_score=scores)
     parts[0].save(tmp_path / "table.npz")
     saved = JointAccumulator.load(tmp_path / "table.npz", metrics)
@@ -349,13 +378,20 @@ def test_accumulators_of_different_positive_labels_do_not_merge(kind, tmp_path):
     assert (parts[0] + saved).n_samples == 2 * N
 
 
-def test_the_label_that_saved_scores_are_of_is_not_another(tmp_path):
-    path = tmp_path / "table.npz"
-    accumulator = JointAccumulator("roc_auc", pos_label=0)
-    accumulator.update(Y, y_score=SCORES)
+@pytest.mark.parametrize(("kind", "metrics", "options"), POSITIVE)
+def test_the_label_that_saved_scores_are_of_is_not_another(
+    kind, metrics, options, tmp_path
+):
+    path, (y, _, scores, _) = tmp_path / "table.npz", DATA[kind]
+    words = np.array(["no", "yes"])[y]
+    expected = joint_report(y, y_score=scores, metrics=metrics)
+    accumulator = JointAccumulator(metrics, pos_label="yes", **options)
+    accumulator.update(words, y_score=scores)
+    found = accumulator.report().estimates
+    np.testing.assert_allclose(found, expected.estimates, rtol=1e-12)
     accumulator.save(path)
     with pytest.raises(ValueError, match="pos_label must be the label that the saved"):
-        JointAccumulator.load(path, "roc_auc", pos_label=1)
+        JointAccumulator.load(path, metrics, pos_label="no").report()
 
 
 def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
