@@ -245,9 +245,12 @@ class MetricCI(_WithOptions):
             True labels: two at most for a metric of a positive label, any number if it
             averages over classes or is symmetric in them. Or whether each of several
             targets is present, 0 or 1. Or true numbers, of a target or several, for
-            metrics of regression.
+            metrics of regression. Or the event, 0 or 1, and the time of each row, for
+            metrics of survival: two columns or a structured array of two fields. The
+            time of a row without an event is that of censoring.
         y_pred : array-like of the same shape
-            Predicted labels or numbers.
+            Predicted labels or numbers, or probabilities to survive each of some times
+            without the event.
         *more
             Not accepted: a metric is not a scorer, to which scikit-learn passes three
             arguments.

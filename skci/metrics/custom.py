@@ -228,7 +228,7 @@ class CustomItemCI(_FeatureMetric, heavy_tails=True):
     def monomials(self, binding: Binding) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
-            kept = binding.sample.summands.origins
+            kept = binding.sample.means.origins
             found = [v for v in kept if v[:2] == name]
             return [(variable,) for variable in found or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
