@@ -357,8 +357,8 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             variables = dict(zip(truths, y.T / binade(y), strict=True))
             weights = sample.rows.counts[binding.within]
             means = Means.of_rows(squares, variables, weights)
-        columns = [means.column(each) * means.columns.unit(each) for each in squares]
-        return np.stack(columns, axis=1)
+        columns = np.stack([means.column(square) for square in squares], axis=1)
+        return columns / (binade(columns) if columns.any() else 1.0)
 
     def monomials(self, binding: Binding) -> list[Monomial]:
         targets = range(len(binding.sample.vocabulary.targets))
@@ -829,7 +829,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
         return super()._column(name, y, values, weights)
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
-        mean = np.array(means.columns.origins[Variable("truth", target=target)])
+        mean = np.array(means.origins[Variable("truth", target=target)])
         # Squares are about the mean, where they are 0.
         at_mean = _potential(mean, self.power) if self.power else np.zeros(2)
         return partial(_skill_of_deviance, at_mean)

@@ -32,8 +32,7 @@ import numpy as np
 from skci._arrays import Array, cached_property, dot
 from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
-from skci.data.rows import clip_to_unit
-from skci.data.survival import check_time
+from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
