@@ -21,8 +21,8 @@ from skci._validation import (
 from skci.data.storage import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, SubgroupSize
-from skci.inference.unseen_ends import widening_by_unseen_ends
+from skci.inference.parameter import Key, SubgroupSize, TableParameter
+from skci.inference.row_estimates import RowEstimates
 from skci.reports.decisions import (
     Requirement,
     RequirementReport,
@@ -351,7 +351,7 @@ class Report(TabularReport[MetricEstimate]):
         parts += dict.fromkeys(
             f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
         )
-        widening = widening_by_unseen_ends(joint)
+        widening = _widening_by_unseen_ends(joint)
         if widening >= _MUCH_WIDER:
             parts.append(
                 f'up to {widening:.1f} times as wide as by method="hall", to allow for '
@@ -616,3 +616,25 @@ def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
         for header, name in key.labels.items():
             columns.setdefault(header, []).append(name)
     return columns
+
+
+def _widening_by_unseen_ends(joint: JointEstimate) -> float:
+    """Largest ratio of widths to those by "hall" that do not allow for unseen ends.
+
+    Score intervals of bounded means allow for ends of the range without a row; the
+    ratio is at the same critical value, and 1 where there are none.
+    """
+    lacking = {
+        k: parameter.with_method("hall")
+        for k, parameter in enumerate(joint.parameters)
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
+    }
+    if not (lacking and isinstance(joint.sampling, RowEstimates)):
+        return 1.0
+    sampling = joint.sampling.with_parameters([*lacking.values()])
+    hall = replace(joint, sampling=sampling)
+    usable = np.flatnonzero(hall.usable)
+    q = float(joint.normal_quantile)
+    narrow = np.ptp(hall.limits_at_normal_quantile(usable, q, joint.z), axis=1)
+    wide = np.ptp(joint.intervals[[*lacking]][usable], axis=1)
+    return float(np.max(wide / narrow, initial=1.0))

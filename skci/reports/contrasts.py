@@ -15,11 +15,10 @@ from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import (
+    PowerPlan,
     Region,
     margin_pvalues,
-    power_at,
     region_of,
-    rows_for_power,
     rows_for_width,
 )
 from skci.inference.pvalues import excludes, pvalues, step_down
@@ -302,7 +301,8 @@ class ContrastReport(ReportWithContrasts):
         462
         """
         if power is not None and half_width is None:
-            return rows_for_power(self._joint, power, self._shown(claim), difference)
+            plan = PowerPlan(self._joint, self._shown(claim), difference)
+            return plan.n_rows(power)
         others = power, difference, claim
         if half_width is not None and all(each is None for each in others):
             return rows_for_width(self._joint, half_width)
@@ -353,7 +353,8 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
-        return power_at(self._joint, n_samples, self._shown(claim), difference)
+        plan = PowerPlan(self._joint, self._shown(claim), difference)
+        return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
         """Say in words which contrasts differ from the null, all at once.
