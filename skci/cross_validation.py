@@ -23,7 +23,7 @@ from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import named_metrics
-from skci.reports.resampling import (
+from skci.reports.kinds import (
     CrossValidationReport,
     LearningCurveReport,
     SearchReport,

@@ -670,7 +670,10 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--require=f1 > 1"], "as 'accuracy >= 0.9', got"),
         (["report", "FILE", *BINARY, "--require=f1 >= x"], "and a number"),
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
-        (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "metric must be one of"),
+        (
+            ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
+            "must be of one of the metrics",
+        ),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (
             ["compare", "FILE", "--truth=y", "--models=a", "--metrics=f1"],

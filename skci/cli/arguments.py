@@ -20,7 +20,7 @@ import numpy as np
 
 from skci._options import described, is_synonym, option_hint
 from skci.data.partial_truth import PREDICTION
-from skci.reports.requirements import SIGNS, split_comparison
+from skci.reports.decisions import SIGNS, split_comparison
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of

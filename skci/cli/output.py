@@ -14,8 +14,8 @@ from skci.accumulation import JointAccumulator
 from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
+from skci.reports.decisions import RequirementReport
 from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
-from skci.reports.requirements import RequirementReport
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),

@@ -17,8 +17,8 @@ from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics.metric_set import named_metrics
-from skci.reports.grading import VotesReport
 from skci.reports.joint import JointReport
+from skci.reports.kinds import VotesReport
 from skci.votes import votes_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"

@@ -27,7 +27,7 @@ from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
-from skci.reports.resampling import CrossValidationReport
+from skci.reports.kinds import CrossValidationReport
 from skci.resampling.pooling import (
     FOLD,
     EvaluatedPool,

@@ -14,7 +14,7 @@ from skci._arrays import Array
 from skci._validation import named_estimators, named_values
 from skci.data.labels import check_not_swapped
 from skci.data.rows import shape_of
-from skci.reports.resampling import CrossValidationReport
+from skci.reports.kinds import CrossValidationReport
 from skci.resampling.estimation import Resampling
 
 
