@@ -21,12 +21,13 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
-from skci.reports.classification import BIN, CalibrationReport
 from skci.reports.curves import (
+    BIN,
     DET,
     ROC,
     THRESHOLD,
     TREAT_ALL,
+    CalibrationReport,
     DecisionCurveReport,
     Point,
     ThresholdReport,

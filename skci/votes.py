@@ -29,7 +29,7 @@ from skci.inference.row_estimates import RowEstimates
 from skci.measures.functional import AtObservedWeights
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
-from skci.reports.grading import VotesReport
+from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}

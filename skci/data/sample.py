@@ -18,7 +18,7 @@ from skci._arrays import (
     distinct_rows,
     running_count,
 )
-from skci.inference.designs.units import IndependentRows
+from skci.inference.designs.units import IndependentRows, united
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 
@@ -298,7 +298,8 @@ class Sample:
     @property
     def size(self) -> int:
         """Number of units that are held, and of their occurrences in clusters."""
-        return len(self.rows.weights) + self.design.n_entries
+        clusters = () if self.design.rows_are_units else self.design.number
+        return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""
@@ -554,11 +555,9 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 
     `unit` is the new number of each unit of the samples, one after the other.
     """
-    first, *others = samples
-    if not others:
-        return first.design.regrouped(unit)
-    parts = [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples]
-    return first.design.merged(parts, unit)
+    return united(
+        [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
+    )
 
 
 def distinct_units(

@@ -23,11 +23,10 @@ from skci.inference.planning import (
 )
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.reports.decisions import Requirement
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
-from skci.reports.requirements import Requirement
 
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
@@ -49,10 +48,7 @@ _PREDICATES = {
 
 
 def sentences(
-    panel: str,
-    found: Iterable[tuple[str, str, str]],
-    none: str,
-    margin: float = np.nan,
+    panel: str, found: Iterable[tuple[str, str, str]], none: str, margin: float = np.nan
 ) -> list[str]:
     """Say what is found on a metric of models, or subgroups, or that nothing is.
 
@@ -459,9 +455,8 @@ class ContrastReport(ReportWithContrasts):
             verdicts.append(parameter.trait.worded(relation))
         return verdicts
 
-    def _display(self) -> ConfidenceIntervalDisplay:
-        shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
-        return ConfidenceIntervalDisplay(**self._drawing(), **shown)
+    def _display(self, **options: Any) -> Any:
+        return super()._display(verdicts=self._verdicts, margins=self._margins)
 
     @property
     def _topic(self) -> str:

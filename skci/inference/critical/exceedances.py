@@ -4,7 +4,7 @@ Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019),
 length of the vector, or the independent part of the coordinates, is integrated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from inspect import signature
@@ -25,7 +25,6 @@ _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
 _KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
-_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
 _COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
 _FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
@@ -287,14 +286,9 @@ def batches(
         for seed in seeds:
             yield from _drawn(dimension, start, blocks(number, width), seed)
         return
-    together = len(seeds) if number * dimension <= _FEW else 1
-    for first in range(0, len(seeds), together):
-        each = [
-            _points(dimension, start, stop, seed)
-            for seed in seeds[first : first + together]
-        ]
-        stacked = np.vstack(each) if together > 1 else each[0]
-        yield from (stacked[rows] for rows in blocks(len(stacked), width))
+    each = [_points(dimension, start, stop, seed) for seed in seeds]
+    stacked = np.vstack(each)
+    yield from (stacked[rows] for rows in blocks(len(stacked), width))
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
@@ -377,51 +371,46 @@ class SampledTail:
         return _controlled(first, second, *self._moments)
 
 
-def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
+def nested_tail(
+    model: Radial, statistics: Array, seeds: list[int], directions: bool = False
+) -> Array:
     """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
 
-    The statistics are ascending. One sample of directions serves all k through running
-    maxima; coordinate k is proposed with probability proportional to 1/k, which samples
-    small subsets as well.
+    With `directions`, the maximum is over the first k coordinates in both directions
+    and the others in the negative one. The statistics are ascending. One sample of
+    directions serves all k through running maxima; coordinate k is proposed with
+    probability proportional to 1/k, or all alike with `directions`.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
-    sample = _directions(model, seeds, _PROJECTIONS // 2, shares / shares.sum())
-    running = ((np.maximum.accumulate(s, axis=1), w) for s, w in sample)
-    return _tail_of_each(model, running, statistics)
-
-
-def nested_tail_of_directions(
-    model: Radial, statistics: Array, seeds: list[int]
-) -> Array:
-    """P(max of some coordinates in some directions > k-th statistic) for all k.
-
-    They are the first k coordinates in both directions and the others in the negative
-    one. The statistics are ascending.
-    """
+    proposed = None if directions else shares / shares.sum()
+    sample = _directions(model, seeds, _PROJECTIONS // 2, proposed, directions)
 
     def running() -> Iterator[tuple[Array, Array]]:
-        for s, w in _directions(model, seeds, _PROJECTIONS // 2, signed=True):
-            both = np.maximum.accumulate(np.abs(s), axis=1)
+        for s, w in sample:
+            both = np.maximum.accumulate(np.abs(s) if directions else s, axis=1)
+            if not directions:
+                yield both, w
+                continue
             for side in (-s, s):  # a direction and its opposite are equally likely
                 others = np.maximum.accumulate(side[:, :0:-1], axis=1)[:, ::-1]
                 maxima = both.copy()
                 np.maximum(maxima[:, :-1], others, out=maxima[:, :-1])
                 yield maxima, w
 
-    return _tail_of_each(model, running(), statistics)
-
-
-def _tail_of_each(
-    model: Radial, sample: Iterable[tuple[Array, Array]], statistics: Array
-) -> Array:
-    """P(length times maximum > statistic) of K maxima on weighted directions."""
-
     def exceed(v: Array) -> Array:
         with np.errstate(divide="ignore"):
             return radial_sf((1 - v) / v, model.rank, model.df)
 
     table = Table(exceed, 0.0, 1.0, _LENGTHS)
-    return _mean((table(maxima / (maxima + statistics)), w) for maxima, w in sample)
+    first: Any = 0.0
+    second: Any = 0.0
+    moments = np.zeros(3)
+    for maxima, weights in running():
+        values = table(maxima / (maxima + statistics))
+        first += weights @ values
+        second += weights**2 @ values
+        moments += weights.sum(), (weights**2).sum(), len(weights)
+    return _controlled(first, second, *moments)
 
 
 def _directions(
@@ -436,29 +425,12 @@ def _directions(
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
-    number = _number(projections, size)
+    number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
     for points in batches(model.rank, size, 0, number, seeds):
         s = model.directions(proposal, points, signed)
         each = density(np.abs(s) if signed else s)
         mean = each.mean(axis=1) if shares is None else each @ shares
         yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
-
-
-def _number(projections: int, size: int) -> int:
-    """Points of a scramble, for so many projections in all."""
-    return 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
-
-
-def _mean(sample: Iterable[tuple[Array, Array]]) -> Array:
-    """Mean of K values on weighted draws, which come in blocks; see `_controlled`."""
-    first: Any = 0.0
-    second: Any = 0.0
-    moments = np.zeros(3)
-    for values, weights in sample:
-        first += weights @ values
-        second += weights**2 @ values
-        moments += weights.sum(), (weights**2).sum(), len(weights)
-    return _controlled(first, second, *moments)
 
 
 def _controlled(

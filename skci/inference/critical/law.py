@@ -39,7 +39,6 @@ from skci.inference.critical.exceedances import (
     Radial,
     SampledTail,
     nested_tail,
-    nested_tail_of_directions,
 )
 from skci.inference.critical.quantile import (
     CriticalValue,
@@ -176,9 +175,7 @@ class MaximumLaw:
                 model = replace(self._radial, loadings=loadings)
                 tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
             nested = np.clip(tail, alone[order], nested)
-        adjusted = np.empty(len(x))
-        adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
-        return np.clip(adjusted, alone, single)
+        return np.clip(_not_below_larger(nested, order), alone, single)
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
@@ -299,11 +296,17 @@ def step_down_directions(
     standard = loadings.standardised().principal().taken(order)
     model = Radial(standard, 0.0, 2, df)
     alone = Marginal(1, df).sf(x[order])
-    nested = nested_tail_of_directions(model, x[order], draw_seeds(random_state))
+    seeds = draw_seeds(random_state)
+    nested = nested_tail(model, x[order], seeds, directions=True)
     hypotheses = np.arange(len(x) + 1, 2 * len(x) + 1)
     nested = np.clip(nested, 2 * alone, np.minimum(hypotheses * alone, 1.0))
-    adjusted = np.empty(len(x))
-    adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
+    return _not_below_larger(nested, order)
+
+
+def _not_below_larger(pvalues: Array, order: Array) -> Array:
+    """Raise p-values to those of larger statistics, of which `order` is ascending."""
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.maximum.accumulate(pvalues[::-1])[::-1]
     return adjusted
 
 

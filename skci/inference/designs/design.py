@@ -208,10 +208,6 @@ class SampleDesign:
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
     """Whether units are the clusters that `groups` names."""
-    pools_units: ClassVar[Any] = False
-    """Whether units with the same influence values may be united."""
-    n_entries: ClassVar[Any] = 0
-    """Number of occurrences of units in clusters."""
     spread: ClassVar[Any] = None
     """Function that sums values of independent units over the rows of each unit."""
 
@@ -246,6 +242,11 @@ class SampleDesign:
         pairs = zip(influences.values, influences.indices, strict=True)
         sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
         return np.transpose(sums) / totals[:, np.newaxis]
+
+    @property
+    def pools_units(self) -> bool:
+        """Whether units with the same influence values may be united."""
+        return bool(self.rows_are_units and self.strata is None)
 
     @property
     def within_strata(self) -> Self:

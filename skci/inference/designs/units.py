@@ -33,10 +33,6 @@ class IndependentRows(SampleDesign):
     ddof: int = 1
     rows_are_units: ClassVar[bool] = True
 
-    @property
-    def pools_units(self) -> bool:
-        return self.strata is None
-
     def totals(self, influences: Influences) -> Iterator[Component]:
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)
 
@@ -53,12 +49,6 @@ class IndependentRows(SampleDesign):
     def of_population(self, n: int) -> IndependentRows:
         """Return the design for a census of n rows."""
         return replace(self, n_units=n, ddof=0)
-
-    def merged(
-        self, parts: Sequence[tuple[IndependentRows, float, int]], unit: Array
-    ) -> IndependentRows:
-        """Unite parts of a sample; see `Clusters.merged`."""
-        return replace(self, n_units=sum(design.n_units for design, *_ in parts))
 
     def __str__(self) -> str:
         return "" if self.strata is None else super().__str__()
@@ -112,10 +102,6 @@ class Clusters(SampleDesign):
         return len(self.starts)
 
     @property
-    def n_entries(self) -> int:
-        return len(self.number)
-
-    @property
     def units_are_groups(self) -> bool:
         return self.kind == "group"
 
@@ -158,26 +144,9 @@ class Clusters(SampleDesign):
         columns = self.number, unit[self.unit], self.weights, self.squares
         return self.of(self.keys, *columns, self.kind)
 
-    def merged(
-        self, parts: Sequence[tuple[Clusters, float, int]], unit: Array
-    ) -> Clusters:
-        """Unite parts of a sample, with clusters of the same name.
-
-        Parts are designs, with a factor for their weights and their number of units;
-        `unit` is the new index of each unit, of the first part and then of the others.
-        """
-        scaled = [design.times(factor) for design, factor, _ in parts]
-        sizes = [size for *_, size in parts]
-        return join_clusters(scaled, sizes, by_name=True).regrouped(unit)
-
     def of_population(self, n: int) -> IndependentRows:
         """Return the design for a census of n rows, each a cluster of its own."""
         return IndependentRows(n, ddof=0, strata=self.strata, labels=self.labels)
-
-    def times(self, factor: float) -> Clusters:
-        """Multiply the weights of all rows."""
-        squares = self.known_squares * factor**2
-        return replace(self, weights=self.weights * factor, squares=squares)
 
     @property
     def known_squares(self) -> Array:
@@ -194,25 +163,36 @@ class Clusters(SampleDesign):
 _PLURALS = {"group": "groups", "query": "queries"}
 
 
-def join_clusters(
-    parts: Sequence[Clusters], n_units: Sequence[int], by_name: bool = False
-) -> Clusters:
-    """Clusters of units side by side, by name the same or all different.
+def united(
+    parts: Sequence[tuple[IndependentRows | Clusters, float, int]], unit: Array
+) -> IndependentRows | Clusters:
+    """Unite the designs of parts of a sample, with clusters of the same name.
 
-    `n_units` is the number of units of each part.
+    Parts are designs, with a factor for their weights and their number of units; `unit`
+    is the new index of each unit, of the first part and then of the others.
     """
-    keys = number = np.arange(sum(len(clusters.keys) for clusters in parts))
+    first, *others = (design for design, *_ in parts)
+    if not others:
+        return first.regrouped(unit)
+    if isinstance(first, Clusters):
+        return _joined(parts, by_name=True).regrouped(unit)
+    return replace(first, n_units=sum(design.n_units for design, *_ in parts))
+
+
+def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> Clusters:
+    """Clusters of units side by side, by name the same or all different."""
+    keys = number = np.arange(sum(len(clusters.keys) for clusters, *_ in parts))
     if by_name:
-        names = [name for clusters in parts for name in clusters.keys.tolist()]
+        names = [name for clusters, *_ in parts for name in clusters.keys.tolist()]
         keys, number = factorise(np.fromiter(names, dtype=object, count=len(names)))
     entries, first, start = [], 0, 0
-    for clusters, size in zip(parts, n_units, strict=True):
+    for clusters, factor, size in parts:
         renumbered = number.ravel()[first + clusters.number]
-        columns = clusters.weights, clusters.known_squares
-        entries.append((renumbered, start + clusters.unit, *columns))
+        powers = clusters.weights * factor, clusters.known_squares * factor**2
+        entries.append((renumbered, start + clusters.unit, *powers))
         first, start = first + len(clusters.keys), start + size
     numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
-    return Clusters(numbers, unit, sums[0], keys, sums[1], parts[0].kind)
+    return Clusters(numbers, unit, sums[0], keys, sums[1], parts[0][0].kind)
 
 
 def stacked(
@@ -244,11 +224,9 @@ def stacked(
     together = Rows.concatenate([rows.per_row() for rows, _ in parts])
     within: IndependentRows | Clusters = IndependentRows(together.n_samples)
     if clusters:
-        scaled = [
-            each.times(rows.n_samples / float(rows.weights.sum()))
-            for each, (rows, _) in zip(clusters, parts, strict=True)
-        ]
-        within = join_clusters(scaled, [len(rows) for rows, _ in parts])
+        factors = [rows.n_samples / float(rows.weights.sum()) for rows, _ in parts]
+        sizes = [len(rows) for rows, _ in parts]
+        within = _joined([*zip(clusters, factors, sizes, strict=True)])
     by_sample = np.concatenate(strata), np.concatenate(labels)
     return together, replace(within, strata=by_sample[0], labels=by_sample[1])
 
