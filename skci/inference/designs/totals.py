@@ -195,7 +195,8 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         signs = 1, sign, sign, 1
         for column, sign, each in zip(sums, signs, found, strict=True):
             column += each if sign > 0 else [-value for value in each]
-    return Moments(*sums, variance=max(variance, 0.0))
+    sizes, squares, cubes, fourths = sums
+    return Moments(sizes, squares, cubes, fourths, max(variance, 0.0))
 
 
 def _sums_of_powers(
