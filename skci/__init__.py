@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.curves import precision_recall_report as precision_recall_report
     from skci.curves import roc_report as roc_report
     from skci.curves import threshold_report as threshold_report
-    from skci.data.survival import event_by as event_by
+    from skci.data.rows import event_by as event_by
     from skci.evaluation import JointEvaluator as JointEvaluator
     from skci.evaluation import classification_report_ci as classification_report_ci
     from skci.evaluation import confusion_matrix_report as confusion_matrix_report
@@ -63,7 +63,7 @@ else:
         "learning_curve_report search_report",
         "curves": "calibration_report decision_curve_report det_report "
         "precision_recall_report roc_report threshold_report",
-        "data.survival": "event_by",
+        "data.rows": "event_by",
         "evaluation": "JointEvaluator classification_report_ci confusion_matrix_report "
         "joint_report",
         "grades": "grades_report pass_at_k suite_report",

@@ -52,24 +52,6 @@ _SYNONYMS = {
 """Other names of a parameter."""
 
 
-_SPELLED = {
-    "alpha": ("confidence_level", "confidence_level=1 - alpha"),
-    "ci": ("confidence_level", "confidence_level=0.95"),
-    "figsize": ("ax", "ax=plt.subplots(figsize={value})[1]"),
-    "group": ("groups", "groups=... if clusters, or by=... if subgroups"),
-    "name": ("y_pred", "y_pred={{{value}: ...}}"),
-    "names": ("y_pred", "y_pred={{'A': ..., 'B': ...}}"),
-    "prevalence prior priors": ("design", "design=Prevalence(...)"),
-    "ratio": ("scale", "scale='ratio'"),
-    "run runs seeds case reader readers rater raters": (
-        "design",
-        "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
-    ),
-    "strata stratify": ("design", "design=Strata(...)"),
-    "time order": ("design", "design=TimeOrder(...)"),
-}
-"""Parameter for each option of other libraries, and how to write it for a value."""
-
 _OF_NAMES = "control", "metric", "metrics", "models"
 """Parameters that are names, in whatever order."""
 
@@ -86,25 +68,30 @@ QUERY_HINT = (
     "query, in matrices or in lists of items; clusters of rows go to groups="
 )
 
-_NOWHERE = {
-    "name": "a report names metrics by a mapping, as in metrics={'loss': ...}",
-    "n_bootstraps n_bootstrap n_boot n_resamples": "intervals need no resampling",
-    "design": (
-        "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
-        "a design, with all rows at once"
-    ),
-    "alpha confidence_level level": (
-        "the confidence level is that of the report, as in report.at(0.9)"
-    ),
-    "query": QUERY_HINT,
-    "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
+_INSTEAD = {
+    ("confidence_level", "alpha"): "give it as confidence_level=1 - alpha",
+    ("confidence_level", "ci"): "give it as confidence_level=0.95",
+    ("ax", "figsize"): "give it as ax=plt.subplots(figsize={})[1]",
+    ("groups", "group"): "give it as groups=... if clusters, or by=... if subgroups",
+    ("y_pred", "name"): "give it as y_pred={{{}: ...}}",
+    ("y_pred", "names"): "give it as y_pred={{'A': ..., 'B': ...}}",
+    ("design", "prevalence prior priors"): "give it as design=Prevalence(...)",
+    ("scale", "ratio"): "give it as scale='ratio'",
+    ("design", "run runs seeds case reader readers rater raters"): "give it as "
+    "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
+    ("design", "strata stratify"): "give it as design=Strata(...)",
+    ("design", "time order"): "give it as design=TimeOrder(...)",
+    ("", "name"): "a report names metrics by a mapping, as in metrics={{'loss': ...}}",
+    ("", "n_bootstraps n_bootstrap n_boot n_resamples"): "intervals need no resampling",
+    ("", "design"): "joint_report, JointEvaluator.evaluate, grades_report and metric "
+    "objects take a design, with all rows at once",
+    ("", "alpha confidence_level level"): "the confidence level is that of the report, "
+    "as in report.at(0.9)",
+    ("", "query"): QUERY_HINT,
+    ("", "n_jobs"): "only what predicts or fits models takes n_jobs, as JointEvaluator "
+    "does",
 }
-"""Options that there are not, and why."""
-
-
-def _found(table: Mapping[str, Any], name: str) -> Any:
-    """Entry of a table by one of the names that its keys list."""
-    return next((v for names, v in table.items() if name in names.split()), None)
+"""What to do instead, by an option, if there must be one, and other names of it."""
 
 
 def brief(value: Any) -> str:
@@ -162,21 +149,19 @@ def design_hint(value: Any) -> str:
 
 def is_synonym(name: str, option: str) -> bool:
     """Whether another library calls an option by a name."""
-    stands_for, _ = _found(_SPELLED, name) or ("", "")
-    return name in _SYNONYMS.get(option, "").split() or stands_for == option
+    others = [names for known, names in _INSTEAD if known == option]
+    return name in " ".join([_SYNONYMS.get(option, ""), *others]).split()
 
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:
     """Say which of some options another library calls by a name; empty for none."""
+    written = brief(value)
     for option in options:
         if name in _SYNONYMS.get(option, "").split():
-            written = brief(value)
             return f"give it as {option}={written if written == repr(value) else '...'}"
-    parameter, template = _found(_SPELLED, name) or ("", "")
-    if parameter in options:
-        return f"give it as {template.format(value=brief(value))}"
-    if reason := _found(_NOWHERE, name):
-        return str(reason)
+    for (option, names), instead in _INSTEAD.items():
+        if name in names.split() and (not option or option in options):
+            return instead.format(written)
     near = difflib.get_close_matches(name, options, 1, 0.75)
     return f"did you mean {near[0]}?" if near else ""
 

@@ -21,12 +21,13 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
-from skci.reports.classification import BIN, CalibrationReport
 from skci.reports.curves import (
+    BIN,
     DET,
     ROC,
     THRESHOLD,
     TREAT_ALL,
+    CalibrationReport,
     DecisionCurveReport,
     Point,
     ThresholdReport,
@@ -107,9 +108,8 @@ def threshold_report(
     >>> report.differences()["recall", "0.7", "A", "B"].low > 0
     True
     """
-    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
-    chosen = _chosen_thresholds(thresholds, scored, ROC)
-    return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
+    data = y_true, y_score, thresholds
+    return _threshold_report(metrics, method, *data, is_curve=False, **options)
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -186,7 +186,7 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    return _curve_report(ROC, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(ROC, method, y_true, y_score, thresholds, **options)
 
 
 @entry_point(roc_report, ScoreOptions)
@@ -232,7 +232,7 @@ def det_report(
     >>> report["0.5", "false_positive_rate"]
     false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
-    return _curve_report(DET, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(DET, method, y_true, y_score, thresholds, **options)
 
 
 @entry_point(roc_report, ScoreOptions)
@@ -285,7 +285,7 @@ def precision_recall_report(
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
     curve = ["recall", "precision"]
-    return _curve_report(curve, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(curve, method, y_true, y_score, thresholds, **options)
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -428,27 +428,25 @@ def _read(
     return metric_set, read_scores(y_true, y_score, RowOptions(**rows), pos_label, data)
 
 
-def _curve_report(
-    curve: list[str],
-    method: str,
+def _threshold_report(
+    metrics: Any,
+    method: str | None,
     y_true: Any,
     y_score: Any,
     thresholds: Any,
+    is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    """Report two rates at thresholds that divide their curve."""
-    metric_set, scored = _read(curve, method, y_true, y_score, **options)
-    chosen = _chosen_thresholds(thresholds, scored, curve)
-    return ThresholdReport(*_estimate_at(metric_set, scored, chosen), is_curve=True)
-
-
-def _chosen_thresholds(
-    thresholds: Any, scored: Sample, curve: list[str]
-) -> dict[str, Array]:
-    """Thresholds of each model: those given, or some that divide a curve evenly."""
+    """Report metrics of labels at thresholds, by default those that divide a curve."""
+    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
+    metric_set.must_read_labels()
     if thresholds is None:
-        return {m: _even_thresholds(curve, scored, m) for m in scored.models}
-    return _check_thresholds(thresholds, scored)
+        curve = metrics if is_curve else ROC
+        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
+    else:
+        chosen = _check_thresholds(thresholds, scored)
+    joint, named = _estimate_at(metric_set, scored, chosen)
+    return ThresholdReport(joint, named, is_curve=is_curve)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:

@@ -49,9 +49,9 @@ from skci.metrics.metric_set import (
 )
 from skci.metrics.partial_truth import estimate_partly_labelled
 from skci.metrics.summaries import Summary
-from skci.reports.classification import COLUMNS, ClassificationReport
+from skci.reports.curves import COLUMNS, ClassificationReport
 from skci.reports.joint import JointReport
-from skci.reports.runs import RunsReport, runs_report
+from skci.reports.kinds import RunsReport, runs_report
 from skci.resampling.pooling import (
     FOLD,
     estimate_folds,

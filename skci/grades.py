@@ -53,9 +53,8 @@ from skci.measures.traits import IDENTITY, LOG, Trait
 from skci.metrics.binding import Binding, bind_references
 from skci.metrics.metric_set import methods_by_metric
 from skci.metrics.proxies import estimate_judged_grades
-from skci.reports.grading import GradesReport, SuiteReport
 from skci.reports.joint import JointReport
-from skci.reports.runs import RunsReport, runs_report
+from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_report
 
 SAMPLES = ["independent", "runs", "paired-runs"]
 _RUNS = SAMPLES[1:]

@@ -27,7 +27,7 @@ from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Component, Evaluation, Functional
 from skci.metrics.metric_set import MetricSet
-from skci.reports.resampling import ImportanceReport
+from skci.reports.kinds import ImportanceReport
 
 
 @entry_point(JointEvaluator)

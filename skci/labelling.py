@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
+from sklearn.base import clone
 
 from skci._arrays import Array
 from skci._options import with_hints
@@ -214,7 +215,9 @@ def label_next(
         )
     check_enough(*columns.sizes)
     compared = _compared_models(columns, metric, models)
-    choice = _LabelChoice.of(columns, rows, metric, compared, pos_label)
+    if metric.get_params().get("pos_label", "") is None:
+        metric = clone(metric).set_params(pos_label=pos_label)
+    choice = _LabelChoice.of(columns, rows, metric, compared)
     if not choice.variance_of_sum > 0:
         raise ValueError(
             f"y_true must show a variance of {metric.name}, got none; label more rows "
@@ -281,7 +284,6 @@ class _LabelChoice:
         rows: RowOptions,
         metric: MetricCI,
         models: Mapping[str, float],
-        pos_label: Any,
     ) -> _LabelChoice:
         """Estimate the expected squares from labelled rows; models have coefficients.
 
@@ -296,37 +298,30 @@ class _LabelChoice:
         probability = columns.probability
         if probability is None:
             probability = np.full(n, labelled.mean())
-        weights = row_weights[labelled] / probability[labelled]
-        observed = possible = explained = np.zeros(1)
-        for name, sign in models.items():
-            values = _influences(columns, metric, name, row_weights, weights, pos_label)
-            observed = observed + sign * values[0]
-            possible = possible + sign * values[1]
-            explained = explained + sign * values[2]
-        squares = (observed - explained[labelled]) ** 2
+        influences = _influences(columns, metric, models, row_weights, probability)
+        observed, possible, explained = influences
+        residuals = observed - explained[labelled]
         largest = np.max((possible - explained) ** 2, axis=0, initial=0)
         if metric.reads == "numbers":
-            largest = np.full(n, squares.max())
-        known = {**columns.predicted, **columns.scores, **columns.proxies}
-        features = np.column_stack([_as_feature(each) for each in known.values()])
+            largest = np.full(n, (residuals**2).max())
         represented = 1 / probability[labelled]
         represented *= n / represented.sum()
-        expected = _expected(features, labelled, squares, represented, largest)
-        least = _LEAST**2 * np.average(squares, weights=represented)
+        expected = _expected(columns, residuals**2, represented, largest)
+        least = _LEAST**2 * np.average(residuals**2, weights=represented)
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
             influence = explained.copy()  # for all rows, unbiased given the clusters
-            influence[labelled] += represented * (observed - explained[labelled])
+            influence[labelled] += represented * residuals
             of_rows = (row_weights * influence)[checked.kept]
             totals = np.bincount(checked.cluster_numbers, of_rows)
-            of_labels = squared_weights * (represented - 1) @ squares
+            of_labels = squared_weights * (represented - 1) @ residuals**2
             variance = max(variance, totals @ totals - of_labels)
         return cls(
             labelled,
             probability,
             expected_squared_residual=row_weights**2 * np.maximum(expected, least),
-            labelled_squared_residuals=squared_weights * squares,
+            labelled_squared_residuals=squared_weights * residuals**2,
             variance_of_sum=float(variance),
         )
 
@@ -362,49 +357,42 @@ class _LabelChoice:
 def _influences(
     columns: Columns,
     metric: MetricCI,
-    model: str,
+    models: Mapping[str, float],
     row_weights: Array,
-    weights: Array,
-    pos_label: Any,
+    probability: Array,
 ) -> tuple[Array, Array, Array]:
     """Influence values of labelled rows, of all by possible label, and explained ones.
 
     Explained by the proxies are those of all rows. There are no possible numbers.
     """
     labelled, n = columns.labelled, len(columns.labelled)
-    given = columns.scores if metric.reads == "scores" else columns.predicted
-    response = as_array(given[model], model, "an array")
-    truth, few = columns.truth[labelled], response[labelled]
-
-    def influence(truth: Any, predicted: Array, weights: Array) -> Array:
-        rows = RowOptions(sample_weight=weights)
-        return metric._influence(truth, predicted, rows, pos_label)[1]
-
-    observed = influence(truth, few, weights)
-    explained: Array = np.zeros(n)
-    if columns.proxies:
-        proxies = map(np.asarray, columns.proxies.values())
-        design = np.transpose([influence(x, response, row_weights) for x in proxies])
-        weighted = design[labelled] * weights[:, np.newaxis], observed * weights
-        explained = design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+    weights = row_weights[labelled] / probability[labelled]
+    truth = columns.truth[labelled]
     labels = np.unique(truth) if metric.reads != "numbers" else truth[:0]
-    truth = np.concatenate([truth, np.repeat(labels, n)])
-    many = np.concatenate([few, *[response] * len(labels)])
-    none = np.full(n * len(labels), _NO_WEIGHT)
-    possible = influence(truth, many, np.concatenate([weights, none]))[len(weights) :]
-    return observed, possible.reshape(-1, n), explained
-
-
-def _as_feature(values: Any) -> Array:
-    """Numbers of a column that a tree can split; labels in sorted order."""
-    array = as_array(values, "a column", "an array")
-    if array.dtype.kind in "biuf":
-        return array
-    return np.unique(array.astype(str), return_inverse=True)[1].reshape(array.shape)
+    truths = np.concatenate([truth, np.repeat(labels, n)])
+    many_weights = np.append(weights, np.full(n * len(labels), _NO_WEIGHT))
+    proxies = [*map(np.asarray, columns.proxies.values())]
+    responses = columns.scores if metric.reads == "scores" else columns.predicted
+    observed, explained = np.zeros(len(truth)), np.zeros(n)
+    possible = np.zeros((len(labels), n))
+    for model, sign in models.items():
+        response = as_array(responses[model], model, "an array")
+        few = response[labelled]
+        values = sign * metric.influence(truth, few, weights)[1]
+        observed += values
+        many = np.concatenate([few, *[response] * len(labels)])
+        of_labels = metric.influence(truths, many, many_weights)[1][len(weights) :]
+        possible += sign * of_labels.reshape(-1, n)
+        if proxies:
+            of_proxies = [metric.influence(x, response, row_weights) for x in proxies]
+            design = np.transpose([influence for _, influence in of_proxies])
+            weighted = design[labelled] * weights[:, np.newaxis], values * weights
+            explained += design @ np.linalg.lstsq(*weighted, rcond=None)[0]
+    return observed, possible, explained
 
 
 def _expected(
-    features: Array, labelled: Array, squares: Array, weights: Array, largest: Array
+    columns: Columns, squares: Array, weights: Array, largest: Array
 ) -> Array:
     """Expected squares of all rows, of a labelled row from those of the others.
 
@@ -414,9 +402,18 @@ def _expected(
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 
+    features = []
+    for values in (columns.predicted, columns.scores, columns.proxies):
+        for column in values.values():
+            array = as_array(column, "a column", "an array")
+            if array.dtype.kind not in "biuf":  # labels in sorted order
+                codes = np.unique(array.astype(str), return_inverse=True)[1]
+                array = codes.reshape(array.shape)
+            features.append(array)
+    labelled, known = columns.labelled, np.column_stack(features)
     tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
-    tree.fit(features[labelled], squares, sample_weight=weights)
-    leaf = tree.apply(features)
+    tree.fit(known[labelled], squares, sample_weight=weights)
+    leaf = tree.apply(known)
     some, size = leaf[labelled], leaf.max() + 1
     total, weight, number = (
         np.bincount(some, each, size)[leaf]

@@ -278,7 +278,7 @@ def minimum_detectable(
         lambda x: 2 <= x <= _LARGEST,
     )
     expected = None if prevalence is None else {"prevalence": prevalence}
-    sign = metric._signed.sign
+    sign = 1.0 if metric.greater_is_better else -1.0
 
     def shortfall(improvement: float) -> float:
         table = _compared_table(metric, expected, sign * improvement, share)

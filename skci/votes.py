@@ -29,7 +29,7 @@ from skci.inference.row_estimates import RowEstimates
 from skci.measures.functional import AtObservedWeights
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
-from skci.reports.grading import VotesReport
+from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
@@ -255,15 +255,17 @@ def _parameters(
     votes: Votes, models: list[str], names: list[str], index: Array, scale: str
 ) -> list[TableParameter]:
     """Strength of each model, and effects of the position, covariates and ties."""
-    fit = votes.fit()
-    mean, unit = _SCALES[scale]
+    estimates, influence = votes.fit()
+    centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
     keys = [Key(STRENGTH, model) for model in models]
     keys += [Key(effect, "all models") for effect in effects]
     parameters = []
-    for k, key in enumerate(keys):
+    for k, (key, value) in enumerate(zip(keys, estimates.tolist(), strict=True)):
         of_model = k < len(models)
-        factor, centre = (unit, mean) if of_model else (1.0, 0.0)
+        if of_model:
+            value = centre + factor * value
+        observed = value, influence[:, k] * (factor if of_model else 1.0)
         trait = Trait(
             key.metric,
             bounds=(-math.inf, math.inf),
@@ -273,8 +275,6 @@ def _parameters(
             blurs=False,
             automatic=("delta",),
         )
-        value = centre + factor * float(fit.estimates[k])
-        observed = value, factor * fit.influence[:, k]
         parameters.append(
             TableParameter(
                 key=key,

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from colours import contrast
 
 from skci import (
     calibration_report,
@@ -286,7 +287,7 @@ def test_files_are_pages(tmp_path, pages):
 # --------------------------------------------------------------------------------------
 
 
-def colours():
+def schemes():
     """Colours by name, on a light page and on a dark one."""
     light, dark = packaged("style.css").split("@media screen and (prefers-color-scheme")
     found = [dict(re.findall(r"--(\w+): (#\w{6});", text)) for text in (light, dark)]
@@ -294,26 +295,12 @@ def colours():
     return found
 
 
-def luminance(colour):
-    """Relative luminance, as WCAG 2 defines it."""
-    channels = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
-    linear = np.where(
-        channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
-    )
-    return linear @ [0.2126, 0.7152, 0.0722]
-
-
-def contrast(*pair):
-    darker, lighter = sorted(map(luminance, pair))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def test_contrast_of_a_known_pair():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
 
 
-@pytest.mark.parametrize("scheme", colours(), ids=["light", "dark"])
+@pytest.mark.parametrize("scheme", schemes(), ids=["light", "dark"])
 def test_text_and_pictures_have_the_contrast_of_level_aa(scheme):
     for text in ("ink", "quiet"):
         for ground in ("paper", "raised"):

@@ -20,7 +20,6 @@ from skci._validation import (
     label_order,
     named_columns,
 )
-from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import (
@@ -29,8 +28,10 @@ from skci.data.labels import (
     check_label,
     check_pos_label,
     check_two_labels,
+    count_two_labels,
     distinct_labels,
     encode,
+    encode_two_labels,
     guess_two_labels,
     is_multilabel,
     merge_labels,
@@ -51,6 +52,7 @@ from skci.data.rows import (
     check_probabilities,
     check_same_models,
     check_same_shape,
+    check_survival,
     flat,
     of_targets,
     parameter_name,
@@ -59,7 +61,6 @@ from skci.data.rows import (
     warn_of_labels,
 )
 from skci.data.sample import Sample, Scores, Vocabulary
-from skci.data.survival import check_survival
 from skci.inference.designs.strata import Prevalence
 from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL

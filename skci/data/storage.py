@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from functools import reduce
 from pathlib import Path
 from threading import Lock
@@ -19,9 +19,14 @@ import numpy as np
 
 from skci._arrays import Array, dataclass
 from skci.data.labels import check_two_labels
-from skci.data.moments import Columns, MomentSample, Variable
+from skci.data.moments import (
+    IndependentSums,
+    Means,
+    MomentSample,
+    Variable,
+    with_variables,
+)
 from skci.data.sample import Sample, Scores, Subgroups, Vocabulary
-from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
 from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.rows import Rows
 
@@ -33,7 +38,7 @@ OPTIONS = (
 
 _ROWS, _PARTLY_LABELLED = "skci sample", "skci partly labelled sample"
 _OF_MOMENTS = "skci moments"
-_VERSION = 2
+_VERSIONS = {_ROWS: 2, _PARTLY_LABELLED: 2, _OF_MOMENTS: 3}
 _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
 _TINY = 1e-300  # error of sums that underflow
@@ -157,11 +162,11 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         raise
     except Exception as error:
         raise ValueError(f"{must}: {error}") from error
-    formats = _ROWS, _PARTLY_LABELLED, _OF_MOMENTS
-    if not isinstance(header, dict) or header.get("format") not in formats:
+    if not isinstance(header, dict) or header.get("format") not in _VERSIONS:
         raise ValueError(f"{must}, which is none")
-    if header.get("version") != _VERSION:
-        raise ValueError(f"{must} of version {header.get('version')}, not {_VERSION}")
+    version, known = header.get("version"), _VERSIONS[header["format"]]
+    if version != known:
+        raise ValueError(f"{must} of version {version}, not {known}")
     read = _moments if header["format"] == _OF_MOMENTS else _sample
     try:
         options = {name: header["options"][name] for name in OPTIONS}
@@ -209,7 +214,7 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     scores, edges = [*sample.scores.values()], sample.score_edges
     keys = getattr(design, "keys", None)
     header: dict[str, Any] = {
-        "version": _VERSION,
+        "version": _VERSIONS[_ROWS],
         "labels": list(vocabulary.labels),
         "targets": [*map(_plain_name, vocabulary.targets)],
         "abstains": vocabulary.abstains,
@@ -220,20 +225,19 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
         "scale": rows.scale,
         "clusters": None if keys is None else [*map(_plain_name, keys)],
     }
+    arrays: dict[str, Array | None] = {
+        "weights": rows.weights,
+        "powers": rows.powers,
+        "rows": rows.numbers,
+    }
+    for column in ("number", "unit", "weights", "squares"):
+        arrays[f"cluster_{column}"] = getattr(design, column, None)
     if isinstance(sample, MomentSample):
-        columns, totals = sample.summands, getattr(design, "weights", None)
-        header |= {
-            "format": _OF_MOMENTS,
-            "columns": columns.monomials,
-            "n": sample.rows.n,
-            "weight_range": sample.rows.weight_range,
-        }
-        return header, {
-            "origins": np.array([*columns.origins.values()]),
-            "units": np.array([columns.units[v] for v in columns.origins]),
-            "products": sample.rows.products,
-            "totals": None if totals is None else totals.reshape(-1, len(rows)),
-        }
+        means = sample.means
+        header |= {"format": _OF_MOMENTS, "columns": means.monomials}
+        header["version"] = _VERSIONS[_OF_MOMENTS]
+        arrays["origins"] = np.array([*means.origins.values()])
+        return header, arrays | {"values": means.values}
     if sample.items:
         raise TypeError(
             "moments must be True for metrics of items to be saved: items are objects "
@@ -243,17 +247,12 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     header["subgroups"] = None if subgroups is None else subgroups.names
     header["format"] = _ROWS if sample.proxies is None else _PARTLY_LABELLED
     header |= {"proxies": sample.proxies, "by_prediction": sample.by_prediction}
-    arrays: dict[str, Array | None] = {
-        "weights": rows.weights,
+    arrays |= {
         "codes": sample.codes,
-        "powers": rows.powers,
-        "rows": rows.numbers,
         "truth": sample.truth if sample.numbers else None,
         "subgroup": None if subgroups is None else subgroups.codes,
         "score_edges": edges,
     }
-    for column in ("number", "unit", "weights", "squares"):
-        arrays[f"cluster_{column}"] = getattr(design, column, None)
     for k, values in enumerate(sample.numbers.values()):
         arrays[f"number_{k}"] = values
     for k, each in enumerate(scores):
@@ -382,20 +381,23 @@ def _rows(header: Mapping[str, Any], column: _Arrays) -> Rows:
     n_units, powers, numbers = len(weights), None, None
     if not n_units:
         raise ValueError("there are no rows")
+    of_moments = header["format"] == _OF_MOMENTS
     if "powers" in column:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
-        numbers = column("rows", "iuf", (n_units,), _are_counts)
+        are_numbers = np.isfinite if of_moments else _are_counts
+        numbers = column("rows", "iuf", (n_units,), are_numbers)
         sums = np.array([numbers, weights, *powers])
         roots = np.sqrt(sums[:-2]) * np.sqrt(sums[2:])
         largest = (1 + _ROUNDING) * np.concatenate([roots, sums[1:-1] * sums[1]])
-        if (np.concatenate([sums[1:-1], sums[2:]]) > largest + _TINY).any():
+        smaller = np.concatenate([sums[1:-1], sums[2:]]) <= largest + _TINY
+        if not (of_moments or smaller.all()):
             raise ValueError("weights, rows and powers are not those of any rows")
     else:
         column("weights", "iuf", (None,), _are_counts)
     scale = float(header["scale"])
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}")
-    return Rows(weights, powers, numbers, scale)
+    return Rows(weights, powers, numbers, scale, of_moments)
 
 
 def _names_of_clusters(header: Mapping[str, Any]) -> Array:
@@ -448,35 +450,20 @@ def _moments(header: Mapping[str, Any], column: _Arrays) -> MomentSample:
         tuple(Variable(str(name), str(model), int(k)) for name, model, k in each)
         for each in header["columns"]
     ]
-    columns = Columns.of(monomials)
-    if columns.monomials != tuple(monomials) or any(len(m) > 2 for m in monomials):
+    if with_variables(monomials) != (*monomials,) or any(len(m) > 2 for m in monomials):
         raise ValueError("columns are not in order")
-    variables, size = [*columns.origins], 1 + len(monomials)
+    rows = _rows(header, column)
+    variables = [monomial[0] for monomial in monomials if len(monomial) == 1]
     origins = column("origins", "f", (len(variables),)).tolist()
-    units = column("units", "f", (len(variables),), lambda x: x > 0).tolist()
-    products = column("products", "f", (2, size, size))
-    n, scale = float(header["n"]), float(header["scale"])
-    design: IndependentSums | Clusters = IndependentSums(round(n))
+    values = column("values", "f", (len(rows), len(monomials)))
+    design: IndependentRows | Clusters = IndependentSums(rows.n_samples)
     if header["clusters"] is not None:
-        keys = _names_of_clusters(header)
-        design = clusters(keys, column("totals", "f", (len(keys), size)))
-    for square in products:
-        if not np.array_equal(square, square.T) or (square.diagonal() < 0).any():
-            raise ValueError("moments are not those of any rows")
-    low, high = map(float, header["weight_range"])
-    if not (0 < low <= high < np.inf and n > 0 and scale > 0 and products[0].sum() > 0):
-        raise ValueError("weights are not above 0")
-    return MomentSample.of_sums(
-        SumsOfRows.of_sums(products, n, (low, high), scale),
+        design = _design(header, column, rows)
+    kinds = ("labelled", "scored", "predicted", "with_items")
+    return MomentSample.of_models(
+        rows,
         design,
+        Means((*monomials,), dict(zip(variables, origins, strict=True)), values),
         _vocabulary(header),
-        replace(
-            columns,
-            origins=dict(zip(variables, origins, strict=True)),
-            units=dict(zip(variables, units, strict=True)),
-        ),
-        *(
-            [*map(str, header.get(kind, ()))]
-            for kind in ("labelled", "scored", "predicted", "with_items")
-        ),
+        *([*map(str, header.get(kind, ()))] for kind in kinds),
     )

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,9 +41,6 @@ from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import Component, LinearCombination, Mean, Ratio
 from skci.measures.traits import IDENTITY, LOG, Trait
 
-if TYPE_CHECKING:
-    from skci.inference.row_estimates import RowEstimates
-
 _Enumeration = tuple[Array, Array]
 """Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""
 
@@ -66,9 +63,7 @@ class ContrastTables:
     the same possible outcomes, which are enumerated once.
     """
 
-    def __init__(
-        self, estimates: RowEstimates, ratio: bool, method: str | None
-    ) -> None:
+    def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
         self.estimates, self.ratio, self.method = estimates, ratio, method
         self._enumerations: dict[object, _Enumeration | None] = {}
 

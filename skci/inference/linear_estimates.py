@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -27,9 +27,6 @@ from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import CANCELLED, Key, Parameter
 from skci.inference.parameter_sampling import HEAVY_TAIL
 from skci.inference.rows import Rows
-
-if TYPE_CHECKING:
-    from skci.inference.row_estimates import RowEstimates
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
 """Share of the largest possible variance of a contrast that is zero."""
@@ -103,7 +100,7 @@ class ManyContrasts(Estimates):
     """
 
     parameters: tuple[Parameter, ...]
-    base: RowEstimates
+    base: Any
     """The estimates of rows that are combined."""
     slopes: sparse.csr_array
     """Slope of each contrast in each estimate, (K, P)."""
@@ -113,7 +110,7 @@ class ManyContrasts(Estimates):
     known: ClassVar[Known] = "covariance"
 
     @classmethod
-    def of_each(cls, base: RowEstimates, size_limit: str = "") -> ManyContrasts:
+    def of_each(cls, base: Any, size_limit: str = "") -> ManyContrasts:
         """Treat each estimate as a contrast of itself."""
         return cls(
             parameters=base.parameters,

@@ -141,143 +141,141 @@ def rows_for_width(
     return _least(fits, start, fewest)
 
 
-def rows_for_power(
-    joint: JointEstimate,
-    power: float,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None = None,
-) -> int:
-    """Find the least number of rows with which each interval is as wanted with a power.
+class PowerPlan:
+    """Power of tests of C contrasts, from a pilot.
 
-    It shall exclude a null value, or lie in a region. The true difference is of all or
-    by metric; that of the pilot if not given.
+    Intervals shall exclude a null value, or lie in a region. The true differences are
+    given for all or by metric; those of the pilot if not given.
     """
-    check_probability(power, "power")
-    joint.check_has_tables()
-    distances = _distances(joint, shown, difference)
-    tested = ~np.isnan(distances[0])
-    crit, deviations = _per_row(joint)
-    reach = max(crit + float(ndtri(power)), 0.0)
-    with np.errstate(over="ignore"):
-        formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
-    _check_rows(formula.max(), "difference", difference)
-    fewest = 2 * joint.sampling.n_strata
-    start = max(math.ceil(formula.max()), fewest)
-    if not isinstance(shown, Region):
-        fewest = start
 
-    def fits(n: int) -> bool:
-        return bool((_power(joint, n, shown, distances)[tested] >= power).all())
+    def __init__(
+        self,
+        joint: JointEstimate,
+        shown: float | Region,
+        difference: float | Mapping[str, float] | None = None,
+    ) -> None:
+        joint.check_has_tables()
+        self.joint, self.shown, self.difference = joint, shown, difference
+        self.fewest = 2 * joint.sampling.n_strata
+        self.distances = self._distances()
 
-    return _least(fits, start, fewest)
+    def n_rows(self, power: float) -> int:
+        """Find the least number of rows with which each test has a power."""
+        check_probability(power, "power")
+        tested = ~np.isnan(self.distances[0])
+        crit, deviations = _per_row(self.joint)
+        reach = max(crit + float(ndtri(power)), 0.0)
+        nearest = self.distances[:, tested].min(axis=0)
+        with np.errstate(over="ignore"):
+            formula = (reach * deviations[tested] / nearest) ** 2
+        _check_rows(formula.max(), "difference", self.difference)
+        start = max(math.ceil(formula.max()), self.fewest)
+        fewest = self.fewest if isinstance(self.shown, Region) else start
 
+        def fits(n: int) -> bool:
+            return bool((self._power(n)[tested] >= power).all())
 
-def power_at(
-    joint: JointEstimate,
-    n_samples: Any,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None = None,
-) -> Array:
-    """Compute the power of each test at some numbers of rows, shape (..., C).
+        return _least(fits, start, fewest)
 
-    See :func:`rows_for_power`. It is NaN for contrasts without a difference.
-    """
-    joint.check_has_tables()
-    numbers, fewest = np.asarray(n_samples), 2 * joint.sampling.n_strata
-    if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
-        raise ValueError(
-            f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
-        )
-    distances = _distances(joint, shown, difference)
-    powers = [_power(joint, n, shown, distances) for n in numbers.ravel().tolist()]
-    return np.reshape(powers, (*numbers.shape, distances.shape[1]))
+    def power_at(self, n_samples: Any) -> Array:
+        """Compute the power of each test at some numbers of rows, shape (..., C).
 
+        It is NaN for contrasts without a difference.
+        """
+        numbers = np.asarray(n_samples)
+        if numbers.dtype.kind not in "iuf" or not (numbers >= self.fewest).all():
+            raise ValueError(
+                f"n_samples must hold numbers of rows, at least {self.fewest}, got "
+                f"{n_samples!r}"
+            )
+        powers = [self._power(n) for n in numbers.ravel().tolist()]
+        return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
 
-def _power(
-    joint: JointEstimate, n: float, shown: float | Region, distances: Array
-) -> Array:
-    """Probability that intervals of n rows exclude values at some distances."""
-    planned = _planned(joint, n, linear=True)
-    reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
-    errors = planned.standard_errors
-    if isinstance(shown, Region):
-        reach = reach * _errors_at_ends(_planned(joint, n), errors, distances) / errors
-    each = ndtr((distances - reach) / errors)
-    return np.maximum(each.sum(axis=0) - 1, 0.0)
+    def _power(self, n: float) -> Array:
+        """Probability that intervals of n rows exclude values at the distances."""
+        planned = _planned(self.joint, n, linear=True)
+        reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
+        errors = planned.standard_errors
+        if isinstance(self.shown, Region):
+            reach = (
+                reach * self._errors_at_ends(_planned(self.joint, n), errors) / errors
+            )
+        each = ndtr((self.distances - reach) / errors)
+        return np.maximum(each.sum(axis=0) - 1, 0.0)
 
+    def _errors_at_ends(self, planned: JointEstimate, errors: Array) -> Array:
+        """Standard errors with which planned rows test the ends of a region, (2, C).
 
-def _errors_at_ends(planned: JointEstimate, errors: Array, distances: Array) -> Array:
-    """Standard errors with which planned rows test the ends of a region, (2, C).
+        Score intervals use the error at the null, which is much greater than that of
+        the estimate where models differ on few rows (Nam, 1997, Biometrics 53,
+        1422-1430). The statistic of the null at the expected table is the distance over
+        this error. For a null at the estimate it is rounding, and the error is that of
+        the estimate.
+        """
+        errors = np.tile(errors, (2, 1))
+        smooths = [
+            parameter.interval_method.smooths for parameter in planned.parameters
+        ]
+        for row, sign in enumerate((1, -1)):
+            apart = np.isfinite(self.distances[row]) & (
+                self.distances[row] > _APART * errors[row]
+            )
+            chosen = np.flatnonzero(smooths & apart)
+            if len(chosen):
+                reached = self.distances[row, chosen]
+                nulls = planned.estimates[chosen] - sign * reached
+                above = np.full(len(chosen), sign > 0)
+                found = reached / statistics_at(planned, chosen, nulls, above)
+                errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
+        return errors
 
-    Score intervals take the error at the null, here much greater than that of the
-    estimate where models differ on few rows (Nam, 1997, Biometrics 53, 1422-1430). The
-    statistic of the null at the expected table is the distance over this error. Of a
-    null at the estimate it is rounding, and the error is that of the estimate.
-    """
-    errors = np.tile(errors, (2, 1))
-    smooths = [parameter.interval_method.smooths for parameter in planned.parameters]
-    for row, sign in enumerate((1, -1)):
-        apart = np.isfinite(distances[row]) & (distances[row] > _APART * errors[row])
-        chosen = np.flatnonzero(smooths & apart)
-        if len(chosen):
-            reached = distances[row, chosen]
-            nulls = planned.estimates[chosen] - sign * reached
-            above = np.full(len(chosen), sign > 0)
-            found = reached / statistics_at(planned, chosen, nulls, above)
-            errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
-    return errors
+    def _distances(self) -> Array:
+        """Distances of differences from what is to be excluded below and above, (2, C).
 
-
-def _distances(
-    joint: JointEstimate,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None,
-) -> Array:
-    """Distances of differences from what is to be excluded below and above, (2, C).
-
-    On the scale of their standard errors; NaN for those that are not planned. A null is
-    excluded on the nearer side.
-    """
-    if difference is None:
-        wanted = dict(enumerate(joint.estimates.tolist()))
-    else:
-        wanted = by_position(joint, difference, "difference")
-    if not isinstance(shown, Region):
-        _refuse_not_finite(joint, wanted)
-    distances = np.full((2, len(joint.parameters)), np.nan)
-    for k, value in wanted.items():
-        parameter, is_number = joint.parameters[k], isinstance(value, Real)
-        if isinstance(shown, Region):
-            low, high = shown.low[k], shown.high[k]
-            if np.isnan(low):
+        They are on the scale of the standard errors, and NaN for differences that are
+        not planned. A null is excluded on the nearer side.
+        """
+        joint, shown, difference = self.joint, self.shown, self.difference
+        if difference is None:
+            wanted = dict(enumerate(joint.estimates.tolist()))
+        else:
+            wanted = by_position(joint, difference, "difference")
+        if not isinstance(shown, Region):
+            _refuse_not_finite(joint, wanted)
+        distances = np.full((2, len(joint.parameters)), np.nan)
+        for k, value in wanted.items():
+            parameter, is_number = joint.parameters[k], isinstance(value, Real)
+            if isinstance(shown, Region):
+                low, high = shown.low[k], shown.high[k]
+                if np.isnan(low):
+                    continue
+                if not (is_number and low < value < high):
+                    raise ValueError(
+                        f"difference must be between {low:g} and {high:g} for "
+                        f"{parameter}, where the claim holds, got {value:g}"
+                    )
+                distances[:, k] = value - low, high - value
                 continue
-            if not (is_number and low < value < high):
-                raise ValueError(
-                    f"difference must be between {low:g} and {high:g} for {parameter}, "
-                    f"where the claim holds, got {value:g}"
-                )
-            distances[:, k] = value - low, high - value
-            continue
-        if difference is not None:
-            low, high = parameter.trait.bounds
-            if not (is_number and low < value < high and value != shown):
-                raise ValueError(
-                    f"difference must be a number between {low:g} and {high:g} other "
-                    f"than {shown:g}, got {value!r}"
-                )
-        link = parameter.trait.scale
-        distance = abs(link.forward(value) - link.forward(shown))
-        distances[:, k] = distance / link.slope(parameter.estimate), np.inf
-    tested = np.flatnonzero(~np.isnan(distances[0]))
-    if isinstance(shown, Region) and not len(tested):
-        raise ValueError("difference must be given for a metric with a margin")
-    _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
-    if len(null := np.flatnonzero(distances[0] <= 0)):
-        raise ValueError(
-            "difference must be given where the pilot shows none, as for "
-            f"{joint.parameters[null[0]]}"
-        )
-    return distances
+            if difference is not None:
+                low, high = parameter.trait.bounds
+                if not (is_number and low < value < high and value != shown):
+                    raise ValueError(
+                        f"difference must be a number between {low:g} and {high:g} "
+                        f"other than {shown:g}, got {value!r}"
+                    )
+            link = parameter.trait.scale
+            distance = abs(link.forward(value) - link.forward(shown))
+            distances[:, k] = distance / link.slope(parameter.estimate), np.inf
+        tested = np.flatnonzero(~np.isnan(distances[0]))
+        if isinstance(shown, Region) and not len(tested):
+            raise ValueError("difference must be given for a metric with a margin")
+        _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
+        if len(null := np.flatnonzero(distances[0] <= 0)):
+            raise ValueError(
+                "difference must be given where the pilot shows none, as for "
+                f"{joint.parameters[null[0]]}"
+            )
+        return distances
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:

@@ -7,7 +7,7 @@ from functools import wraps
 from html import escape
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 import numpy as np
 from sklearn import get_config
@@ -45,9 +45,6 @@ from skci.measures.traits import IDENTITY, NEGATED, Trait
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
-
-_Metric = TypeVar("_Metric")
-
 
 Check = Callable[[Any, str], Any]
 """Function that checks the value of an option, whose name is for messages."""
@@ -115,11 +112,6 @@ class _WithOptions(BaseEstimator):
         if cls._docstring:
             own = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(known, filter(None, own))
-
-
-def declare_options(cls: _Metric) -> _Metric:
-    """Return a class as it is: classes of metrics declare their options themselves."""
-    return cls
 
 
 class MetricCI(_WithOptions):
@@ -253,9 +245,12 @@ class MetricCI(_WithOptions):
             True labels: two at most for a metric of a positive label, any number if it
             averages over classes or is symmetric in them. Or whether each of several
             targets is present, 0 or 1. Or true numbers, of a target or several, for
-            metrics of regression.
+            metrics of regression. Or the event, 0 or 1, and the time of each row, for
+            metrics of survival: two columns or a structured array of two fields. The
+            time of a row without an event is that of censoring.
         y_pred : array-like of the same shape
-            Predicted labels or numbers.
+            Predicted labels or numbers, or probabilities to survive each of some times
+            without the event.
         *more
             Not accepted: a metric is not a scorer, to which scikit-learn passes three
             arguments.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -229,7 +228,7 @@ class CustomItemCI(_FeatureMetric, heavy_tails=True):
     def monomials(self, binding: Binding) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
-            kept = binding.sample.summands.origins
+            kept = binding.sample.means.origins
             found = [v for v in kept if v[:2] == name]
             return [(variable,) for variable in found or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
@@ -249,7 +248,7 @@ class CustomItemCI(_FeatureMetric, heavy_tails=True):
         key = self.features, binding.model, self.reads
 
         def compute() -> Array:
-            truth, answer = binding.columns(self.reads)
+            truth, answer, *_ = binding.columns(self.reads)
             if self.reads == "labels":
                 truth, answer = truth.astype(object), answer.astype(object)
             return self._checked_features(truth, answer, sample.rows.counts)
@@ -293,15 +292,17 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
         return replace(super()._measure, has_curvature=curved, reads=self.reads)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        truth, answer = binding.columns(self.reads)
+        truth, answer, kinds, keys = binding.columns(self.reads)
+        within = binding.within
         functional = self._functional(
             function=self.g,
             name=self.name,
-            truth=truth[binding.within],
-            answer=answer[binding.within],
-            weights=binding.sample.rows.counts[binding.within],
+            truth=truth[within],
+            answer=answer[within],
+            weights=binding.sample.rows.counts[within],
             frequencies=binding.frequencies,
-            likeness=partial(binding.likeness, self.reads),
+            kinds=None if kinds is None else kinds[within],
+            keys=None if keys is None else keys[within],
         )
         parameter = binding.of_units(self._measure, functional)
         if binding.sample.queries is not None:

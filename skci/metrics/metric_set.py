@@ -288,7 +288,12 @@ class MetricSet:
         of_survival = reader.wanted.truth == "survival"
         if of_survival or not self.reads & {"labels", "scores"}:
             return reader, ()
-        known = set() if is_multilabel(reader.y) else _known_labels(estimators)
+        known: set[Any] = set()
+        if not is_multilabel(reader.y):
+            classes = (
+                getattr(estimator, "classes_", ()) for _, estimator in estimators
+            )
+            known = {label for each in classes for label in np.ravel(each).tolist()}
         several = self.several or len(known) <= 2
         if known and several and known >= reader.true_labels:
             reader = reader.with_labels(known)
@@ -406,12 +411,6 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
         if each is not None:
             check_method(each)
     return {name: given.get(name, given.get(_OTHERS)) for name in metrics}
-
-
-def _known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
-    """Collect the labels that estimators know."""
-    known = (getattr(estimator, "classes_", ()) for _, estimator in estimators)
-    return {label for labels in known for label in np.ravel(labels).tolist()}
 
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:

@@ -168,7 +168,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
         labels = _indicators(sample.vocabulary)
-        shares = np.array([sample.summands.origins[label] for label in labels])
+        shares = np.array([sample.means.origins[label] for label in labels])
         truth = np.eye(len(shares) + 1, dtype=bool)
         constant = np.broadcast_to([1 - shares.sum(), *shares], truth.shape)
         return partial(_skill_over_shares, self._losses(truth, constant))

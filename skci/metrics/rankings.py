@@ -23,7 +23,7 @@ from skci._validation import check_integer, check_number, check_positive_number
 from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
 from skci.inference.parameter import TableParameter
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import MetricScorer
 
@@ -109,7 +109,6 @@ class Rankings:
         return self.sums(values) + 0 * self.totals
 
 
-@declare_options
 class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     """A metric of rankings: the mean over queries of a value of each.
 
@@ -256,7 +255,6 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         raise NotImplementedError
 
 
-@declare_options
 class RankingToK(RankingMetricCI):
     """A metric of the first documents of a ranking.
 
@@ -278,7 +276,6 @@ class RankingToK(RankingMetricCI):
         return Rankings.of(query, scores, gains, self.ties == "average")
 
 
-@declare_options
 class _GainCI(RankingToK):
     """A metric of gains, which are discounted by their position.
 
@@ -311,7 +308,6 @@ def _check_base(value: Any, name: str) -> float:
     return check_number(value, name, "a number above 1", lambda x: 1 < x < math.inf)
 
 
-@declare_options
 class NDCGCI(_GainCI, measure="ndcg"):
     r"""Normalized discounted cumulative gain (nDCG), the mean over queries.
 
@@ -339,7 +335,6 @@ class NDCGCI(_GainCI, measure="ndcg"):
         return found / np.where(best > 0, best, np.nan)
 
 
-@declare_options
 class DCGCI(
     _GainCI, measure="dcg", bounds=(0, np.inf), smooth=False, automatic=("hall",)
 ):
@@ -372,7 +367,6 @@ class DCGCI(
         return rankings.discounted_gain(discounts) + 0 * rankings.totals
 
 
-@declare_options
 class _HitsCI(RankingToK):
     """A metric of documents that are relevant or not.
 
@@ -451,7 +445,6 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
         return hits.sums(hits.gains / size * precisions) / hits.totals
 
 
-@declare_options
 class _AtKCI(_HitsCI):
     """A metric of the relevant documents among the first.
 
@@ -528,7 +521,6 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
         return hits.first_hit(self.k, power=0)
 
 
-@declare_options
 class _LabelRankingCI(RankingMetricCI):
     """A metric of the ranking of the labels that a row has, as in scikit-learn.
 
@@ -551,7 +543,6 @@ class _LabelRankingCI(RankingMetricCI):
         raise NotImplementedError
 
 
-@declare_options
 class LabelRankingAveragePrecisionCI(
     _LabelRankingCI, measure="label_ranking_average_precision"
 ):

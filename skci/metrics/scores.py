@@ -43,7 +43,7 @@ from skci.measures.functional import (
     Support,
 )
 from skci.measures.traits import EDGE, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.metrics.labels import AccuracyCI
@@ -80,6 +80,23 @@ def mass_below(mass: Array) -> Array:
     below = np.cumsum(mass, dtype=float)
     below -= mass / 2
     return below
+
+
+def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
+    """Area under the ROC curve from the masses of two classes at ascending scores.
+
+    And its derivatives in the mass of negative and of positive rows.
+    """
+    of_negative, of_positive = mass_below(positive), mass_below(negative)
+    with np.errstate(all="ignore"):
+        of_negative /= positive.sum()
+        of_positive /= negative.sum()
+        value = dot(positive, of_positive) / positive.sum()
+        np.subtract(1 - value, of_negative, out=of_negative)
+        of_negative /= negative.sum()
+        of_positive -= value
+        of_positive /= positive.sum()
+    return value, of_negative, of_positive
 
 
 def _mass_from(mass: Array) -> Array:
@@ -156,20 +173,14 @@ class RocAuc(_Area):
         return _cells(mass_below(positive), mass_below(negative))
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = _masses(p)
-        negatives, positives = negative.sum(), positive.sum()
+        value, *slopes = roc_area(*_masses(p))
         rows, sizes = self.n_rows, np.array(self.sizes)
         with np.errstate(all="ignore"):
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative, of_positive = mass_below(positive), mass_below(negative)
-            value = dot(positive, of_positive) / (positives * negatives)
-            of_negative -= (1 - value) * positives
-            of_negative *= -factors[0] / (positives * negatives)
-            of_positive -= value * negatives
-            of_positive *= factors[1] / (positives * negatives)
-        influence = _cells(of_negative, of_positive)
-        return Evaluation(np.asarray(value), influence, self._gradient)
+            for slope, factor in zip(slopes, factors, strict=True):
+                slope *= factor
+        return Evaluation(np.asarray(value), _cells(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value if rows of some scores are ordered in any way.
@@ -296,7 +307,6 @@ _RECALLS = np.linspace(0, 1, 101)
 _MOST_NAMED = 6  # classes in a message, and others
 
 
-@declare_options
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
@@ -330,7 +340,9 @@ class ScoreMetricCI(MetricCI):
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
             for each of several targets. Columns of a data frame that are named by all
-            labels or targets are read by these names.
+            labels or targets are read by these names. For metrics of survival they are
+            risks: the greater, the earlier the event is predicted, such as predicted
+            times times -1.
 
         Returns
         -------
@@ -352,7 +364,7 @@ class ScoreMetricCI(MetricCI):
             When the interval is first accessed, if an area under a ROC curve is so far
             below 0.5 that the scores seem to be those of the other label.
         """
-        return super().__call__(y_true, y_score, *more, **options)
+        return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return MetricScorer(self, bound)
@@ -421,7 +433,6 @@ def with_binning_error(
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
-@declare_options
 class _AreaCI(
     ScoreMetricCI,
     automatic=("logit", "hall"),
@@ -550,7 +561,7 @@ class _AreaCI(
         cells[order] = 2 * ranks
         cells = cells.reshape(positive.shape) + positive
         n_scores, alone = int(ranks[-1]) + 1, positive.ndim == 1
-        rows = positive.reshape(len(positive), -1)
+        rows = positive[:, np.newaxis] if alone else positive
         has_class = np.logical_or.reduce([~rows, rows], axis=-1)
         n_negative, n_positive = (round(dot(frequencies, each)) for each in has_class)
         n = round(frequencies.sum() if n_rows is None else n_rows)
@@ -577,7 +588,6 @@ class MetricScorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-@declare_options
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
@@ -645,7 +655,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
-@declare_options
 class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
@@ -695,7 +704,6 @@ class AveragePrecisionCI(_AreaCI):
         return not self.interpolation
 
 
-@declare_options
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 

@@ -30,17 +30,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci._options import with_keywords_of
 from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
-from skci.data.rows import clip_to_unit
-from skci.data.survival import check_time
+from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
-from skci.metrics.scores import ShareOfPairs, mass_below
+from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,30 +254,20 @@ class CumulativeDynamicAuc(ShareOfPairs):
     def rarer_class(self) -> int:
         return int(min(self._cases.sum(), self._controls.sum()))
 
-    @cached_property
-    def _rank(self) -> Array:
-        """Dense rank of the risk of each row."""
-        return np.unique(self.risk, return_inverse=True)[1]
-
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
         weights = self._cases * censoring.weights()
-        cases, controls = p * weights, p * self._controls
-        n = len(self.follow_up.times) + 1
-        with np.errstate(all="ignore"):
-            of_case = self._below(controls) / controls.sum()
-            value = dot(cases, of_case) / cases.sum()
-            of_case = (of_case - value) / cases.sum()
-            of_control = 1 - self._below(cases) / cases.sum() - value
-            influence = weights * of_case
-            influence += self._controls * of_control / controls.sum()
-            slopes = np.bincount(self.follow_up.position, -cases * of_case, n)
-            influence += censoring.influence(slopes)
+        _, rank = np.unique(self.risk, return_inverse=True)
+        masses = (np.bincount(rank, p * part) for part in (self._controls, weights))
+        value, of_control, of_case = roc_area(*masses)
+        slopes = np.bincount(
+            self.follow_up.position,
+            -p * weights * of_case[rank],
+            len(self.follow_up.times) + 1,
+        )
+        influence = weights * of_case[rank] + self._controls * of_control[rank]
+        influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
-
-    def _below(self, mass: Array) -> Array:
-        """Mass of the rows of smaller risk, and half of that of the same."""
-        return mass_below(np.bincount(self._rank, mass))[self._rank]
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +351,6 @@ class _SurvivalMetricCI(MetricCI):
         raise NotImplementedError
 
 
-@declare_options
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     """A metric of risks, whose order is that in which events are predicted.
 
@@ -376,37 +363,9 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
 
     reads = "scores"
     _score_methods = (RISK_METHOD,)
-
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(  # type: ignore[override]
-        self, y_true: Any, y_score: Any, *more: Any, **options: Any
-    ) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_score : array-like of shape (n_samples,)
-            Risks: the greater, the earlier the event is predicted. For predicted times
-            give them times -1.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_score, *more, **options)
+    __call__ = ScoreMetricCI.__call__  # type: ignore[assignment]
 
 
-@declare_options
 class ConcordanceCI(
     _RiskMetricCI,
     measure="concordance",
@@ -464,7 +423,6 @@ class ConcordanceCI(
         return Concordance(follow_up, predictions, tau, self.weighting == "ipcw")
 
 
-@declare_options
 class _MetricAtTime(_SurvivalMetricCI):
     """A metric of survival up to a time.
 
@@ -484,7 +442,6 @@ class _MetricAtTime(_SurvivalMetricCI):
         return Trait(f"{self._title}@{time:.10g}", **self._properties)
 
 
-@declare_options
 class CumulativeDynamicAucCI(
     _RiskMetricCI,
     _MetricAtTime,
@@ -522,7 +479,6 @@ class CumulativeDynamicAucCI(
         return CumulativeDynamicAuc(follow_up, predictions, float(self.time))
 
 
-@declare_options
 class _ProbabilityMetricCI(
     _SurvivalMetricCI,
     **LOSS,
@@ -538,31 +494,6 @@ class _ProbabilityMetricCI(
     """
 
     reads = "numbers"
-
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(self, y_true: Any, y_pred: Any, *more: Any, **options: Any) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_pred : array-like of shape (n_samples,) or (n_samples, n_times)
-            Predicted probabilities to survive each of the times without the event.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_pred, *more, **options)
 
     def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
         times, factors = self._times_and_factors
@@ -582,7 +513,6 @@ class _ProbabilityMetricCI(
         raise NotImplementedError
 
 
-@declare_options
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     r"""Brier score of the predicted probability to survive a time. Lower is better.
 
@@ -629,7 +559,6 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
         return times, np.where(times == self.time, 1.0, 0.0)
 
 
-@declare_options
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     r"""Brier score of predicted survival, the mean over a range of times.
 

@@ -23,6 +23,13 @@ from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, SubgroupSize, TableParameter
 from skci.inference.row_estimates import RowEstimates
+from skci.reports.decisions import (
+    Requirement,
+    RequirementReport,
+    Requirements,
+    read_requirements,
+    unknown_subject,
+)
 from skci.reports.displays import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
@@ -38,13 +45,6 @@ from skci.reports.rendering import (
     TabularReport,
     estimate_columns,
     format_level,
-)
-from skci.reports.requirements import (
-    Requirement,
-    RequirementReport,
-    Requirements,
-    read_requirements,
-    unknown_subject,
 )
 
 _ROUNDING = 1e-9  # design effect that is zero
@@ -104,9 +104,10 @@ class Report(TabularReport[MetricEstimate]):
         kind = "joint" if joint.simultaneous else "individual"
         shown = self._interval_columns(f"{kind} interval")
         columns = self._leading()
-        sizes = [parameter.subgroup_size for parameter in joint.parameters]
-        if self._subgroup_columns and None not in sizes:
-            each = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
+        if self._subgroup_columns:
+            sizes = [parameter.subgroup_size for parameter in joint.parameters]
+            known = () if None in sizes else zip(*sizes, strict=True)
+            each = zip(SubgroupSize._fields, known, strict=False)
             columns += [Column({k: n}, k) for k, n in each if None not in n]
         columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
         if self._null is None:
@@ -269,8 +270,33 @@ class Report(TabularReport[MetricEstimate]):
         """
         return self._display().plot(**kwargs)
 
-    def _display(self) -> Any:
-        return ConfidenceIntervalDisplay(**self._drawing())
+    def _display(self, **options: Any) -> Any:
+        """Display of intervals, with further options."""
+        keys, parameters = self._keys, self._joint.parameters
+        several = len({key.name for key in keys}) > 1
+        rows = [
+            [key.name] * (several or not key.subgroup) + key.subgroup_names
+            for key in keys
+        ]
+        return ConfidenceIntervalDisplay(
+            rows=list(map(", ".join, rows)),
+            estimates=self._joint.estimates,
+            greater_is_better=[p.trait.greater_is_better for p in parameters],
+            reference=self._null,
+            **self._drawing(),
+            **options,
+        )
+
+    def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
+        """Display of bands: of each metric over positions, unless options say more."""
+        if len(positions):
+            points = np.stack([positions, self._joint.estimates], axis=1)
+            options |= {"points": points, "unit_square": False}
+        else:
+            options = {"metrics": [""] * len(self), **options}
+            options["individual_intervals"] = None
+        together = {"simultaneous": self._joint.simultaneous}
+        return ConfidenceBandDisplay(**self._drawing() | together | options)
 
     @property
     def _models(self) -> list[str]:
@@ -283,69 +309,32 @@ class Report(TabularReport[MetricEstimate]):
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments of a display of intervals."""
-        individual = None if self._joint.is_individual else self._joint.individual
-        keys = self._keys
-        several = len({key.name for key in keys}) > 1
-        rows = [
-            [key.name] * (several or not key.subgroup) + key.subgroup_names
-            for key in keys
-        ]
+        """Arguments that displays of intervals and of bands share."""
+        joint, keys = self._joint, self._keys
+        individual = None if joint.is_individual else joint.individual.intervals
         return {
-            "rows": list(map(", ".join, rows)),
             "metrics": ["contrasts" if key.contrast else key.title for key in keys],
-            "estimates": self._joint.estimates,
-            "intervals": self._limits(),
-            "individual_intervals": individual and individual.intervals,
-            "confidence_level": self._joint.confidence_level,
             "models": self._models,
             "known_models": self._known_models,
-            "greater_is_better": [
-                parameter.trait.greater_is_better
-                for parameter in self._joint.parameters
-            ],
-            "reference": self._null,
-        }
-
-    def _bands(self, **options: Any) -> ConfidenceBandDisplay:
-        """Display of bands, with options in place of what reports share."""
-        shared: dict[str, Any] = {
-            "models": self._models,
-            "metrics": [""] * len(self),
             "intervals": self._limits(),
-            "confidence_level": self._joint.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-            "known_models": self._known_models,
+            "individual_intervals": individual,
+            "confidence_level": joint.confidence_level,
         }
-        return ConfidenceBandDisplay(**shared | options)
-
-    def _bands_over(self, positions: Array, **options: Any) -> ConfidenceBandDisplay:
-        """Display of each metric over positions, such as thresholds."""
-        order = np.argsort(positions, kind="stable")
-        drawing = self._drawing()
-        individual = drawing["individual_intervals"]
-        return self._bands(
-            models=[drawing["models"][k] for k in order],
-            metrics=[drawing["metrics"][k] for k in order],
-            points=np.stack([positions, drawing["estimates"]], axis=1)[order],
-            intervals=drawing["intervals"][order],
-            individual_intervals=None if individual is None else individual[order],
-            unit_square=False,
-            **options,
-        )
 
     def _title(self) -> str:
-        joint, sampling, parameters = (
-            self._joint,
-            self._joint.sampling,
-            self._joint.parameters,
-        )
+        joint, sampling = self._joint, self._joint.sampling
+        parameters = joint.parameters
         about = describe(joint, parameters)
         level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
         of = self._kind and f" of {self._kind}"
         parts = [
             f"{level} confidence intervals{of} ({about['methods']})",
-            *(about["target"], about["size"], joint.horizon, about["binning"]),
+            *(
+                about["target"],
+                about["size"],
+                str(joint.horizon or ""),
+                about["binning"],
+            ),
         ]
         if not sampling.is_simple and joint.n_given is None:
             pairs = zip(sampling.table_sizes, sampling.design_effects, strict=True)
@@ -359,8 +348,9 @@ class Report(TabularReport[MetricEstimate]):
             places = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{places}f}")
         parts.append(about["positive"])
-        reads = {p.key.metric: p.trait.reads for p in parameters if p.trait.reads}
-        parts += [f"{metric} of {kind}" for metric, kind in reads.items()]
+        parts += dict.fromkeys(
+            f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
+        )
         widening = _widening_by_unseen_ends(joint)
         if widening >= _MUCH_WIDER:
             parts.append(
@@ -372,7 +362,7 @@ class Report(TabularReport[MetricEstimate]):
                 '"agreement" where models agree in all n independent rows or groups, '
                 "and so in all but a share of at most 1 - alpha^(1/n) of the population"
             )
-        return ", ".join(str(part) for part in parts if part)
+        return ", ".join(filter(None, parts))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
         """Return the same report of another joint estimate, without what was cached."""
@@ -610,10 +600,7 @@ class Report(TabularReport[MetricEstimate]):
         keys, metrics = self._keys, self.metrics
         for each in required:
             if not any(map(each.is_of, keys)):
-                stated = len(metrics) > 1
-                raise unknown_subject(
-                    each.name, metrics, self._subjects, has_metric=stated
-                )
+                raise unknown_subject(each.name, metrics, self._subjects)
         return [
             (each, self._entry(k))
             for k, key in enumerate(keys)

@@ -15,20 +15,18 @@ from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import (
+    PowerPlan,
     Region,
     margin_pvalues,
-    power_at,
     region_of,
-    rows_for_power,
     rows_for_width,
 )
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.reports.decisions import Requirement
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
-from skci.reports.requirements import Requirement
 
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
@@ -50,10 +48,7 @@ _PREDICATES = {
 
 
 def sentences(
-    panel: str,
-    found: Iterable[tuple[str, str, str]],
-    none: str,
-    margin: float = np.nan,
+    panel: str, found: Iterable[tuple[str, str, str]], none: str, margin: float = np.nan
 ) -> list[str]:
     """Say what is found on a metric of models, or subgroups, or that nothing is.
 
@@ -306,7 +301,8 @@ class ContrastReport(ReportWithContrasts):
         462
         """
         if power is not None and half_width is None:
-            return rows_for_power(self._joint, power, self._shown(claim), difference)
+            plan = PowerPlan(self._joint, self._shown(claim), difference)
+            return plan.n_rows(power)
         others = power, difference, claim
         if half_width is not None and all(each is None for each in others):
             return rows_for_width(self._joint, half_width)
@@ -357,7 +353,8 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
-        return power_at(self._joint, n_samples, self._shown(claim), difference)
+        plan = PowerPlan(self._joint, self._shown(claim), difference)
+        return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
         """Say in words which contrasts differ from the null, all at once.
@@ -458,9 +455,8 @@ class ContrastReport(ReportWithContrasts):
             verdicts.append(parameter.trait.worded(relation))
         return verdicts
 
-    def _display(self) -> ConfidenceIntervalDisplay:
-        shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
-        return ConfidenceIntervalDisplay(**self._drawing(), **shown)
+    def _display(self, **options: Any) -> Any:
+        return super()._display(verdicts=self._verdicts, margins=self._margins)
 
     @property
     def _topic(self) -> str:

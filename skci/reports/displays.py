@@ -269,6 +269,8 @@ class ConfidenceIntervalDisplay(Display):
         no better, "higher" and "lower" take the place of "better" and "worse".
     margins : array of shape (K,), optional
         Position of dotted lines on both sides of 0; NaN where there are none.
+    are_ranks : bool, default=False
+        Whether the estimates are ranks, whole numbers from 1.
 
     Attributes
     ----------
@@ -296,6 +298,7 @@ class ConfidenceIntervalDisplay(Display):
     reference: float | None = None
     verdicts: Sequence[str] | None = None
     margins: Array | None = None
+    are_ranks: bool = False
 
     _is_rows: ClassVar = True
 
@@ -402,6 +405,9 @@ class ConfidenceIntervalDisplay(Display):
             ax.tick_params(axis="y", labelsize="small")
             ax.tick_params(axis="x", labeltop=True)  # the bottom may be off the screen
         ax.set(xlim=edges, ylim=(len(rows) - 0.5, -0.5))
+        if self.are_ranks:
+            ax.locator_params(axis="x", nbins="auto", integer=True)
+            ax.set_xlim(left=max(edges[0], 0.5))  # there is no rank 0
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
@@ -563,6 +569,8 @@ class ConfidenceBandDisplay(Display):
         )
         for place, model in enumerate(models):
             curve = [k for k in panel if self.models[k] == model]
+            if not self.unit_square:
+                curve.sort(key=lambda k: self.points[k, 0])
             if not curve:
                 continue
             points = self._shifted(curve, place)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._options import HintedAttributes, with_hints
+from skci._options import HintedAttributes
 from skci._validation import (
     check_alternative,
     check_confidence_level,
@@ -93,7 +93,7 @@ class Verdict(str):
 
     pvalue: float
 
-    def __new__(cls, word: str, pvalue: float) -> Verdict:
+    def __new__(cls, word: str, pvalue: float = math.nan) -> Verdict:
         """Make a string and attach its p-value."""
         self = super().__new__(cls, word)
         self.pvalue = pvalue
@@ -101,9 +101,6 @@ class Verdict(str):
 
     def __bool__(self) -> bool:
         return self == "shown"
-
-    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
-        return str(self), self.pvalue
 
 
 class MetricEstimate(HintedAttributes, float):
@@ -193,15 +190,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self._interval().low
+        return self.confidence_interval().low
 
     @property
     def high(self) -> float:
-        return self._interval().high
+        return self.confidence_interval().high
 
     @property
     def half_width(self) -> float:
-        low, high = self._interval()
+        low, high = self.confidence_interval()
         return (high - low) / 2
 
     @property
@@ -244,7 +241,6 @@ class MetricEstimate(HintedAttributes, float):
     def warnings(self) -> tuple[str, ...]:
         return tuple(describe_warnings(self._joint, positions=[self._position]))
 
-    @with_hints
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
@@ -261,9 +257,6 @@ class MetricEstimate(HintedAttributes, float):
         ConfidenceInterval
             Named tuple ``(low, high)``.
         """
-        return self._interval(confidence_level)
-
-    def _interval(self, confidence_level: float | None = None) -> ConfidenceInterval:
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
@@ -539,26 +532,25 @@ def describe_warnings(
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
-    found = [parameter.clipped for parameter in joint.parameters if parameter.clipped]
-    if found:
-        worst = max(found, key=lambda each: each.share)
-        clipping = _Cause(
-            f"{'up to ' * (len({*found}) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
-            f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
-            f"they make up {worst.share:.0%} of the loss, which depends on that "
-            "number; smooth or calibrate the probabilities, or report brier_score",
-            UserWarning,
-        )
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
-            yield clipping, k
-        components = [c for c in parameter.components if not c.defined]
-        if not parameter.defined and all(c in new for c in components):
+            found: set[Any] = {each.clipped for each in joint.parameters} - {None}
+            worst = max(found, key=lambda each: each.share)
+            message = (
+                f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
+                f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
+                f"they make up {worst.share:.0%} of the loss, which depends on that "
+                "number; smooth or calibrate the probabilities, or report brier_score"
+            )
+            yield _Cause(message, UserWarning), k
+        if not parameter.defined:
+            components = [c for c in parameter.components if not c.defined]
             cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
                 cause = "of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"
-            yield _Cause(message, UndefinedMetricWarning), k
+            if all(c in new for c in components):
+                yield _Cause(message, UndefinedMetricWarning), k
         if weights := parameter.undefined_classes:
             names = join_names(first_names([*map(repr, weights)], _MAX_CLASSES))
             kind = "class" if len(weights) == 1 else "classes"
@@ -629,9 +621,7 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
 
 
 def _messages(
-    joint: JointEstimate,
-    causes: Iterable[tuple[_Cause, int]],
-    most: int | None = None,
+    joint: JointEstimate, causes: Iterable[tuple[_Cause, int]], most: int | None = None
 ) -> Iterator[tuple[str, type[Warning]]]:
     """Messages about the parameters that share a cause, and their categories.
 

@@ -18,11 +18,7 @@ from skci._validation import (
     check_names,
     join_names,
 )
-from skci.inference.contrasts import (
-    comparison,
-    contrasts_with,
-    pairwise_contrasts,
-)
+from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Contrast, Key, TableParameter
@@ -41,6 +37,7 @@ from skci.reports.contrasts import (
     Separated,
     sentences,
 )
+from skci.reports.decisions import BestReport, BestReports, RankReport, Requirement
 from skci.reports.estimate import (
     MetricEstimate,
     describe,
@@ -48,9 +45,7 @@ from skci.reports.estimate import (
     warn_of_undefined,
 )
 from skci.reports.page import Part
-from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
-from skci.reports.requirements import Requirement
 
 _MOST_PAIRS = 10_000  # on a page
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
@@ -368,9 +363,9 @@ class JointReport(ReportWithContrasts):
                 of_models.append(each)
         judged = super()._judged(of_models)
         if contrasts:
-            joint = self._joint
-            compared = joint.contrast(
-                [*contrasts.values()], simultaneous=joint.simultaneous
+            together = self._joint.simultaneous
+            compared = self._joint.contrast(
+                [*contrasts.values()], simultaneous=together
             )
             warn_of_undefined(compared)
             judged += self._contrast_report(compared)._judged(of_differences)

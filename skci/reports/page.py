@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 from skci._packages import DEPENDENCIES, version_of
 from skci._validation import join_names, printable
 from skci.inference.joint import JointEstimate
-from skci.reports.estimate import (
-    describe,
-    describe_warnings,
-)
+from skci.reports.estimate import describe, describe_warnings
 from skci.reports.rendering import format_level, packaged
 
 _MOST_ROWS = 60  # rows of a table that is not folded

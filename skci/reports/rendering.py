@@ -111,7 +111,7 @@ def json_value(value: Any) -> Any:
 
 def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
     """Shorten long names in the middle, so far that those that differ still do."""
-    while True:
+    while max(map(len, names)) > width:
         head, tail = width - width // 3 - 1, width // 3
         short = {
             name: name if len(name) <= width else f"{name[:head]}…{name[-tail:]}"
@@ -120,6 +120,7 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
         if len(set(short.values())) == len(short):
             return [short[name] for name in names]
         width *= 2
+    return [*names]
 
 
 def _width(text: str) -> int:
@@ -160,7 +161,8 @@ def estimate_columns(
     """Columns of estimates and intervals, whose headers are given, in some style."""
     low, high = np.transpose(limits).tolist()
     places = decimals(limits, null)
-    number, pair = (partial(f, places=places) for f in (format_number, format_interval))
+    number = partial(format_number, places=places)
+    pair = partial(format_interval, places=places)
     values = {"estimate": np.asarray(estimates).tolist()}
     ends = {"low": low, "high": high}
     if style == "interval":
