@@ -228,7 +228,7 @@ class Giving:
         self.components = components
 
 
-SHAPE = rf"with totals of shape \(units, \d\), .*, got shape \({N},\)$"
+SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
 NONE = "at least one of sign 1 that is not known, got none$"
 BLOCKS = "with blocks that are whole numbers from 0 on, got"
 
@@ -240,18 +240,18 @@ BLOCKS = "with blocks that are whole numbers from 0 on, got"
         (lambda values: values, "of Component, got one of ndarray$"),
         (Component, "an iterable of Component, got Component$"),
         (lambda values: None, "an iterable of Component, got NoneType$"),
-        (lambda values: [], "at least one Component, got none$"),
+        (lambda values: [], NONE),
         (lambda values: [Component(values[:, 0])], SHAPE),
         (lambda values: [Component(values.T)], rf"got shape \(\d, {N}\)$"),
         (
             lambda values: [Component(values[:0])],
-            r"influences has, got shape \(0, \d\)$",
+            r"\(units, \d\), got shape \(0, \d\)$",
         ),
         (
             lambda values: [Component(values * np.nan)],
             "totals that are finite numbers$",
         ),
-        ([{"blocks": np.zeros(3, int)}], r"for each unit .*, got shape \(3,\)$"),
+        ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
         ([{"sign": 0}], "with sign 1 or -1, got 0$"),
         ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5$"),
         ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1$"),
