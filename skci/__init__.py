@@ -11,7 +11,7 @@ one report whose intervals all cover at once. What fewer users need is in the mo
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from skci._lazy import lazy_names
+from skci._packages import lazy_names
 
 __version__ = version("skci")
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci import reports as reports
     from skci import resampling as resampling
     from skci import textbook as textbook
-    from skci._versions import show_versions as show_versions
+    from skci._packages import show_versions as show_versions
     from skci.accumulation import JointAccumulator as JointAccumulator
     from skci.agreement import agreement_report as agreement_report
     from skci.cross_validation import cross_validate_report as cross_validate_report
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.curves import precision_recall_report as precision_recall_report
     from skci.curves import roc_report as roc_report
     from skci.curves import threshold_report as threshold_report
-    from skci.data.survival import event_by as event_by
+    from skci.data.rows import event_by as event_by
     from skci.evaluation import JointEvaluator as JointEvaluator
     from skci.evaluation import classification_report_ci as classification_report_ci
     from skci.evaluation import confusion_matrix_report as confusion_matrix_report
@@ -56,14 +56,14 @@ else:
     _NAMES = {
         "": "designs exceptions inference logs metrics planning reports resampling "
         "textbook",
-        "_versions": "show_versions",
+        "_packages": "show_versions",
         "accumulation": "JointAccumulator",
         "agreement": "agreement_report",
         "cross_validation": "cross_validate_report interval_scorers "
         "learning_curve_report search_report",
         "curves": "calibration_report decision_curve_report det_report "
         "precision_recall_report roc_report threshold_report",
-        "data.survival": "event_by",
+        "data.rows": "event_by",
         "evaluation": "JointEvaluator classification_report_ci confusion_matrix_report "
         "joint_report",
         "grades": "grades_report pass_at_k suite_report",

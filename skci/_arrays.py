@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -40,19 +41,27 @@ class ReadOnlyArrays:
 
 _P = ParamSpec("_P")
 _Result = TypeVar("_Result")
+_is_allowed = ContextVar("underflow is allowed", default=False)
 
 
 def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
     """Decorate a function in which small numbers may become zero.
 
     By default numpy ignores this, but ``np.seterr(all="raise")`` of a user makes it an
-    error. Public functions (by `with_hints`) and lazy properties allow it, too.
+    error. Public functions (by `with_hints`) and lazy properties allow it, too. Of
+    functions that call each other only the first changes the state of numpy.
     """
 
     @wraps(function)
     def allowed(*args: _P.args, **kwargs: _P.kwargs) -> _Result:
-        with np.errstate(under="ignore"):
+        if _is_allowed.get():
             return function(*args, **kwargs)
+        token = _is_allowed.set(True)
+        try:
+            with np.errstate(under="ignore"):
+                return function(*args, **kwargs)
+        finally:
+            _is_allowed.reset(token)
 
     return allowed
 
@@ -76,7 +85,8 @@ else:
         """`functools.cached_property` without the lock it has before Python 3.12."""
 
         def __init__(self, function):
-            self.function, self.__doc__ = allow_underflow(function), function.__doc__
+            self.function, self.__doc__ = function, function.__doc__
+            self.allowed = allow_underflow(function)
 
         def __set_name__(self, owner, name):
             self.name = name
@@ -84,7 +94,8 @@ else:
         def __get__(self, instance, owner=None):
             if instance is None:
                 return self
-            value = instance.__dict__[self.name] = self.function(instance)
+            function = self.function if _is_allowed.get() else self.allowed
+            value = instance.__dict__[self.name] = function(instance)
             return value
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import brief, data_hint
+from skci._options import brief, data_hint
 
 _NONE: Mapping[str, str] = {}
 
@@ -63,8 +63,9 @@ def check_integer(
     if is_whole and value >= least and (most is None or value <= most):
         return int(value)
     end = "on" if most is None else f"to {most}"
-    wanted = f"a whole number from {least} {end}"
-    raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
+    raise ValueError(
+        f"{name} must be a whole number from {least} {end}, got {value!r}{hint}"
+    )
 
 
 def check_share(value: Any, name: str) -> float:
@@ -176,15 +177,19 @@ def fixed_seed(random_state: RandomState) -> int | None:
 
 
 def check_choice(
-    value: Any, choices: Sequence[str], name: str, known: Mapping[str, str] = _NONE
+    value: Any,
+    choices: Sequence[str],
+    name: str,
+    known: Mapping[str, str] = _NONE,
+    error: type[Exception] = ValueError,
 ) -> str:
     """Check one of several words, with hints for `known` others."""
     if isinstance(value, str) and value in choices:
         return value
-    text = str(value).lower()
-    near = difflib.get_close_matches(text, choices, 1, 0.75)
-    hint = known.get(text, f"did you mean {near[0]!r}?" if near else "")
-    raise ValueError(
+    text, lower = str(value).lower(), {each.lower(): each for each in choices}
+    near = difflib.get_close_matches(text, lower, 1, 0.75)
+    hint = known.get(text, f"did you mean {lower[near[0]]!r}?" if near else "")
+    raise error(
         f"{name} must be one of {list(choices)}, got {value!r}{hint and '; '}{hint}"
     )
 
@@ -440,14 +445,10 @@ def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that not all are zero."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
-        got = (
-            f"values from {numbers.min()} to {numbers.max()}"
-            if numbers.size
-            else "none"
-        )
+        ends = f"values from {numbers.min()} to {numbers.max()}" if numbers.size else ""
         raise error(
             f"{name} must hold finite numbers, none negative and not all zero, "
-            f"got {got}"
+            f"got {ends or 'none'}"
         )
 
 
@@ -513,13 +514,16 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def check_known(name: Any, known: list[str], kind: str) -> None:
+def first_names(names: Sequence[str], most: int | None = None) -> list[str]:
+    """Return all names, or of many the first and the number of the others."""
+    if most is None or len(names) <= most:
+        return [*names]
+    return [*names[: most - 1], f"{len(names) - most + 1} others"]
+
+
+def check_known(name: Any, known: Sequence[str], kind: str) -> None:
     """Check the name of a model or metric."""
-    if not (isinstance(name, str) and name in known):
-        lower = {each.lower(): each for each in known}
-        near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
-        meant = f"; did you mean {lower[near[0]]!r}?" if near else ""
-        raise KeyError(f"{kind} must be one of {known}, got {name!r}{meant}")
+    check_choice(name, known, kind, error=KeyError)
 
 
 def check_names(
@@ -575,27 +579,23 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     return {name: values[column] for name, column in named.items()}
 
 
-PREDICTIONS_HINT = "; joint_report takes predictions"
-"""Hint for what is given in place of models."""
-
-
-def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
-    """Named estimators; those without names have, as in pipelines, those of classes."""
+def named_estimators(estimators: Any) -> dict[str, Any]:
+    """Estimators by name; without names by those of their classes, as in pipelines."""
     if _predicts(estimators):
         estimators = [estimators]
     if hasattr(estimators, "shape"):
         raise TypeError(
-            f"estimators must be fitted models, got {brief(estimators)}"
-            f"{PREDICTIONS_HINT}"
+            f"estimators must be fitted models, got {brief(estimators)}; joint_report "
+            "takes predictions"
         )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
-        numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
-        estimators = [
-            (f"{name}-{number}" if names.count(name) > 1 else name, estimator)
-            for name, number, estimator in zip(names, numbers, estimators, strict=True)
+        numbered = [
+            f"{name}-{names[: k + 1].count(name)}" if names.count(name) > 1 else name
+            for k, name in enumerate(names)
         ]
-    return [*named_values(estimators, "estimators").items()]
+        estimators = zip(numbered, estimators, strict=True)
+    return named_values(estimators, "estimators")
 
 
 def _predicts(estimator: Any) -> bool:
@@ -605,7 +605,7 @@ def _predicts(estimator: Any) -> bool:
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
     """Check objects that can predict, and name those without a name."""
     named = named_estimators(estimators)
-    for name, estimator in named:
+    for name, estimator in named.items():
         if isinstance(estimator, type):
             kind = estimator.__name__
             raise TypeError(
@@ -615,9 +615,9 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
         if not _predicts(estimator):
             raise TypeError(
                 f"estimators must have a predict method, got {name!r}: "
-                f"{brief(estimator)}{PREDICTIONS_HINT}"
+                f"{brief(estimator)}; joint_report takes predictions"
             )
-    return named
+    return [*named.items()]
 
 
 @contextmanager

@@ -12,15 +12,13 @@ from typing import Any, Self
 import numpy as np
 
 from skci._arrays import allow_underflow
-from skci._docstrings import entry_point
+from skci._options import entry_point
 from skci._validation import AllZeroError, check_alone, printable
-from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
-from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample
-from skci.data.storage import read_sample, write_sample
+from skci.data.storage import SampleSum, read_sample, write_sample
 from skci.evaluation import joint_report
 from skci.inference.critical.horizon import Horizon
 from skci.metrics.metric_set import MetricSet, named_metrics
@@ -283,7 +281,7 @@ class JointAccumulator:
         accuracy = 0.750 [0.691, 0.801], 95% interval (score, n = 400)
         """
         sample = self._sample()
-        if isinstance(sample, PartlyLabelledSample):
+        if sample.proxies is not None:
             of_proxy = "a proxy, as the share of labels may change from look to look"
             check_alone(of_proxy, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
+from operator import truediv
+from typing import Any, Unpack
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._options import RowsOfSubgroups, entry_point
 from skci._validation import (
     as_array,
+    check_names,
     check_settings,
     is_null,
     join_names,
     named_columns,
-    named_values,
 )
 from skci.data.drawing import RowOptions
 from skci.data.rows import Alignment
+from skci.grades import grades_report
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
@@ -31,19 +35,15 @@ from skci.reports.joint import JointReport
 _RATINGS = "ratings"
 
 
-@with_hints
+@entry_point(grades_report, RowsOfSubgroups)
 def agreement_report(
     ratings: Any,
     *,
     metrics: Any,
-    groups: Any = None,
-    sample_weight: Any = None,
-    by: Any = None,
-    missing: str = "error",
-    design: Any = None,
-    confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
+    confidence_level: float = 0.95,
     random_state: Any = None,
+    **rows: Unpack[RowsOfSubgroups],
 ) -> JointReport:
     r"""Joint confidence intervals for the agreement of raters on the same items.
 
@@ -61,23 +61,9 @@ def agreement_report(
         Some of "percent", the share of pairs of ratings of an item that agree, and
         "krippendorff_alpha", "fleiss_kappa" and "gwet_ac1", in which that is corrected
         for chance.
-    groups : array-like of shape (n_items,), optional
-        Clusters of items that need not be independent within.
-    sample_weight : array-like of shape (n_items,), optional
-        Weights of the items; only their ratios matter.
-    by : array-like of shape (n_items,), mapping or data frame, optional
-        A column of subgroups, or several by name, as in :func:`joint_report`.
-    missing : {"error", "group"}, default="error"
-        Whether items without a subgroup are an error or a subgroup "missing".
-    design : design, optional
-        How the items were drawn otherwise: one of :mod:`skci.designs`.
-    confidence_level : float, default=0.95
-        Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"auto", "hall", "delta"} or mapping, optional
         Interval method, or methods by metric, with "*" for all others. If not given,
         "auto": "hall".
-    random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
@@ -86,7 +72,7 @@ def agreement_report(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError, TypeError, KeyError
         If an option or the ratings are not as described.
 
     See Also
@@ -145,53 +131,36 @@ def agreement_report(
     On gwet_ac1, with judge is worse than people.
     """
     settings = check_settings(confidence_level, random_state)
-    chosen = _chosen(metrics)
+    chosen = [*dict.fromkeys(check_names(metrics, [*_METRICS], "metric"))]
     methods = methods_by_metric(method, chosen)
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
         for name, values in named_columns(ratings, _RATINGS, _RATINGS).items()
     }
     sizes = {name: len(values) for name, values in sets.items()}
-    n_items = next(iter(sizes.values()))
-    if len(set(sizes.values())) > 1:
+    if len({*sizes.values()}) > 1:
         raise ValueError(
             f"ratings must be of the same items in each set of raters, got {sizes} rows"
         )
-    categories = _categories(sets)
-    counts = {
-        name: np.array([[float(row.count(x)) for x in categories] for row in values])
-        for name, values in sets.items()
-    }
-    rows = RowOptions(
-        sample_weight=sample_weight,
-        groups=groups,
-        by=by,
-        missing=missing,
-        design=design,
-    )
-    checked = rows.read(n_items, _RATINGS, Alignment().check)
+    counts = _counts(sets)
+    n_items = max(sizes.values())
+    checked = RowOptions(**rows).read(n_items, _RATINGS, Alignment().check)
     sample = checked.sample_without_labels()
     parameters = []
-    for name, of_items in counts.items():
-        for metric in chosen:
-            for part in sample.parts:
-                chosen_method = methods[metric] or AUTO
-                binding = Binding(sample, name, metric, chosen_method, subgroups=part)
-                functional = AGREEMENTS[metric](of_items[checked.kept][binding.within])
-                parameters.append(binding.of_units(_trait(metric), functional))
+    for name, metric, part in product(counts, chosen, sample.parts):
+        binding = Binding(sample, name, metric, methods[metric] or AUTO, subgroups=part)
+        functional = _bind(metric, counts[name][checked.kept][binding.within])
+        trait = Trait(
+            metric,
+            bounds=(_METRICS[metric], 1.0),
+            smooth=False,
+            blurs=False,
+            automatic=("hall",),
+        )
+        parameters.append(binding.of_units(trait, functional))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     warn_of_undefined(joint)
     return JointReport(joint)
-
-
-def _chosen(metrics: Any) -> list[str]:
-    """Check the names of metrics of agreement."""
-    given = [metrics] if isinstance(metrics, str) else metrics
-    known = [*AGREEMENTS]
-    names = list(given) if isinstance(given, list | tuple) else []
-    if not names or not all(name in known for name in names):
-        raise ValueError(f"metrics must be some of {known}, got {metrics!r}")
-    return [*named_values([(name, name) for name in names], "metrics")]
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:
@@ -208,88 +177,65 @@ def _read(values: Any, name: str) -> list[list[Any]]:
     ]
 
 
-def _categories(sets: Mapping[str, list[list[Any]]]) -> list[Any]:
-    """Categories that occur, two at least."""
-    found: dict[Any, None] = {}
-    for values in sets.values():
-        found |= dict.fromkeys(r for row in values for r in row if r is not None)
+def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
+    """Counts of ratings by item and category, of which two at least occur."""
+    found = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(each, str) else "numbers" for each in found}
     if len(kinds) > 1 or len(found) < 2:
         got = join_names(sorted(kinds)) if len(kinds) > 1 else [*found]
         raise ValueError(
             f"ratings must be of two categories or more, of one type, got {got}"
         )
-    return sorted(found)
+    categories = sorted(found)
+    return {
+        name: np.array([[float(row.count(x)) for x in categories] for row in values])
+        for name, values in sets.items()
+    }
 
 
-def _trait(name: str) -> Trait:
-    least = {"percent": 0.0, "gwet_ac1": -1.0}
-    return Trait(
-        name,
-        bounds=(least.get(name, -np.inf), 1.0),
-        smooth=False,
-        blurs=False,
-        automatic=("hall",),
-    )
+def _bind(metric: str, counts: Array) -> FunctionOfMeans:
+    """Bind a metric to the counts of ratings by item and category."""
+    ratings = counts.sum(axis=1, keepdims=True)
+    several = ratings > 1
+    # Number of ratings of an item, each weighted by the share of others that agree.
+    agreeing = (counts * (counts - 1)).sum(axis=1, keepdims=True)
+    agreeing /= np.maximum(ratings - 1, 1)
+    if metric == "krippendorff_alpha":
+        columns = [agreeing, ratings * several, counts * several]
+        return FunctionOfMeans(partial(_alpha, len(counts)), np.hstack(columns))
+    shares = counts / np.maximum(ratings, 1)
+    columns = [agreeing / np.maximum(ratings, 1), several]
+    if metric == "percent":
+        return FunctionOfMeans(truediv, np.hstack(columns))
+    columns += [ratings > 0, shares]
+    return FunctionOfMeans(partial(_corrected, metric), np.hstack(columns))
 
 
-def _pairs(counts: Array) -> tuple[Array, Array, Array]:
-    """Ratings, whether there are two or more, and pairs that agree, of each item."""
-    ratings = counts.sum(axis=1)
-    return ratings, ratings > 1, (counts * (counts - 1)).sum(axis=1)
+def _corrected(
+    metric: str, agreement: Any, several: Any, rated: Any, *shares: Any
+) -> Any:
+    """Agreement beyond chance, from sums over items."""
+    of_categories = np.array(shares) / rated
+    if metric == "fleiss_kappa":
+        chance = (of_categories**2).sum(axis=0)
+    else:
+        terms = of_categories * (1 - of_categories)
+        chance = terms.sum(axis=0) / (len(shares) - 1)
+    return (agreement / several - chance) / (1 - chance)
 
 
-def _agreement(counts: Array) -> Array:
-    """Agreement of items with two ratings or more, and whether they are one."""
-    ratings, several, agreeing = _pairs(counts)
-    pairs = np.where(several, ratings * (ratings - 1), 1)
-    return np.stack([agreeing / pairs, several], axis=1)
+def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
+    """Krippendorff's alpha, from means over items with several ratings."""
+    one = 1 / (n_items * total)  # over all ratings
+    observed = (1 - one) * agreement / total + one
+    chance = ((np.array(categories) / total) ** 2).sum(axis=0)
+    return (observed - chance) / (1 - chance)
 
 
-def _percent(counts: Array) -> FunctionOfMeans:
-    return FunctionOfMeans(lambda agreement, n: agreement / n, _agreement(counts))
-
-
-def _corrected(by_chance: Callable[[Any], Any]) -> Callable[[Array], FunctionOfMeans]:
-    """Agreement beyond chance, of the shares of categories."""
-
-    def value(agreement: Any, several: Any, rated: Any, *shares: Any) -> Any:
-        chance = by_chance(np.array(shares) / rated)
-        return (agreement / several - chance) / (1 - chance)
-
-    def bind(counts: Array) -> FunctionOfMeans:
-        ratings = counts.sum(axis=1, keepdims=True)
-        shares = counts / np.maximum(ratings, 1)
-        return FunctionOfMeans(
-            value, np.column_stack([_agreement(counts), ratings > 0, shares])
-        )
-
-    return bind
-
-
-def _alpha(counts: Array) -> FunctionOfMeans:
-    """Bind Krippendorff's alpha, of items with two ratings or more."""
-    ratings, several, agreeing = _pairs(counts)
-    n_items = len(counts)
-
-    def value(agreement: Any, total: Any, *categories: Any) -> Any:
-        one = 1 / (n_items * total)  # over all ratings
-        observed = (1 - one) * agreement / total + one
-        chance = ((np.array(categories) / total) ** 2).sum(axis=0)
-        return (observed - chance) / (1 - chance)
-
-    agreement = np.where(several, agreeing / np.maximum(ratings - 1, 1), 0)
-    kept = several[:, np.newaxis]
-    columns = [agreement, ratings * several, counts * kept]
-    return FunctionOfMeans(value, np.column_stack(columns))
-
-
-AGREEMENTS: dict[str, Callable[[Array], FunctionOfMeans]] = {
-    "percent": _percent,
-    "krippendorff_alpha": _alpha,
-    "fleiss_kappa": _corrected(lambda shares: (shares**2).sum(axis=0)),
-    "gwet_ac1": _corrected(
-        lambda shares: (shares * (1 - shares)).sum(axis=0) / (len(shares) - 1)
-    ),
+_METRICS = {
+    "percent": 0.0,
+    "krippendorff_alpha": -np.inf,
+    "fleiss_kappa": -np.inf,
+    "gwet_ac1": -1.0,
 }
-"""Functions of counts of ratings by item and category that bind a metric."""
+"""Smallest possible value of each metric."""

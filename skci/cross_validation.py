@@ -6,15 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skci._arrays import Array
-from skci._docstrings import entry_point
-from skci._hints import with_hints
+from skci._options import entry_point, parameters_from, with_hints
 from skci._validation import (
     check_alone,
     check_choice,
@@ -23,43 +21,46 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
-from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import TableParameter
-from skci.inference.resampling_variance import ResampledMoments
-from skci.inference.sampling import Sampling
 from skci.metrics import MetricCI
-from skci.metrics.metric_set import MetricSet, named_metrics
-from skci.reports.resampling import (
+from skci.metrics.metric_set import named_metrics
+from skci.reports.kinds import (
     CrossValidationReport,
     LearningCurveReport,
     SearchReport,
 )
-from skci.resampling.estimation import Fitted, Resampling
+from skci.resampling.estimation import Resampling, TrainingSizes
 from skci.resampling.schemes import SplitT, scheme_of
-from skci.resampling.splitting import Split, is_number_of_folds
+from skci.resampling.splitting import is_number_of_folds
 
 _TARGETS = ("procedure", "fold-models")
 
 
-@entry_point(joint_report)
+class Fits(TypedDict, total=False):
+    """Options of what is fitted, and of intervals."""
+
+    cv: Any
+    groups: Any
+    sample_weight: Any
+    confidence_level: float
+    method: str | Mapping[str, str] | None
+    pos_label: Any
+    n_jobs: int | None
+    verbose: int
+    random_state: Any
+
+
+@parameters_from(joint_report)
+@entry_point(Resampling.read, Fits)
 def cross_validate_report(
     estimators: Any,
     X: Any,
     y: Any,
     *,
     metrics: Any,
-    cv: Any = None,
-    groups: Any = None,
     target: str = "procedure",
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
     return_estimator: bool = False,
+    **options: Unpack[Fits],
 ) -> CrossValidationReport:
     """Joint confidence intervals for metrics of models by cross-validation.
 
@@ -78,7 +79,7 @@ def cross_validate_report(
         Number of folds, by default 5, which are shuffled and not stratified, or a
         splitter of :mod:`sklearn.model_selection` or one like these, which is given
         the rows of X, y and groups. The same splits are made for all models. A number
-        keeps the "jackknife" below, with 3 k (k + 1) / 2 fits of each model: 45 if it
+        keeps "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 if it
         is 5, and 165 if it is 10. A splitter makes it "corrected-t", with a fit for
         each split, and the header says so.
     groups : array-like of shape (n_samples,), optional
@@ -218,26 +219,21 @@ def cross_validate_report(
     >>> report.differences().findings()[1]
     'On roc_auc, 9-NN is worse than Bayes.'
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     check_choice(target, _TARGETS, "target")
-    if target == "procedure":
-        metric_set = metric_set.without_tables("skewness")
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose, "keep": return_estimator}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
-    if target == "fold-models":
+    of_procedure = target == "procedure"
+    how = {"needs_variance": of_procedure, "keep": return_estimator}
+    procedures = Resampling.read(estimators, X, y, metrics, **how, **options)
+    if not of_procedure:
         within = "target='fold-models', whose variance is that within folds"
         check_alone(within, {"resampling": resampling})
         return procedures.fold_models()
-    return procedures.report(scheme_of(resampling, cv))
+    return procedures.report(scheme_of(resampling, options.get("cv")))
 
 
 _RESAMPLINGS = ("jackknife", "corrected-t")
-_COLUMN = "train_size"
-"""Name of the column of a report that holds the sizes."""
 
 
-@entry_point(cross_validate_report)
+@entry_point(cross_validate_report, Fits)
 def learning_curve_report(
     estimators: Any,
     X: Any,
@@ -245,16 +241,8 @@ def learning_curve_report(
     *,
     metrics: Any,
     train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
-    cv: Any = None,
-    groups: Any = None,
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
+    **options: Unpack[Fits],
 ) -> LearningCurveReport:
     """Joint confidence intervals for metrics at several sizes of the training set.
 
@@ -339,23 +327,28 @@ def learning_curve_report(
     >>> list(report.gaps(control="1400"))[0]
     ('Bayes', 'accuracy', '100', '1400')
     """
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables("skewness")
-    scheme = scheme_of(resampling, cv, _RESAMPLINGS)
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
+    procedures = Resampling.read(estimators, X, y, metrics, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
-    sizes = _check_train_sizes(train_sizes, n_train)
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
+    named = {
+        f"{name} trained on {size} rows": (name, size, estimator)
+        for size in _check_train_sizes(train_sizes, n_train)
+        for name, estimator in procedures.estimators
+    }
+    by_name = {label: (name, size) for label, (name, size, _) in named.items()}
     rng = np.random.default_rng(seed)  # not that of the splits
-    subsampled = _Subsampled(**vars(procedures), sizes=sizes, n_train=n_train, rng=rng)
-    return LearningCurveReport(subsampled.report(scheme)._joint)
+    procedures = replace(
+        procedures,
+        estimators=[(label, estimator) for label, (_, _, estimator) in named.items()],
+        sizes=TrainingSizes(by_name, n_train, rng),
+    )
+    return LearningCurveReport(procedures.report(scheme)._joint)
 
 
-def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
-    """Numbers of training rows, increasing, of numbers or fractions."""
+def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
+    """Read numbers of training rows, increasing, from numbers or fractions."""
     sizes = check_numbers(train_sizes, "train_sizes")
     if np.asarray(train_sizes).dtype.kind == "f":
         if not ((sizes > 0) & (sizes <= 1)).all():
@@ -369,86 +362,7 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
             f"train_sizes must be from 1 to {n_train}, the number of rows of the "
             f"largest training set, or fractions of it, got {train_sizes!r}"
         )
-    return tuple(np.unique(sizes).astype(int).tolist())
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Subsampled(Resampling):
-    """Estimators that are fitted to subsets of several sizes of each training set."""
-
-    sizes: tuple[int, ...]
-    n_train: int
-    """Number of rows of the largest training set, to which the sizes refer."""
-    rng: np.random.Generator
-
-    def fit(
-        self,
-        splits: Iterable[Split],
-        kind: str = "",
-        models: Sequence[Mapping[str, Any]] | None = None,
-    ) -> list[dict[str, Fitted]]:
-        """Fit each estimator to subsets of each training set: by split, name and size.
-
-        The order of the units is the same for all of them.
-        """
-        units = self.rows.units()
-        rank = self.rng.permutation(self.rows.n_units)[units]
-        by_size = []
-        for size in self.sizes:
-            named = [(_name(name, size), each) for name, each in self.estimators]
-            subsets = [
-                Split(self._subset(train, size, rank), test) for train, test in splits
-            ]
-            of_size = replace(self, estimators=named)
-            by_size.append(Resampling.fit(of_size, subsets, kind, models))
-        return [
-            {name: each for found in sizes for name, each in found.items()}
-            for sizes in zip(*by_size, strict=True)
-        ]
-
-    @property
-    def fits_of_each_set(self) -> int:
-        return len(self.estimators) * len(self.sizes)
-
-    def _subset(self, train: Array, size: int, rank: Array) -> Array:
-        """Rows of the first units of a training set, in the share of a size."""
-        wanted = -(-size * len(train) // self.n_train)
-        _, position, counts = np.unique(
-            rank[train], return_inverse=True, return_counts=True
-        )
-        last = np.abs(np.cumsum(counts) - wanted).argmin()
-        return train[position <= last]
-
-    def joint(
-        self,
-        parameters: Sequence[TableParameter],
-        moments: ResampledMoments,
-        out_of_fold: Sampling,
-        target: Target,
-    ) -> JointEstimate:
-        """Joint estimate whose keys name the size apart from the model, and end by it.
-
-        Differences of models hold the excess of noise, which no size is freed of.
-        """
-        names = [name for name, _ in self.estimators]
-        known = {_name(*pair): pair for pair in itertools.product(names, self.sizes)}
-        curves, sized = [], []
-        for parameter in parameters:
-            name, size = known[parameter.key.model]
-            curves.append(replace(parameter.key, model=name))
-            key = replace(curves[-1], subgroup=((_COLUMN, str(size)),))
-            sized.append(replace(parameter, key=key))
-        sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
-        target = target._replace(target=self.trained_on(sizes))
-        moments = moments._replace(excess=None)
-        joint = super().joint(sized, moments, out_of_fold, target)
-        order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
-        return joint.select(order)
-
-
-def _name(name: str, size: int) -> str:
-    """Name of an estimator that is trained on some rows."""
-    return f"{name} trained on {size} rows"
+    return [*map(int, np.unique(sizes))]
 
 
 _ABSENT = object()  # value of a parameter that a setting leaves out
@@ -457,7 +371,7 @@ Setting = Mapping[str, Any]
 """Values of parameters by their names."""
 
 
-@entry_point(cross_validate_report)
+@entry_point(cross_validate_report, Fits)
 def search_report(
     search: Any,
     X: Any,
@@ -466,16 +380,8 @@ def search_report(
     metrics: Any = None,
     top: int = 10,
     rank_by: str | None = None,
-    cv: Any = None,
-    groups: Any = None,
     resampling: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    random_state: Any = None,
+    **options: Unpack[Fits],
 ) -> SearchReport:
     """Joint confidence intervals for the best models of a hyperparameter search.
 
@@ -544,19 +450,16 @@ def search_report(
     """
     settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
-    if cv is None:
-        cv, splits = _splits_of_search(search, resampling)
+    if options.get("cv") is None:
+        options["cv"], splits = _splits_of_search(search, resampling)
     estimators = {
         name: clone(search.estimator).set_params(**clone(params, safe=False))
         for name, params in settings.items()
     }
     metrics = _metrics_of(search) if metrics is None else metrics
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables("skewness")
-    data = X, y, cv, groups, sample_weight
-    running = {"n_jobs": n_jobs, "verbose": verbose}
-    procedures = Resampling.read(metric_set, estimators, *data, **running)
-    report = procedures.report(scheme_of(resampling, cv))
+    report = cross_validate_report(
+        estimators, X, y, metrics=metrics, resampling=resampling, **options
+    )
     params = {name: dict(each) for name, each in settings.items()}
     return SearchReport(report, params, n_settings, splits)
 

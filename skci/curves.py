@@ -5,55 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import entry_point
+from skci._options import Rows, Settings, entry_point
 from skci._validation import check_choice, check_integer, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
-from skci.data.sample import Sample
-from skci.data.scores import Scores
+from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
-from skci.reports.classification import BIN, CalibrationReport
 from skci.reports.curves import (
+    BIN,
     DET,
     ROC,
     THRESHOLD,
     TREAT_ALL,
+    CalibrationReport,
     DecisionCurveReport,
     Point,
     ThresholdReport,
 )
 
-_PRECISION_RECALL = ["recall", "precision"]
+
+class ScoreOptions(Rows, Settings, total=False):
+    """Options of reports on scores of two labels."""
+
+    data: Any
+    pos_label: Any
+
 
 _OF_DECISIONS = np.arange(1, 20) / 20  # thresholds of decisions, if none are given
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
-@entry_point(joint_report)
+@entry_point(joint_report, ScoreOptions)
 def threshold_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     metrics: Any = ("precision", "recall", "f1"),
     thresholds: Any = None,
-    confidence_level: float = 0.95,
     method: str | None = None,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
     """Joint confidence intervals for metrics at several thresholds of scores.
 
@@ -108,29 +108,18 @@ def threshold_report(
     >>> report.differences()["recall", "0.7", "A", "B"].low > 0
     True
     """
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options)
-    metric_set.must_read_labels()
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
-    chosen = _chosen_thresholds(thresholds, scored, ROC)
-    return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
+    data = y_true, y_score, thresholds
+    return _threshold_report(metrics, method, *data, is_curve=False, **options)
 
 
-@entry_point(threshold_report)
+@entry_point(threshold_report, ScoreOptions)
 def roc_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     thresholds: Any = None,
-    confidence_level: float = 0.95,
     method: str = "score",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
     r"""ROC curves of one or more models with a simultaneous confidence band.
 
@@ -197,26 +186,17 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
-    return _curve_report(MetricSet(ROC, *options), scored, thresholds)
+    return _threshold_report(ROC, method, y_true, y_score, thresholds, **options)
 
 
-@entry_point(roc_report)
+@entry_point(roc_report, ScoreOptions)
 def det_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     thresholds: Any = None,
-    confidence_level: float = 0.95,
     method: str = "score",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
     r"""Detection error tradeoff: rates of both errors, with a simultaneous band.
 
@@ -252,26 +232,17 @@ def det_report(
     >>> report["0.5", "false_positive_rate"]
     false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
-    options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
-    return _curve_report(MetricSet(DET, *options), scored, thresholds)
+    return _threshold_report(DET, method, y_true, y_score, thresholds, **options)
 
 
-@entry_point(roc_report)
+@entry_point(roc_report, ScoreOptions)
 def precision_recall_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     thresholds: Any = None,
-    confidence_level: float = 0.95,
     method: str = "score",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
     r"""Precision-recall curves of one or more models with a simultaneous band.
 
@@ -313,27 +284,19 @@ def precision_recall_report(
     >>> report["0.6", "precision"]
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
-    options = confidence_level, method, pos_label, random_state
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
-    return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
+    curve = ["recall", "precision"]
+    return _threshold_report(curve, method, y_true, y_score, thresholds, **options)
 
 
-@entry_point(threshold_report)
+@entry_point(threshold_report, ScoreOptions)
 def decision_curve_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     metrics: Any = ("net_benefit", "interventions_avoided"),
     thresholds: Any = None,
-    confidence_level: float = 0.95,
     method: str | None = None,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> DecisionCurveReport:
     r"""Decision curves of one or more models, with a simultaneous band.
 
@@ -415,10 +378,7 @@ def decision_curve_report(
         check_choice(name, tuple(AT_THRESHOLDS), "metrics")
     classes = {name: AT_THRESHOLDS[name] for name in names}
     known = {name: cls(0.5) for name, cls in classes.items()}
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(known, *options)
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
+    metric_set, scored = _read(known, method, y_true, y_score, **options)
     check_both_labels(scored)
     if thresholds is None:
         thresholds = _OF_DECISIONS
@@ -451,20 +411,42 @@ def decision_curve_report(
     return DecisionCurveReport(metric_set.joint(parameters, scored), named)
 
 
-def _curve_report(
-    metric_set: MetricSet, scored: Sample, thresholds: Any
+def _read(
+    metrics: Any,
+    method: str | None,
+    y_true: Any,
+    y_score: Any,
+    *,
+    data: Any = None,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+    random_state: Any = None,
+    **rows: Unpack[Rows],
+) -> tuple[MetricSet, Sample]:
+    """Check the metrics, and read scores of two labels."""
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    return metric_set, read_scores(y_true, y_score, RowOptions(**rows), pos_label, data)
+
+
+def _threshold_report(
+    metrics: Any,
+    method: str | None,
+    y_true: Any,
+    y_score: Any,
+    thresholds: Any,
+    is_curve: bool = True,
+    **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    chosen = _chosen_thresholds(thresholds, scored, list(metric_set.metrics))
-    return ThresholdReport(*_estimate_at(metric_set, scored, chosen), is_curve=True)
-
-
-def _chosen_thresholds(
-    thresholds: Any, scored: Sample, curve: list[str]
-) -> dict[str, Array]:
-    """Thresholds of each model: those given, or some that divide a curve evenly."""
+    """Report metrics of labels at thresholds, by default those that divide a curve."""
+    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
+    metric_set.must_read_labels()
     if thresholds is None:
-        return {m: _even_thresholds(curve, scored, m) for m in scored.models}
-    return _check_thresholds(thresholds, scored)
+        curve = metrics if is_curve else ROC
+        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
+    else:
+        chosen = _check_thresholds(thresholds, scored)
+    joint, named = _estimate_at(metric_set, scored, chosen)
+    return ThresholdReport(joint, named, is_curve=is_curve)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
@@ -539,21 +521,15 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
 _SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
 
 
-@entry_point(threshold_report)
+@entry_point(threshold_report, ScoreOptions)
 def calibration_report(
     y_true: Any,
     y_score: Any,
     *,
-    data: Any = None,
     n_bins: int = 10,
     strategy: str = "quantile",
-    confidence_level: float = 0.95,
     method: str = "score",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    design: Any = None,
-    random_state: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> CalibrationReport:
     r"""Calibration curve of predicted probabilities, with joint intervals.
 
@@ -636,10 +612,7 @@ def calibration_report(
     check_choice(strategy, STRATEGIES, "strategy")
     n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
-    options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options)
-    rows = RowOptions(sample_weight=sample_weight, groups=groups, design=design)
-    scored = read_scores(y_true, y_score, rows, pos_label, data)
+    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
     joint = estimate_at_points(metric_set, scored, BIN, bins)
     weights, means, n_rows = scored.rows.counts, [], []
@@ -647,7 +620,9 @@ def calibration_report(
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
-    overall = MetricSet(_SUMMARY, confidence_level, None, pos_label, random_state)
+    level, pos_label = metric_set.confidence_level, metric_set.pos_label
+    overall = MetricSet(_SUMMARY, level, pos_label=pos_label)
+    overall.seed = metric_set.seed
     summarise = partial(overall.report, scored)
     bins_of_all = np.concatenate(means), np.concatenate(n_rows)
     return CalibrationReport(joint, *bins_of_all, summarise)

@@ -4,10 +4,10 @@ A design is the option `design` of an entry point. Clusters and weights have opt
 their own, `groups` and `sample_weight`.
 """
 
-from skci.data.design_options import Prevalence, Strata
 from skci.data.runs import Runs
 from skci.inference.designs.crossed import Crossed
 from skci.inference.designs.design import Component, Design
+from skci.inference.designs.strata import Prevalence, Strata
 from skci.inference.designs.time_order import TimeOrder
 
 __all__ = [

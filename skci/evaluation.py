@@ -4,12 +4,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from skci._docstrings import entry_point, parameters_from
-from skci._hints import with_hints
+from skci._options import (
+    RowsOfSubgroups,
+    entry_point,
+    with_hints,
+)
 from skci._validation import (
     AllZeroError,
     check_alone,
@@ -18,8 +21,6 @@ from skci._validation import (
     named_estimators,
     printable,
 )
-from skci.data.batches import SampleSum
-from skci.data.design_options import Prevalence, without_average
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -33,7 +34,8 @@ from skci.data.remote import are_in_blocks, check_separable, on_host, read_block
 from skci.data.responses import respond, task
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
-from skci.inference.joint import JointEstimate
+from skci.data.storage import SampleSum
+from skci.inference.designs.strata import Prevalence, without_average
 from skci.inference.parameter import DEFAULT_MODEL, Key
 from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
@@ -47,9 +49,9 @@ from skci.metrics.metric_set import (
 )
 from skci.metrics.partial_truth import estimate_partly_labelled
 from skci.metrics.summaries import Summary
-from skci.reports.classification import COLUMNS, ClassificationReport
+from skci.reports.curves import COLUMNS, ClassificationReport
 from skci.reports.joint import JointReport
-from skci.reports.runs import RunsReport, runs_report
+from skci.reports.kinds import RunsReport, runs_report
 from skci.resampling.pooling import (
     FOLD,
     estimate_folds,
@@ -57,257 +59,7 @@ from skci.resampling.pooling import (
     mean_over_parts,
 )
 
-_STRATUM = "stratum"
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
-
-
-@with_hints
-@dataclass(eq=False, repr=False)
-class JointEvaluator:
-    """Joint confidence intervals for metrics of fitted estimators on held-out rows.
-
-    :meth:`evaluate` predicts and returns the report of :func:`joint_report`.
-
-    Parameters
-    ----------
-    estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Fitted classifiers, or anything with ``predict``, by name: the models. Without
-        names they have those of their classes, as in
-        :func:`sklearn.pipeline.make_pipeline`. In place of an estimator of a mapping,
-        or of all, the :class:`~skci.designs.Runs` of one with several training seeds.
-    abstain : label, optional
-        What an estimator predicts instead of a label when it has no answer.
-    n_jobs : int, optional
-        Number of estimators that predict in parallel, as in joblib.
-    verbose : int, default=0
-        Above 0, a line is printed when an estimator has predicted.
-
-    See Also
-    --------
-    joint_report : The same from predictions.
-    cross_validate_report : Without held-out rows.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from skci import JointEvaluator
-    >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
-    >>> models = {
-    ...     "1-NN": KNeighborsClassifier(1).fit(X[:500], y[:500]),
-    ...     "Logistic": LogisticRegression().fit(X[:500], y[:500]),
-    ... }
-    >>> evaluator = JointEvaluator(models, ["accuracy", "f0.5"], method="score")
-    >>> report = evaluator.evaluate(X[500:], y[500:])
-    >>> for finding in report.findings(by="differences"):
-    ...     print(finding)
-    On accuracy, 1-NN is worse than Logistic.
-    On f0.5, 1-NN is worse than Logistic.
-    """
-
-    estimators: Any
-    metrics: Any
-    _: KW_ONLY
-    confidence_level: float = 0.95
-    method: str | Mapping[str, str] | None = None
-    pos_label: Any = None
-    abstain: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    random_state: Any = None
-
-    def __repr__(self) -> str:
-        try:
-            named = named_estimators(_with_name(self.estimators))
-            metrics = ", ".join(named_metrics(self.metrics))
-        except (TypeError, ValueError):  # evaluate raises for wrong options
-            return super().__repr__()
-        models = ", ".join(name for name, _ in named)
-        return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
-
-    @with_hints
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        groups: Any = None,
-        query: Any = None,
-        by: Any = None,
-        missing: str = "error",
-        design: Any = None,
-    ) -> JointReport:
-        """Predict held-out data and report the metrics jointly.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows that none of the estimators was fitted on. The blocks of Dask arrays
-            are predicted where they are.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their true labels, or numbers.
-
-        Returns
-        -------
-        JointReport
-            Models have the names of the estimators. Of several runs of one a
-            :class:`.RunsReport`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the labels are not as described. Errors of an estimator are
-            raised with its name.
-        """
-        metric_set = self._metric_set()
-        (models,), runs = split_runs(estimators=_with_name(self.estimators))
-        estimators = check_estimators(models)
-        rows = RowOptions(
-            sample_weight=sample_weight,
-            groups=groups,
-            query=query,
-            by=by,
-            missing=missing,
-            design=design,
-        )
-        sample = self._read(metric_set, estimators, rows, X, y)
-        if runs is not None:
-            return report_over_runs(metric_set, sample, runs)
-        return metric_set.report(sample)
-
-    @with_hints
-    def evaluate_batches(
-        self,
-        batches: Iterable[Any],
-        *,
-        score_bins: Any = None,
-        moments: bool = False,
-    ) -> JointReport:
-        """Predict held-out data batch by batch and report the metrics jointly.
-
-        The report is that of `evaluate` on all rows at once. Of metrics of labels only
-        distinct outcomes are kept, and of others no features of the rows.
-
-        Parameters
-        ----------
-        batches : iterable of (X, y) or (X, y, sample_weight)
-            Batches of rows that none of the estimators was fitted on; all of them with
-            weights, or none; one whose weights are all zero adds nothing. They need not
-            hold all labels, of which those that all estimators know are enough.
-        score_bins : int or array-like of edges, optional
-            Count scores in bins in place of rows; see :class:`JointAccumulator`.
-        moments : bool, default=False
-            Keep moments of losses and numbers in place of rows; see there.
-
-        Returns
-        -------
-        JointReport
-            Models have the names of the estimators.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option is not as described. Errors of a batch, and of an estimator,
-            are raised with its number, from 0 on, and its name.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_classification
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from skci import JointEvaluator
-        >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
-        >>> model = LogisticRegression().fit(X[:500], y[:500])
-        >>> batches = ((X[k : k + 100], y[k : k + 100]) for k in range(500, 1500, 100))
-        >>> report = JointEvaluator({"Logistic": model}, "f1").evaluate_batches(batches)
-        >>> report["Logistic", "f1"]
-        f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
-        """
-        if split_runs(estimators=self.estimators)[1] is not None:
-            raise ValueError(
-                "estimators must not be Runs in batches, of which no rows are kept; "
-                "use evaluate, with all rows at once"
-            )
-        metric_set = self._metric_set()
-        summary = Summary(metric_set, score_bins, moments)
-        estimators = check_estimators(self.estimators)
-        if not is_iterable(batches):
-            raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
-        total, weighted = SampleSum(several=metric_set.several), None
-        for k, batch in enumerate(batches):
-            with suppress(AllZeroError), task(f"batch {k}"):
-                X, y, weights = _check_batch(batch, weighted)
-                weighted = weights is not None
-                rows = RowOptions(sample_weight=weights)
-                sample = self._read(metric_set, estimators, rows, X, y)
-                total.add(summary(sample))
-        if not total.parts:
-            of = " with rows of positive weight" if weighted else ""
-            raise ValueError(f"batches must be {_BATCHES}{of}, got none")
-        return metric_set.report(total.total())
-
-    def _metric_set(self) -> MetricSet:
-        options = self.confidence_level, self.method, self.pos_label, self.random_state
-        return MetricSet(self.metrics, *options)
-
-    def _read(
-        self,
-        metric_set: MetricSet,
-        estimators: list[tuple[str, Any]],
-        rows: RowOptions,
-        X: Any,
-        y: Any,
-        **of_block: Any,
-    ) -> Sample:
-        """Read rows, or those of a block, and what the estimators predict of them."""
-        rows = rows.with_columns(of_block)
-        columns = {"y": y, "X": X, **rows.columns}
-        if are_in_blocks(columns):
-            check_separable(rows)
-            read = partial(self._read, metric_set, estimators, rows)
-            return read_blocks(read, columns, metric_set.several)
-        check_not_swapped(X, y, "evaluate(X, y)")
-        columns = on_host({"y": y, **rows.columns})
-        y = columns.pop("y")
-        rows = rows.with_columns(columns)
-        reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
-        reader.alignment.check("X", X)
-        reader, scored = metric_set.with_labels_of(estimators, reader)
-        request = metric_set.request(estimators, scored)
-        predicted, scores = respond(estimators, X, request, self.n_jobs, self.verbose)
-        columns = {"y_pred": predicted or None, "y_score": scores or None}
-        return reader.sample(**on_host(columns))
-
-
-def _with_name(estimators: Any) -> Any:
-    """Name runs of a single estimator as one without a name."""
-    if not isinstance(estimators, Runs):
-        return estimators
-    ((name, _),) = named_estimators(estimators.predictions[:1])
-    return {name: estimators}
-
-
-def report_over_runs(
-    metric_set: MetricSet, sample: Sample, runs: RunsOfModels
-) -> RunsReport:
-    """Report the metrics of all models of a sample, means over the runs of some."""
-    of_runs = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
-    return runs_report(of_runs.estimate(sample), runs)
-
-
-def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
-    """Check a batch, with weights or without if those before are; None if none are."""
-    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-        size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
-        raise TypeError(
-            f"batches must be {_BATCHES}, got {type(batch).__name__}{size}; "
-            "a list of a single one is [(X, y)]"
-        )
-    X, y, weights = (*batch, None)[:3]
-    if weighted not in (None, weights is not None):
-        raise ValueError("batches must all have a sample_weight, or none of them")
-    return X, y, weights
 
 
 @with_hints
@@ -505,7 +257,7 @@ def joint_report(
     """
     metric_set = metrics_of_truths(
         {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
-        (metrics, confidence_level, method, pos_label, random_state),
+        *(metrics, confidence_level, method, pos_label, random_state),
     )
     if folds is not None:
         check_alone("folds, whose means are reported", {"by": by})
@@ -515,7 +267,7 @@ def joint_report(
     if macro:
         means = "Strata(average='macro'), whose means over strata are reported"
         check_alone(means, {"by": by, "folds": folds})
-        by = {_STRATUM: design.strata}
+        by = {"stratum": design.strata}
     rows = RowOptions(
         sample_weight=sample_weight,
         counts=counts,
@@ -534,26 +286,21 @@ def joint_report(
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         columns |= {"proxy": proxy, "label_probability": label_probability}
         joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
-        return JointReport(_mean(joint, folds is not None, macro))
-    if runs is not None:
-        check_alone("Runs, whose models are those of all rows", {"folds": folds})
-    sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
-    if runs is not None:
-        return report_over_runs(metric_set, sample, runs)
-    if folds is None and not macro:
-        return metric_set.report(sample)
-    if folds is None:
-        joint = metric_set.estimate(sample)
     else:
-        joint = estimate_folds(metric_set, sample)
-    return JointReport(_mean(joint, folds is not None, macro))
-
-
-def _mean(joint: JointEstimate, over_folds: bool, over_strata: bool) -> JointEstimate:
-    """Means over folds or strata, which are subgroups, where these are reported."""
-    if over_folds:
-        return mean_over_folds(joint)
-    return mean_over_parts(joint, "means over {} strata") if over_strata else joint
+        if runs is not None:
+            check_alone("Runs, whose models are those of all rows", {"folds": folds})
+        sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
+        if runs is not None:
+            return report_over_runs(metric_set, sample, runs)
+        if folds is None and not macro:
+            return metric_set.report(sample)
+        estimate = metric_set.estimate
+        joint = estimate(sample) if macro else estimate_folds(metric_set, sample)
+    if folds is not None:
+        joint = mean_over_folds(joint)
+    elif macro:
+        joint = mean_over_parts(joint, "means over {} strata")
+    return JointReport(joint)
 
 
 def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> None:
@@ -570,6 +317,241 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
             f"{name} must not be given with design={design!r}; report on the "
             "population that the rows are of"
         )
+
+
+def report_over_runs(
+    metric_set: MetricSet, sample: Sample, runs: RunsOfModels
+) -> RunsReport:
+    """Report the metrics of all models of a sample, means over the runs of some."""
+    of_runs = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
+    return runs_report(of_runs.estimate(sample), runs)
+
+
+class EvaluatedRows(RowsOfSubgroups, total=False):
+    """Options that say how rows were drawn on which estimators are evaluated."""
+
+    query: Any
+
+
+@entry_point(joint_report)
+@dataclass(eq=False, repr=False)
+class JointEvaluator:
+    """Joint confidence intervals for metrics of fitted estimators on held-out rows.
+
+    :meth:`evaluate` predicts and returns the report of :func:`joint_report`.
+
+    Parameters
+    ----------
+    estimators : mapping, list of (str, estimator), list of estimators or estimator
+        Fitted classifiers, or anything with ``predict``, by name: the models. Without
+        names they have those of their classes, as in
+        :func:`sklearn.pipeline.make_pipeline`. In place of an estimator of a mapping,
+        or of all, the :class:`~skci.designs.Runs` of one with several training seeds.
+    abstain : label, optional
+        What an estimator predicts instead of a label when it has no answer.
+    n_jobs : int, optional
+        Number of estimators that predict in parallel, as in joblib.
+    verbose : int, default=0
+        Above 0, a line is printed when an estimator has predicted.
+
+    See Also
+    --------
+    joint_report : The same from predictions.
+    cross_validate_report : Without held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import JointEvaluator
+    >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
+    >>> models = {
+    ...     "1-NN": KNeighborsClassifier(1).fit(X[:500], y[:500]),
+    ...     "Logistic": LogisticRegression().fit(X[:500], y[:500]),
+    ... }
+    >>> evaluator = JointEvaluator(models, ["accuracy", "f0.5"], method="score")
+    >>> report = evaluator.evaluate(X[500:], y[500:])
+    >>> for finding in report.findings(by="differences"):
+    ...     print(finding)
+    On accuracy, 1-NN is worse than Logistic.
+    On f0.5, 1-NN is worse than Logistic.
+    """
+
+    estimators: Any
+    metrics: Any
+    _: KW_ONLY
+    confidence_level: float = 0.95
+    method: str | Mapping[str, str] | None = None
+    pos_label: Any = None
+    abstain: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
+
+    def __repr__(self) -> str:
+        try:
+            models = ", ".join(named_estimators(_with_name(self.estimators)))
+            metrics = ", ".join(named_metrics(self.metrics))
+        except (TypeError, ValueError):  # evaluate raises for wrong options
+            return super().__repr__()
+        return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
+
+    @entry_point(joint_report, EvaluatedRows)
+    def evaluate(self, X: Any, y: Any, **rows: Unpack[EvaluatedRows]) -> JointReport:
+        """Predict held-out data and report the metrics jointly.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that none of the estimators was fitted on. The blocks of Dask arrays
+            are predicted where they are.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their true labels, or numbers.
+
+        Returns
+        -------
+        JointReport
+            Models have the names of the estimators. Of several runs of one a
+            :class:`.RunsReport`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the labels are not as described. Errors of an estimator are
+            raised with its name.
+        """
+        metric_set = self._metric_set()
+        (models,), runs = split_runs(estimators=_with_name(self.estimators))
+        estimators = check_estimators(models)
+        sample = self._read(metric_set, estimators, RowOptions(**rows), X, y)
+        if runs is not None:
+            return report_over_runs(metric_set, sample, runs)
+        return metric_set.report(sample)
+
+    @with_hints
+    def evaluate_batches(
+        self,
+        batches: Iterable[Any],
+        *,
+        score_bins: Any = None,
+        moments: bool = False,
+    ) -> JointReport:
+        """Predict held-out data batch by batch and report the metrics jointly.
+
+        The report is that of `evaluate` on all rows at once. Of metrics of labels only
+        distinct outcomes are kept, and of others no features of the rows.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y) or (X, y, sample_weight)
+            Batches of rows that none of the estimators was fitted on; all of them with
+            weights, or none; one whose weights are all zero adds nothing. They need not
+            hold all labels, of which those that all estimators know are enough.
+        score_bins : int or array-like of edges, optional
+            Count scores in bins in place of rows; see :class:`JointAccumulator`.
+        moments : bool, default=False
+            Keep moments of losses and numbers in place of rows; see there.
+
+        Returns
+        -------
+        JointReport
+            Models have the names of the estimators.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option is not as described. Errors of a batch, and of an estimator,
+            are raised with its number, from 0 on, and its name.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skci import JointEvaluator
+        >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
+        >>> model = LogisticRegression().fit(X[:500], y[:500])
+        >>> batches = ((X[k : k + 100], y[k : k + 100]) for k in range(500, 1500, 100))
+        >>> report = JointEvaluator({"Logistic": model}, "f1").evaluate_batches(batches)
+        >>> report["Logistic", "f1"]
+        f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
+        """
+        if split_runs(estimators=self.estimators)[1] is not None:
+            raise ValueError(
+                "estimators must not be Runs in batches, of which no rows are kept; "
+                "use evaluate, with all rows at once"
+            )
+        metric_set = self._metric_set()
+        summary = Summary(metric_set, score_bins, moments)
+        estimators = check_estimators(self.estimators)
+        if not is_iterable(batches):
+            raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
+        total, weighted = SampleSum(several=metric_set.several), None
+        for k, batch in enumerate(batches):
+            with suppress(AllZeroError), task(f"batch {k}"):
+                X, y, weights = _check_batch(batch, weighted)
+                weighted = weights is not None
+                rows = RowOptions(sample_weight=weights)
+                sample = self._read(metric_set, estimators, rows, X, y)
+                total.add(summary(sample))
+        if not total.parts:
+            of = " with rows of positive weight" if weighted else ""
+            raise ValueError(f"batches must be {_BATCHES}{of}, got none")
+        return metric_set.report(total.total())
+
+    def _metric_set(self) -> MetricSet:
+        options = self.confidence_level, self.method, self.pos_label, self.random_state
+        return MetricSet(self.metrics, *options)
+
+    def _read(
+        self,
+        metric_set: MetricSet,
+        estimators: list[tuple[str, Any]],
+        rows: RowOptions,
+        X: Any,
+        y: Any,
+        **of_block: Any,
+    ) -> Sample:
+        """Read rows, or those of a block, and what the estimators predict of them."""
+        rows = rows.with_columns(of_block)
+        columns = {"y": y, "X": X, **rows.columns}
+        if are_in_blocks(columns):
+            check_separable(rows)
+            read = partial(self._read, metric_set, estimators, rows)
+            return read_blocks(read, columns, metric_set.several)
+        check_not_swapped(X, y, "evaluate(X, y)")
+        columns = on_host({"y": y, **rows.columns})
+        y = columns.pop("y")
+        rows = rows.with_columns(columns)
+        reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
+        reader.alignment.check("X", X)
+        reader, scored = metric_set.with_labels_of(estimators, reader)
+        request = metric_set.request(estimators, scored)
+        predicted, scores = respond(estimators, X, request, self.n_jobs, self.verbose)
+        columns = {"y_pred": predicted or None, "y_score": scores or None}
+        return reader.sample(**on_host(columns))
+
+
+def _with_name(estimators: Any) -> Any:
+    """Name runs of a single estimator as one without a name."""
+    if not isinstance(estimators, Runs):
+        return estimators
+    (name,) = named_estimators(estimators.predictions[:1])
+    return {name: estimators}
+
+
+def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
+    """Check a batch, with weights or without if those before are; None if none are."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
+        raise TypeError(
+            f"batches must be {_BATCHES}, got {type(batch).__name__}{size}; "
+            "a list of a single one is [(X, y)]"
+        )
+    X, y, weights = (*batch, None)[:3]
+    if weighted not in (None, weights is not None):
+        raise ValueError("batches must all have a sample_weight, or none of them")
+    return X, y, weights
 
 
 @entry_point(joint_report)
@@ -751,7 +733,3 @@ def check_target_names(
             f"{shown}"
         )
     return shown
-
-
-parameters_from(joint_report)(JointEvaluator)
-parameters_from(joint_report)(JointEvaluator.evaluate)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._options import with_hints
 from skci._validation import (
     as_array,
     as_whole_numbers,
@@ -28,14 +28,11 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.design_options import Strata, without_average
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import (
     MEAN,
     PERPLEXITY,
-    RATIO,
-    SHARE,
     UNNAMED,
     AggregatedGrades,
     GradedSamples,
@@ -46,6 +43,7 @@ from skci.data.items import (
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
+from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
@@ -55,16 +53,9 @@ from skci.measures.traits import IDENTITY, LOG, Trait
 from skci.metrics.binding import Binding, bind_references
 from skci.metrics.metric_set import methods_by_metric
 from skci.metrics.proxies import estimate_judged_grades
-from skci.reports.grading import GradesReport, SuiteReport
 from skci.reports.joint import JointReport
-from skci.reports.runs import RunsReport, runs_report
+from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_report
 
-AGGREGATIONS: dict[str, Callable[..., Any]] = {
-    SHARE: truediv,
-    RATIO: truediv,
-    PERPLEXITY: exp_ratio,
-}
-"""Functions of sums of grades and of sizes, for grades that are not averaged."""
 SAMPLES = ["independent", "runs", "paired-runs"]
 _RUNS = SAMPLES[1:]
 
@@ -281,8 +272,7 @@ def grades_report(
         design=design,
         equal_parts=macro,
     )
-    names = {"model": model, "item": item, "sample": sample, "run": run}
-    names["scorer"] = scorer
+    names = dict(model=model, item=item, sample=sample, run=run, scorer=scorer)
     _check_samples(samples, data, names)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
@@ -394,11 +384,10 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             "n_correct must be from 0 to n_samples, got values from "
             f"{correct.min()} to {correct.max()}"
         )
-    log_failure: Array = np.zeros(n.shape)
+    left = n[..., np.newaxis] - np.arange(k)
     with np.errstate(divide="ignore"):  # no set is without a correct sample
-        for i in range(k):
-            log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
-    result = 0.0 - np.expm1(log_failure)
+        log_failures = np.log1p(-np.minimum(correct[..., np.newaxis] / left, 1))
+    result = 0.0 - np.expm1(log_failures.sum(axis=-1))
     return result if result.ndim else float(result)
 
 
@@ -441,30 +430,26 @@ def _tasks(
     return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
 
 
-def _by_run(grades: Any, samples: str | None) -> Any:
-    """Grades with the columns of each model as its runs, if these are runs."""
-    if samples not in _RUNS:
-        return grades
-    named = named_columns(grades, "grades", "grades")
-    split: dict[str, Any] = {}
-    for name, values in named.items():
-        columns = as_array(values, parameter_name(name), "an array of numbers")
-        if columns.ndim != 2 or columns.shape[1] < 2:
-            raise ValueError(
-                f"{parameter_name(name)} must have two columns or more with "
-                f"samples={samples!r}, one for each run, got shape {columns.shape}"
-            )
-        split[name] = Runs(list(columns.T), paired=samples == "paired-runs")
-    return split
-
-
 def _read(
     grades: Any, data: Any, names: dict[str, Any], rows: RowOptions, samples: str | None
 ) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read grades, or the columns of a data frame that have them."""
     if data is not None:
         return _read_frame(data, grades, names, rows, samples)
-    (grades,), runs = split_runs("grades", grades=_by_run(grades, samples))
+    if samples in _RUNS:
+        columns = {}
+        for name, values in named_columns(grades, "grades", "grades").items():
+            parameter = parameter_name(name)
+            columns[name] = as_array(values, parameter, "an array of numbers")
+            shape = columns[name].shape
+            if len(shape) != 2 or shape[1] < 2:
+                raise ValueError(
+                    f"{parameter} must have two columns or more with {samples=}, one "
+                    f"for each run, got shape {shape}"
+                )
+        paired = samples == "paired-runs"
+        grades = {k: Runs(list(each.T), paired=paired) for k, each in columns.items()}
+    (grades,), runs = split_runs("grades", grades=grades)
     several = samples == "independent"
     return GradedSamples.of_arrays(grades, several, rows, names["item"]), runs
 
@@ -517,47 +502,38 @@ def _metrics(
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
     metrics = {}
     for name in scorers:
-        function = functions.get(name, MEAN)
-        trait = _trait(name, ranges.get(name), better[name], function)
+        function, bound = functions.get(name, MEAN), ranges.get(name)
+        low, high = 0.0 if function == PERPLEXITY else -np.inf, np.inf
+        if function == PERPLEXITY and bound is not None:
+            raise ValueError(
+                f"bounds must not be given for {name!r}, which is a perplexity, got "
+                f"{bound}; pass a mapping of the bounds of other scorers"
+            )
+        if bound is not None:
+            wanted = (
+                "the least and the greatest possible grade, two increasing numbers "
+                "such as (0, 1), or None"
+            )
+            low, high = check_range(bound, wanted, np.finfo(float).max)
+        is_bounded_mean = bound is not None and function == MEAN
+        trait = Trait(
+            name,
+            bounds=(low, high),
+            greater_is_better=better[name],
+            smooth=is_bounded_mean,
+            heavy_tails=bound is None,
+            scale=LOG if function == PERPLEXITY else IDENTITY,
+            blurs=False,
+            automatic=("score", "hall") if is_bounded_mean else ("hall",),
+        )
         chosen = methods[name] or AUTO
         if over_runs:
+            known, preferred = RunEstimates.known, RunEstimates.preferred
             chosen = method_without_table(
-                chosen,
-                trait,
-                known=RunEstimates.known,
-                preferred=RunEstimates.preferred,
+                chosen, trait, known=known, preferred=preferred
             )
         metrics[name] = trait, chosen
     return metrics
-
-
-def _trait(name: str, bounds: Any, greater_is_better: bool, function: str) -> Trait:
-    """Properties of the mean of grades, of those in a range if there is one."""
-    low, high = -np.inf, np.inf
-    if function == PERPLEXITY:
-        if bounds is not None:
-            raise ValueError(
-                f"bounds must not be given for {name!r}, which is a perplexity, got "
-                f"{bounds}; pass a mapping of the bounds of other scorers"
-            )
-        low = 0.0
-    elif bounds is not None:
-        wanted = (
-            "the least and the greatest possible grade, two increasing numbers such as "
-            "(0, 1), or None"
-        )
-        low, high = check_range(bounds, wanted, np.finfo(float).max)
-    is_bounded_mean = bounds is not None and function == MEAN
-    return Trait(
-        name,
-        bounds=(low, high),
-        greater_is_better=greater_is_better,
-        smooth=is_bounded_mean,
-        heavy_tails=bounds is None,
-        scale=LOG if function == PERPLEXITY else IDENTITY,
-        blurs=False,
-        automatic=("score", "hall") if is_bounded_mean else ("hall",),
-    )
 
 
 def _bind(
@@ -580,7 +556,8 @@ def _bind(
                 if scorer not in functions:
                     yield binding.of_mean(trait, values)
                     continue
-                function = AGGREGATIONS[functions[scorer]]
+                is_perplexity = functions[scorer] == PERPLEXITY
+                function = exp_ratio if is_perplexity else truediv
                 sizes = of[sizes_of(scorer)][binding.within]
                 yield binding.of_sums(trait, function, values, sizes)
 

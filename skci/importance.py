@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._docstrings import entry_point
+from skci._options import entry_point
 from skci._validation import (
     check_estimators,
     check_integer,
@@ -22,15 +22,12 @@ from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Component, Evaluation, Functional
 from skci.metrics.metric_set import MetricSet
-from skci.reports.resampling import ImportanceReport
-
-_DEFAULT_SEED = 0
+from skci.reports.kinds import ImportanceReport
 
 
 @entry_point(JointEvaluator)
@@ -124,43 +121,39 @@ def importance_report(
     named = check_estimators(estimators)
     check_not_swapped(X, y, "importance_report(estimators, X, y)")
     chosen = _chosen_features(X, features)
-    rng = np.random.default_rng(
-        _DEFAULT_SEED if random_state is None else fixed_seed(random_state)
-    )
-    reader = metric_set.reader(
-        y, RowOptions(sample_weight=sample_weight, groups=groups), "y"
-    )
+    rng = np.random.default_rng(fixed_seed(random_state) or 0)
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    reader = metric_set.reader(y, rows, "y")
     weighted = np.arange(len(reader.y))[reader.rows.kept]
     permutations = {
-        (feature, s): rng.permutation(len(weighted))
-        for feature in chosen
-        for s in range(n_repeats)
+        each: rng.permutation(len(weighted))
+        for each in product(chosen, range(1, n_repeats + 1))
     }
     reader.alignment.check("X", X)
     reader, scored = metric_set.with_labels_of(named, reader)
-    tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
-    permuted_features = (
-        X if f is None else _permuted(X, chosen[f], weighted, permutations[f, s])
-        for f, s in tasks
+    permuted = (
+        _permuted(X, chosen[feature], weighted, permutation)
+        for (feature, _), permutation in permutations.items()
     )
     request = metric_set.request(named, scored)
-    found = respond_to_each(named, permuted_features, request, n_jobs)
-    columns: dict[str, tuple[str, str | None]] = {}
+    observed, *found = respond_to_each(named, chain([X], permuted), request, n_jobs)
+    columns: dict[str, tuple[str, str | None]] = {
+        name: (name, None) for name, _ in named
+    }
     receivers: dict[str, tuple[str, Array]] = {}
-    by_kind: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    for (feature, s), responses in zip(tasks, found, strict=True):
+    predicted, scores = map(dict, observed)
+    for ((feature, s), permutation), responses in zip(
+        permutations.items(), found, strict=True
+    ):
         for name, _ in named:
-            title = name
-            columns[name] = name, None
-            if feature is not None:
-                title = run_name(_permuted_name(name, feature), s + 1)
-                columns[title] = _permuted_name(name, feature), str(s + 1)
-                receivers[title] = name, np.argsort(permutations[feature, s])
-            for kind, responded in zip(by_kind, responses, strict=True):
+            model = _permuted_name(name, feature)
+            title = run_name(model, s)
+            columns[title] = model, str(s)
+            receivers[title] = name, np.argsort(permutation)
+            for kind, responded in zip((predicted, scores), responses, strict=True):
                 if name in responded:
                     kind[title] = responded[name]
-    predicted, scores = (kind or None for kind in by_kind)
-    sample = reader.sample(predicted, scores, by_rows=True)
+    sample = reader.sample(predicted or None, scores or None, by_rows=True)
     joint = metric_set.estimate(sample)
     sampling: Any = joint.sampling
     by_key = {parameter.key: parameter for parameter in sampling.parameters}
@@ -171,15 +164,19 @@ def importance_report(
         for parameter in sampling.parameters
     ]
     joint = replace(joint, sampling=sampling.with_parameters(with_donors))
-    in_words = f"over {n_repeats} permutations"
     means = mean_over_runs(
-        joint, columns, False, DF_METHODS[0], in_words, at_least_rows=False
+        joint,
+        columns,
+        False,
+        DF_METHODS[0],
+        f"over {n_repeats} permutations",
+        at_least_rows=False,
     )
     names = [name for name, _ in named]
     contrasts = _contrasts(means.parameters, names, [*metric_set.metrics], [*chosen])
     # The skewness of the rows is not that of the permutations, which come on top.
     of_contrasts = "delta" if method is None else None
-    importances = contrast_estimate(means, contrasts, method=of_contrasts)
+    importances = means.contrast(contrasts, method=of_contrasts)
     given: Any = importances.sampling
     parameters = tuple(  # estimates, of which more is neither better nor worse
         replace(

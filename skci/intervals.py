@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._options import with_hints
 from skci._validation import (
     LARGEST,
     as_matrix,
@@ -21,7 +21,7 @@ from skci._validation import (
     is_iterable,
 )
 from skci.exceptions import warn_caller
-from skci.inference.designs.strata import stacked
+from skci.inference.designs.units import stacked
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
@@ -150,9 +150,8 @@ def joint_intervals(
     >>> report.differences(control="b0").findings()
     ['On estimate, b0 is worse than b2.']
     """
-    values, named = _check_estimates(estimates, names)
-    keys = _check_names(named, len(values))
-    matrix = _check_covariance(covariance, len(values), named or [])
+    values, named, keys = _check_estimates(estimates, names)
+    matrix = _check_covariance(covariance, len(values), named)
     degrees = check_degrees(np.inf if df is None else df)
     method = check_method(method)
     if method == AUTO:
@@ -160,17 +159,12 @@ def joint_intervals(
     ranges = _check_bounds(bounds, values, keys)
     metrics = list(dict.fromkeys(key.metric for key in keys))
     better = check_directions(greater_is_better, metrics, "greater_is_better")
-    traits = [
-        Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
-        for key, bound in zip(keys, ranges, strict=True)
-    ]
     where = " without bounds=(0, 1)" if method == "logit" else ""
-    for trait in traits:
+    parameters = []
+    for key, bound, value in zip(keys, ranges, values, strict=True):
+        trait = Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
         check_serves(method, trait, where, known="covariance")
-    parameters = [
-        Parameter(key=key, trait=trait, method=method, given=value)
-        for key, trait, value in zip(keys, traits, values, strict=True)
-    ]
+        parameters.append(Parameter(key=key, trait=trait, method=method, given=value))
     joint = JointEstimate.from_moments(
         parameters,
         matrix,
@@ -183,8 +177,8 @@ def joint_intervals(
 
 def _check_estimates(
     estimates: Any, names: Any
-) -> tuple[list[float], list[Any] | None]:
-    """Check estimates, and find their names if they have any."""
+) -> tuple[list[float], list[Any], list[Key]]:
+    """Check estimates, their names as given and as keys; numbers if there are none."""
     if isinstance(estimates, Mapping):
         check_alone("a mapping of estimates, whose keys are names", {"names": names})
     if hasattr(estimates, "items"):
@@ -201,26 +195,21 @@ def _check_estimates(
             f"{estimates!r}"
         )
     check_sizes(values, "estimates must hold numbers", 0, LARGEST)
-    return values.tolist(), None if names is None else list(names)
-
-
-def _check_names(names: list[Any] | None, size: int) -> list[Key]:
-    """Check the names of the parameters; they are numbered if there are none."""
-    keys = []
-    for name in range(1, size + 1) if names is None else names:
+    given, keys = [] if names is None else list(names), []
+    for name in range(1, len(values) + 1) if names is None else given:
         pair = name if isinstance(name, tuple) else (name, "estimate")
         if len(pair) != 2:
             raise ValueError(
                 f"names must be of a model, or of a model and a metric, got {name!r}"
             )
         keys.append(Key(str(pair[1]), str(pair[0])))
-    if len(keys) != size:
+    if len(keys) != len(values):
         raise ValueError(
-            f"names must be one for each of {size} estimates, got {len(keys)}"
+            f"names must be one for each of {len(values)} estimates, got {len(keys)}"
         )
     if len(set(keys)) < len(keys):
-        raise ValueError(f"names must be distinct, got {names}")
-    return keys
+        raise ValueError(f"names must be distinct, got {given}")
+    return values.tolist(), given, keys
 
 
 def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skci._docstrings import parameters_from
+from skci._options import parameters_from
 from skci._validation import (
     as_numbers,
     as_whole_numbers,
@@ -21,10 +21,9 @@ from skci.inference.critical.law import Alternative
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import five_by_two_f
 from skci.intervals import check_different, joint_intervals
-from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
-from skci.resampling.estimation import Evaluations, Resampling
+from skci.resampling.estimation import Resampling
 from skci.resampling.schemes import SCHEMES
 
 _ENOUGH_VERDICTS = 5  # right, and wrong, for the variance of a rate without smoothing
@@ -197,12 +196,18 @@ def five_by_two_f_test(
     >>> round(test.statistic, 1), round(test.pvalue, 3)
     (16.3, 0.003)
     """
-    metric_set = MetricSet(metric, pos_label=pos_label, random_state=random_state)
-    estimators = {"estimator1": estimator1, "estimator2": estimator2}
     procedures = Resampling.read(
-        metric_set, estimators, X, y, cv, groups, None, n_jobs=n_jobs
+        {"estimator1": estimator1, "estimator2": estimator2},
+        X,
+        y,
+        metric,
+        cv=cv,
+        groups=groups,
+        pos_label=pos_label,
+        n_jobs=n_jobs,
+        random_state=random_state,
     )
-    (halves,) = Evaluations(procedures, SCHEMES["5x2-t"])
+    ((halves, _, _),) = procedures.evaluate(SCHEMES["5x2-t"])
     values = np.array([half.values for half in halves])
     if values.shape[1] != 2:
         raise ValueError(f"metric must be one metric of one value, got {metric!r}")

@@ -9,32 +9,33 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._options import with_hints
 from skci._validation import (
     as_numbers,
     check_choice,
     check_settings,
     column_names,
+    first_names,
     join_names,
     named_columns,
 )
 from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
 from skci.data.rows import Alignment, as_column, check_columns, check_length
-from skci.inference.given_sampling import LinearContrasts
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import RowSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.measures.functional import AtObservedWeights
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
-from skci.reports.grading import VotesReport
+from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
 _OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
-_MOST_NAMED = 5
+_MOST_NAMED = 6
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -134,86 +135,72 @@ def votes_report(
         read = Frame(data, columns | rows.columns).read({"numbers"}, rows)
         columns = {name: read.pop(name) for name in columns}
         rows = rows.with_columns(read)
-    models, codes, extra, names = _read(columns)
-    checked = rows.read(len(codes), "outcome", Alignment().check)
-    codes, extra = codes[checked.kept], extra[checked.kept]
+    models, coded, names = _read(columns)
+    checked = rows.read(len(coded), "outcome", Alignment().check)
     sample = checked.sample_without_labels()
-    weights = sample.rows.counts
-    distinct, index = np.unique(
-        np.column_stack([codes, extra]), axis=0, return_inverse=True
-    )
+    distinct, index = np.unique(coded[checked.kept], axis=0, return_inverse=True)
     index = index.ravel()
     one, other, result = distinct[:, :3].astype(int).T
     votes = Votes(
         one,
         other,
         result,
-        distinct[:, 3:],
-        np.bincount(index, weights, len(distinct)),
-        len(models),
-        bool(position),
+        covariates=distinct[:, 3:],
+        weights=np.bincount(index, sample.rows.counts, len(distinct)),
+        n_models=len(models),
+        has_position=bool(position),
     )
     _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
-    sampling = RowSampling(tuple(parameters), sample.rows, sample.design)
-    estimates = LinearContrasts.from_rows(sampling).with_fewest_df
+    of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
+    estimates = ManyContrasts.of_each(of_votes).with_fewest_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 
-def _read(
-    columns: Mapping[str, Any],
-) -> tuple[list[str], Array, Array, list[str]]:
-    """Models, codes of the votes, covariates and their names."""
+def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
+    """Models; codes of the votes and covariates, (n, 3 + k); names of the latter."""
     read = {}
     for name in ("first", "second", "outcome"):
         read[name] = as_column(columns[name], name, several="give one column")
         check_length(read[name], len(read["first"]), name, "first")
-    n = len(read["first"])
     both = np.concatenate([read["first"], read["second"]])
     known, position = distinct_names(both, "first and second", "model")
     if len(known) < 2:
         raise ValueError(f"first and second must name two models, got {len(known)}")
     first, second = np.split(position, 2)
-    if (first == second).any():
-        row = int(np.argmax(first == second))
+    if len(same := np.flatnonzero(first == second)):
         raise ValueError(
-            "first and second must differ, got "
-            f"{known[first[row]]!s} twice in row {row}"
+            f"first and second must differ, got {known[first[same[0]]]!s} twice in row "
+            f"{same[0]}"
         )
-    outcomes = read["outcome"].tolist()
-    for row, outcome in enumerate(outcomes):
+    result = []
+    for row, outcome in enumerate(read["outcome"].tolist()):
         if str(outcome) not in _OUTCOMES:
             raise ValueError(
                 f"outcome must be one of {list(_OUTCOMES)}, got {outcome!r} in row "
                 f"{row}"
             )
-    extra, names = np.zeros((n, 0)), []
-    given = columns["covariates"]
-    if given is not None:
-        several = column_names(given) is not None or isinstance(given, Mapping)
-        if several:
-            named = named_columns(given, "covariates", "covariate")
-            names = [str(name) for name in named]
-            extra = np.column_stack(
-                [as_numbers(each, f"covariates[{k!r}]") for k, each in named.items()]
-            )
-        else:
-            extra = check_columns(given, "covariates")
-            names = [f"covariate {k + 1}" for k in range(extra.shape[1])]
-        check_length(extra[:, 0], n, "covariates", "first")
-    result = [_OUTCOMES[str(outcome)] for outcome in outcomes]
-    codes = np.stack([first, second, result], axis=1)
-    return [str(name) for name in known.tolist()], codes, extra, names
+        result.append(_OUTCOMES[str(outcome)])
+    given, extra = columns["covariates"], {}
+    if column_names(given) is not None or isinstance(given, Mapping):
+        named = named_columns(given, "covariates", "covariate")
+        extra = {k: as_numbers(x, f"covariates[{k!r}]") for k, x in named.items()}
+    elif given is not None:
+        of_rows = check_columns(given, "covariates").T
+        extra = {f"covariate {k}": column for k, column in enumerate(of_rows, 1)}
+    for values in extra.values():
+        check_length(values, len(first), "covariates", "first")
+    coded = np.column_stack([first, second, result, *extra.values()])
+    return [*map(str, known.tolist())], coded, [*map(str, extra)]
 
 
 def _check_strengths(votes: Votes, models: list[str]) -> None:
     """Check that the likelihood of the models alone has a maximum."""
 
     def named(indices: Array) -> str:
-        names = [models[k] for k in indices[:_MOST_NAMED].tolist()]
-        more = len(indices) - len(names)
-        return join_names([*names, *[f"{more} more"] * bool(more)])
+        names = [models[k] for k in indices.tolist()]
+        return join_names(first_names(names, _MOST_NAMED))
 
     parts = votes.sets("weak")
     if len(parts) > 1:
@@ -268,15 +255,17 @@ def _parameters(
     votes: Votes, models: list[str], names: list[str], index: Array, scale: str
 ) -> list[TableParameter]:
     """Strength of each model, and effects of the position, covariates and ties."""
-    fit = votes.fit()
-    mean, unit = _SCALES[scale]
+    estimates, influence = votes.fit()
+    centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
     keys = [Key(STRENGTH, model) for model in models]
     keys += [Key(effect, "all models") for effect in effects]
     parameters = []
-    for k, key in enumerate(keys):
+    for k, (key, value) in enumerate(zip(keys, estimates.tolist(), strict=True)):
         of_model = k < len(models)
-        factor, centre = (unit, mean) if of_model else (1.0, 0.0)
+        if of_model:
+            value = centre + factor * value
+        observed = value, influence[:, k] * (factor if of_model else 1.0)
         trait = Trait(
             key.metric,
             bounds=(-math.inf, math.inf),
@@ -286,8 +275,6 @@ def _parameters(
             blurs=False,
             automatic=("delta",),
         )
-        value = centre + factor * float(fit.estimates[k])
-        observed = value, factor * fit.influence[:, k]
         parameters.append(
             TableParameter(
                 key=key,

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from battery import Case, Family, Rows, on_tables
 from classes_battery import ONE_VS_REST, averaged
-from scipy.stats.contingency import odds_ratio
 from sklearn import metrics as sk
 
 from skci import FBetaCI, TverskyCI, available_metrics
@@ -93,15 +92,6 @@ CASES = {
     for name, metric in METRICS.items()
     if name in FORMULAS  # a test fails if it is not
 }
-
-
-def reference(name, y, p):
-    """Value by scikit-learn or scipy, or else by the textbook."""
-    if name in SCIKIT:
-        return SCIKIT[name](y, p)
-    if name == "diagnostic_odds_ratio":
-        return odds_ratio(sk.confusion_matrix(y, p), kind="sample").statistic
-    return CASES[name].value(of_flags(y, p)).item()
 
 
 # What each metric becomes when positive and negative are exchanged; itself if absent.

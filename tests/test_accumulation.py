@@ -19,7 +19,7 @@ from slow import each_once, slow_except
 
 from skci import JointAccumulator, joint_report
 from skci.data.sample import Sample
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 

@@ -128,8 +128,8 @@ def test_subgroups_and_groups(ratings):
 @pytest.mark.parametrize(
     ("ratings", "metrics", "message"),
     [
-        ([[0, 1], [1, 1]], "kappa", r"metrics must be some of \['percent'"),
-        ([[0, 1], [1, 1]], [], r"metrics must be some of \['percent'"),
+        ([[0, 1], [1, 1]], "kappa", r"metric must be one of \['percent'"),
+        ([[0, 1], [1, 1]], [], r"metrics must hold at least one of \['percent'"),
         ([0, 1, 1], "percent", r"ratings.* must have a row .* got shape \(3,\)"),
         ([[0], [1]], "percent", r"ratings.* must have a row .* got shape \(2, 1\)"),
         ([[0, 0], [0, 0]], "percent", "ratings must be of two categories .* got"),
@@ -141,5 +141,5 @@ def test_subgroups_and_groups(ratings):
     ],
 )
 def test_what_ratings_must_be(ratings, metrics, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, KeyError), match=message):
         agreement_report(ratings, metrics=metrics)

@@ -1,4 +1,4 @@
-"""Dependencies run one way, and the mathematics knows no scikit-learn."""
+"""Dependencies run one way, public names, and ``show_versions``."""
 
 import ast
 import graphlib
@@ -6,12 +6,15 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib.metadata import requires, version
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import skci
+from skci import _packages
 
 PACKAGE = Path(skci.__file__).parent
 ROOT = Path(__file__).parents[1]
@@ -20,12 +23,10 @@ ROOT = Path(__file__).parents[1]
 # folder, or a module beside the folders; those of the last set are entry points.
 ROOMS = {
     "_arrays": {"numpy"},
-    "_hints": set(),
-    "_docstrings": set(),
-    "_lazy": set(),
+    "_options": set(),
+    "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
-    "_versions": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
@@ -45,6 +46,7 @@ ENTRY_POINTS = {
     "grades",
     "importance",
     "intervals",
+    "labelling",
     "logs",
     "planning",
     "textbook",
@@ -52,6 +54,7 @@ ENTRY_POINTS = {
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},
+    "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
         "votes",
@@ -60,10 +63,21 @@ BUILT_ON = {
     "curves": {"evaluation"},
     "importance": {"evaluation"},
     "logs": {"grades"},
+    "planning": {"labelling"},
     "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
+APPLICATIONS = {
+    *("agreement", "curves", "evaluation", "grades", "importance", "intervals"),
+    *("labelling", "planning", "textbook", "votes"),
+}
+PRIVATE = {
+    "intervals": {"_joint", "_position"},
+    "planning": {"_measure"},
+    "textbook": {"_joint", "_parameter"},
+}
+"""Private attributes of estimates and metrics that some applications read."""
 
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
@@ -137,6 +151,18 @@ def test_no_private_names_of_other_libraries_are_imported():
         if not imported.startswith("skci")
         if "._" in imported or imported.startswith("sklearn.externals")
     }
+
+
+@pytest.mark.parametrize("module", sorted(APPLICATIONS))
+def test_applications_use_what_is_public_in_the_core(module):
+    used = set()
+    for node in nodes_of(module):
+        if isinstance(node, ast.ImportFrom):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self":
+            used.add(node.attr)
+    private = {name for name in used if name[0] == "_" and name[:2] != "__"}
+    assert private == PRIVATE.get(module, set())
 
 
 def test_values_are_compared_by_what_they_are():
@@ -226,3 +252,47 @@ def test_metrics_are_imported_without_what_only_entry_points_need():
     unwanted = {"skci.evaluation", "skci.resampling", "sklearn.linear_model"}
     assert "skci.metrics" in imported
     assert not unwanted & imported
+
+
+DEVELOPMENT = {"test", "lint", "docs", "bench"}
+"""Extras that no code of the package needs."""
+
+
+def shown(capsys):
+    """Sections that are printed, each a mapping of names to versions."""
+    assert skci.show_versions() is None
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    sections = {}
+    for section in captured.out.split("\n\n"):
+        title, *rows = section.splitlines()
+        sections[title] = dict(map(str.strip, row.split(": ", 1)) for row in rows)
+    return sections
+
+
+def test_versions_are_those_that_run(capsys):
+    found = shown(capsys)
+    assert found["System"]["python"].startswith(sys.version.split()[0])
+    assert found["System"]["executable"] == sys.executable
+    assert found["Dependencies"]["numpy"] == np.__version__
+    assert found["Dependencies"]["skci"] == skci.__version__ == version("skci")
+
+
+def test_a_missing_package_is_shown_as_such(capsys, monkeypatch):
+    monkeypatch.setitem(_packages._PACKAGES, "Optional", ("numpy", "no-such-package"))
+    optional = {"numpy": np.__version__, "no-such-package": "not installed"}
+    assert shown(capsys)["Optional"] == optional
+
+
+def test_every_dependency_is_shown(capsys):
+    found = shown(capsys)
+    required, optional = set(), set()
+    for requirement in requires("skci"):
+        name = re.match(r"[\w-]+", requirement)[0]
+        extra = re.search(r"extra == .([\w-]+)", requirement)
+        if extra is None:
+            required.add(name)
+        elif extra[1] not in DEVELOPMENT and name != "skci":
+            optional.add(name)
+    assert found["Dependencies"].keys() == required | {"skci"}
+    assert found["Optional"].keys() == optional | {"polars"}  # read through narwhals

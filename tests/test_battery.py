@@ -67,7 +67,9 @@ def methods(family, metric):
 
 
 def test_every_metric_of_labels_has_a_formula():
-    assert set(metrics_battery.METRICS) == set(metrics_battery.FORMULAS)
+    names = set(metrics_battery.METRICS)
+    assert names == set(metrics_battery.FORMULAS)
+    assert set(labels.MEASURES) == names & set(available_metrics())
 
 
 NUMBERS, SCORES = (regression,), (scores, probabilities, clinical)

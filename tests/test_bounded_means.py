@@ -203,19 +203,6 @@ def test_methods_of_the_brier_score():
             metric(method="score")(y, models["A"])
 
 
-def test_the_negated_brier_score_mirrors_it():
-    y, models = predicted(40)
-    report, negated = (
-        joint_report(y, y_score=models, metrics=f"{negative}brier_score")
-        for negative in ("", "neg_")
-    )
-    differences = [each.differences(method="score") for each in (report, negated)]
-    for first, second in [(report, negated), differences]:
-        low, high = (np.array(first.to_dict()[name]) for name in ("low", "high"))
-        np.testing.assert_allclose(second.to_dict()["low"], -high, atol=1e-9)
-        np.testing.assert_allclose(second.to_dict()["high"], -low, atol=1e-9)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 100])
 @pytest.mark.parametrize("sharpness", [1, 3], ids=["calibrated", "overconfident"])

@@ -84,23 +84,6 @@ def test_a_score_at_the_threshold_is_treated():
     )
 
 
-@pytest.mark.parametrize("metric", ["net_benefit", "interventions_avoided"])
-def test_standard_errors_of_differences_are_those_of_the_benefit_of_rows(metric):
-    report = decision_curve_report(Y, MODELS, thresholds=[0.2, 0.4], metrics=metric)
-    differences = report.differences(method="delta")
-    for threshold in ("0.2", "0.4"):
-        found = differences[metric, threshold, "right", "bold"]
-        harm = float(threshold) / (1 - float(threshold))
-        worth = np.where(Y == 1, 1.0, -harm)
-        treated = [scores >= float(threshold) for scores in MODELS.values()]
-        values = worth * (treated[0].astype(float) - treated[1])
-        if metric == "interventions_avoided":
-            values = values / harm
-        assert found == pytest.approx(values.mean(), rel=1e-12)
-        expected = values.std(ddof=1) / np.sqrt(N)
-        assert found.standard_error == pytest.approx(expected, rel=1e-9)
-
-
 def test_names_and_objects_are_the_same():
     for name, metric in [
         ("net_benefit@0.2", NetBenefitCI(0.2)),
@@ -357,28 +340,6 @@ def test_coefficients_are_those_of_a_regression(model, weighted, grouped, slope)
     value, error = regression(scores, slope, weights, groups)
     assert found == pytest.approx(value, rel=1e-9)
     assert found.standard_error == pytest.approx(error, rel=1e-7)
-
-
-@pytest.mark.slow
-def test_standard_error_of_the_slope_is_that_of_10000_bootstrap_samples():
-    """Within 2 %: the Monte Carlo error of the deviation is 0.7 %."""
-    rng = np.random.default_rng(6)
-    n, x = 4000, rng.normal(-0.5, 1.0, 4000)
-    y = (rng.random(n) < expit(0.2 + 0.8 * x)).astype(int)
-    columns = np.stack([np.ones(n), x])
-    products = (columns[:, np.newaxis] * columns).reshape(4, n)
-    slopes = []
-    for _ in range(20):
-        draws = rng.multinomial(n, np.full(n, 1 / n), 500)
-        found = np.tile([0.2, 0.8], (500, 1))
-        for _ in range(6):  # of Newton
-            p = expit(found @ columns)
-            gradient = (draws * (y - p)) @ columns.T
-            hessian = ((draws * p * (1 - p)) @ products.T).reshape(-1, 2, 2)
-            found += np.linalg.solve(hessian, gradient[..., np.newaxis])[..., 0]
-        slopes.extend(found[:, 1])
-    slope = CalibrationSlopeCI()(y, expit(x))
-    assert slope.standard_error == pytest.approx(np.std(slopes), rel=0.02)
 
 
 def test_extreme_predictions_have_the_slope_of_the_regression():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from metrics_battery import METRICS
 
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
+from skci.inference.designs.units import IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 
@@ -66,7 +65,7 @@ def test_sparse_influence_values(weighted, strata):
     )
     design = IndependentRows(units)
     if strata:
-        design = Strata(stratum, design)
+        design = IndependentRows(units, strata=stratum)
     else:
         influences = [
             v - np.average(v[index], weights=weights)

@@ -1,7 +1,6 @@
 """Reports after cross-validation, held to formulas written out and to scikit-learn."""
 
 import json
-import pickle
 import warnings
 from itertools import combinations, pairwise
 
@@ -67,7 +66,6 @@ from skci.resampling.schemes import (
 )
 from skci.resampling.splitting import (
     ResampledRows,
-    Splits,
     have_equal_shares,
 )
 from skci.textbook import five_by_two_f_test
@@ -285,32 +283,6 @@ def test_estimated_variances_have_joint_intervals_that_cover():
         low, high = joint.intervals.T
         covered += bool(np.all((low <= 0) & (high >= 0)))
     assert covered / n_samples == pytest.approx(0.94, abs=0.045)
-
-
-def test_splits_are_kept_as_they_were_made():
-    """In order, with repetitions, and where none are left."""
-    rows = np.random.default_rng(0).permutation(1000)
-    drawn = np.sort(np.random.default_rng(1).integers(0, 1000, 1000))
-    made = [
-        (np.sort(rows[:600]), np.sort(rows[600:])),
-        (rows[:600], rows[600:]),
-        (drawn, np.setdiff1d(rows, drawn)),
-        (np.arange(1000), np.arange(0)),
-    ]
-    splits = Splits(made)
-    for (train, test), split in zip(made, splits, strict=True):
-        np.testing.assert_array_equal(split.train, train)
-        np.testing.assert_array_equal(split.test, test)
-    for one, other in zip(splits[-2:], made[-2:], strict=True):
-        np.testing.assert_array_equal(one.test, other[1])
-
-
-def test_splits_take_a_bit_of_memory_for_each_row():
-    splits = ResampledRows(
-        *np.zeros((2, 80_000)), None, RepeatedKFold(n_repeats=4), 0
-    ).splits()
-    assert len(splits) == 20
-    assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
 
 
 # --------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
-import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from skci import (
     grades_report,
     joint_report,
 )
-from skci.designs import Component, Design, Prevalence, Strata
+from skci.designs import Component, Crossed, Design, Prevalence, Strata
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -90,83 +89,59 @@ class Autocorrelated:
         return "in order of time"
 
 
-def test_clusters_by_hand_are_groups():
-    options = {"metrics": ["accuracy", "f1", "mcc"], "method": "delta"}
-    found = joint_report(Y, MODELS, design=Grouped(ITEM), **options)
-    expected = joint_report(Y, MODELS, groups=ITEM, **options)
-    assert "n = 400 grouped by hand" in str(found)
-    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
-    for report, other in (
-        (found, expected),
-        (found.differences(), expected.differences()),
-    ):
-        for key in report:
-            pair = report[key].confidence_interval(), other[key].confidence_interval()
-            assert_allclose(*pair, rtol=1e-9)
+RIGHT = {name: (p == Y).astype(float) for name, p in MODELS.items()}
 
 
-@pytest.mark.parametrize("method", ["score", "blurred", "delta"])
-def test_all_methods_serve_a_design_of_a_user(method):
-    found = F1CI(method=method)(Y, MODELS["A"], design=Grouped(ITEM))
-    expected = F1CI(method=method)(Y, MODELS["A"], groups=ITEM)
-    assert_allclose(found.confidence_interval(), expected.confidence_interval())
-    assert found.standard_error == pytest.approx(expected.standard_error)
-    assert found.n_groups == 20
+def of_labels(**rows):
+    metrics = ["accuracy", "f1", "mcc"]
+    return joint_report(Y, MODELS, metrics=metrics, method="delta", **rows)
+
+
+def of_one(metric, y, p):
+    return lambda **rows: {"": metric(y, p, **rows)}
+
+
+CALLS = {
+    "labels": of_labels,
+    "differences": lambda **rows: of_labels(**rows).differences(),
+    "gaps": lambda **rows: of_labels(by=USER < 10, **rows).gaps(),
+    "weights": lambda **rows: of_labels(sample_weight=USER % 3, **rows),
+    "score": of_one(F1CI(method="score"), Y, MODELS["A"]),
+    "blurred": of_one(F1CI(method="blurred"), Y, MODELS["A"]),
+    "areas": of_one(RocAucCI(), Y, SCORES["A"]),
+    "numbers": of_one(MeanSquaredErrorCI(method="delta"), EASE, EASE + SCORES["A"]),
+    "grades": lambda **rows: grades_report(RIGHT, bounds=(0, 1), **rows),
+}
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_scores_and_numbers_take_it_too():
-    for metric, y, p in (
-        (RocAucCI(), Y, SCORES["A"]),
-        (MeanSquaredErrorCI(method="delta"), EASE, EASE + SCORES["A"]),
-    ):
-        found = metric(y, p, design=Grouped(ITEM))
-        expected = metric(y, p, groups=ITEM)
-        assert_allclose(found.confidence_interval(), expected.confidence_interval())
+@pytest.mark.parametrize("kind", CALLS)
+def test_clusters_by_hand_are_groups(kind):
+    found, expected = CALLS[kind](design=Grouped(ITEM)), CALLS[kind](groups=ITEM)
+    for key, estimate in expected.items():
+        assert found[key].standard_error == pytest.approx(estimate.standard_error)
+        pair = found[key].confidence_interval(), estimate.confidence_interval()
+        assert_allclose(*pair, rtol=1e-9)
+        assert found[key].n_groups == 20
+    if kind == "labels":
+        assert "n = 400 grouped by hand" in str(found)
+    if hasattr(found, "covariance"):
+        assert_allclose(found.covariance, expected.covariance, rtol=1e-10, atol=1e-18)
 
 
-def test_two_way_clusters_are_those_of_statsmodels():
-    right = {name: (p == Y).astype(float) for name, p in MODELS.items()}
+@pytest.mark.parametrize("kind", [TwoWay, Crossed])
+def test_two_way_clusters_are_those_of_statsmodels(kind):
     report = joint_report(
-        Y, MODELS, metrics="accuracy", method="delta", design=TwoWay(ITEM, USER)
+        Y, MODELS, metrics="accuracy", method="delta", design=kind(ITEM, USER)
     )
     differences = report.differences()
-    values = [right["A"], right["B"], right["A"] - right["B"]]
+    values = [RIGHT["A"], RIGHT["B"], RIGHT["A"] - RIGHT["B"]]
     estimates = [*(report[key] for key in report), differences["accuracy", "A", "B"]]
     for value, estimate in zip(values, estimates, strict=True):
         fit = sm.OLS(value, np.ones(N)).fit(
             cov_type="cluster", cov_kwds={"groups": np.column_stack([ITEM, USER])}
         )
         assert estimate.standard_error == pytest.approx(fit.bse[0], rel=1e-9)
-
-
-def test_order_of_time_is_newey_wests():
-    errors = np.convolve(RNG.normal(size=N + 4), np.ones(5), "valid")
-    found = MeanSquaredErrorCI(method="delta")(
-        np.zeros(N), errors, design=Autocorrelated(6, N)
-    )
-    fit = sm.OLS(errors**2, np.ones(N)).fit(
-        cov_type="HAC", cov_kwds={"maxlags": 6, "use_correction": False}
-    )
-    assert found.standard_error == pytest.approx(fit.bse[0], rel=1e-9)
-
-
-def test_rows_without_weight_have_no_influence():
-    weights = RNG.integers(0, 3, N)
-    options = {"sample_weight": weights, "design": Grouped(ITEM)}
-    found = AccuracyCI()(Y, MODELS["A"], **options)
-    expected = AccuracyCI()(Y, MODELS["A"], sample_weight=weights, groups=ITEM)
-    assert found.standard_error == pytest.approx(expected.standard_error)
-
-
-def test_subgroups_are_parts_of_the_rows():
-    part = np.where(USER < 10, "few", "many")
-    options = {"metrics": "accuracy", "by": part, "method": "delta"}
-    found = joint_report(Y, MODELS, design=Grouped(ITEM), **options)
-    expected = joint_report(Y, MODELS, groups=ITEM, **options)
-    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
-    gaps = [report.gaps().covariance for report in (found, expected)]
-    assert_allclose(*gaps, rtol=1e-10)
 
 
 class Rooted(Autocorrelated):
@@ -213,15 +188,6 @@ def test_columns_of_a_design_are_named_checked_and_sorted_with_items():
     assert_allclose(sorted_by_name.covariance, in_order.covariance, rtol=1e-12)
     with pytest.raises(TypeError, match="design must have columns"):
         grades_report("g", data=long, item="q", design=Grouped(ITEM))
-
-
-def test_grades_take_designs():
-    grades = {name: (p == Y).astype(float) for name, p in MODELS.items()}
-    found = grades_report(grades, design=Grouped(ITEM))
-    expected = grades_report(grades, groups=ITEM)
-    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
-    strata = grades_report(grades, design=Strata(ITEM))
-    assert "in 20 strata" in str(strata)
 
 
 def test_a_design_is_known_by_its_members():
@@ -374,21 +340,13 @@ def test_members_are_named_that_a_design_lacks():
 
 
 @pytest.mark.parametrize(
-    ("columns", "name", "hint"),
-    [
-        (("frist",), "frist", "; did you mean 'first'?"),
-        ("first", "f", ""),
-        (("first", "site"), "site", ""),
-    ],
+    ("columns", "name"),
+    [(("frist",), "frist"), ("first", "f"), (("first", "of"), "of")],
 )
-def test_columns_are_attributes(columns, name, hint):
+def test_columns_are_attributes(columns, name):
     design = TwoWay(ITEM, USER)
     design.columns = columns
-    message = (
-        "columns of design TwoWay must be a tuple of names of its attributes, got "
-        f"{columns!r} with {name!r}{hint}"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(AttributeError, match=f"'TwoWay' .* no attribute '{name}'"):
         AccuracyCI()(Y, MODELS["A"], design=design)
 
 
@@ -459,7 +417,7 @@ def test_a_design_with_strata_has_no_factor_of_its_own():
             yield from [Component(influences, blocks=self.stratum)] * 2
 
     for design in (Corrected, Doubled):
-        with pytest.raises(ValueError, match="must give one component, whose totals"):
+        with pytest.raises(ValueError, match="components with the variance of Strata"):
             joint_report(Y, MODELS, metrics="f1", design=design(np.arange(N) // 100))
 
 
@@ -489,52 +447,24 @@ def test_strata_by_hand_have_the_intervals_of_strata(metric, weights, by_label):
         assert found.sample_size(0.01) == expected.sample_size(0.01)
 
 
-def test_strata_by_hand_are_columns_of_data():
-    data = {"y": Y, **MODELS, "site": np.arange(N) // 100}
-    named = joint_report("y", "A", data=data, metrics="f1", design=ByHand("site"))
-    models = {"A": MODELS["A"]}
-    given = joint_report(Y, models, metrics="f1", design=ByHand(data["site"]))
-    limits = given["A", "f1"].confidence_interval()
-    assert named["A", "f1"].confidence_interval() == limits
-
-
-def test_strata_by_hand_of_a_single_row_are_refused():
-    with pytest.raises(ValueError, match="strata must have at least two rows each"):
-        AccuracyCI()(Y, MODELS["A"], design=ByHand(np.maximum(np.arange(N), 2)))
-
-
 @dataclasses.dataclass(frozen=True)
-class Frozen:
+class Frozen(Grouped):
     """Clusters by a column."""
 
-    cluster: Any
-    columns = ("cluster",)
+    groups: Any
+    columns = ("groups",)
 
     @property
     def n_units(self):
-        return len(np.unique(self.cluster))
-
-    def components(self, influences):
-        _, unit = np.unique(self.cluster, return_inverse=True)
-        totals = np.zeros((self.n_units, influences.shape[1]))
-        np.add.at(totals, unit, influences)
-        yield Component(totals)
-
-    def __str__(self):
-        return ""
+        return len(np.unique(self.groups))
 
 
 def test_a_frozen_design_takes_columns_of_data():
-    rng = np.random.default_rng(0)
-    y, p, g = rng.integers(0, 2, (3, 60))
-    g = np.arange(60) // 3
-    named = {"y": y, "p": p, "g": g}
-    options = {"metrics": "accuracy", "method": "delta"}
-    mine = joint_report("y", "p", data=named, design=Frozen("g"), **options)
-    ours = joint_report(y, p, groups=g, **options)
-    assert mine.to_dict()["standard_error"] == pytest.approx(
-        ours.to_dict()["standard_error"]
-    )
+    data = {"y": Y, "item": ITEM, **MODELS}
+    options = {"metrics": ["accuracy", "f1"], "method": "delta"}
+    mine = joint_report("y", [*MODELS], data=data, design=Frozen("item"), **options)
+    ours = joint_report(Y, MODELS, groups=ITEM, **options)
+    assert_allclose(mine.covariance, ours.covariance, rtol=1e-10)
 
 
 def test_a_term_with_infinite_degrees_of_freedom_has_a_normal_quantile():

@@ -11,13 +11,7 @@ from simulated import some_models
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci import (
-    F1CI,
-    AccuracyCI,
-    PrecisionCI,
-    confusion_matrix_report,
-    joint_report,
-)
+from skci import F1CI, AccuracyCI, PrecisionCI, confusion_matrix_report, joint_report
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.metrics.labels import MEASURES
 from skci.metrics.names import ALIASES
@@ -65,21 +59,13 @@ def test_predictions_of_many_kinds(predictions):
     ]
 
 
-REFERENCES_BY_LABEL = {"mine": F1CI(), "other": "accuracy"}
-
-
-@pytest.mark.parametrize("predictions", [MODELS["good"], MODELS["good"].tolist()])
-def test_one_model(predictions):
-    report = joint_report(Y, predictions, metrics=REFERENCES_BY_LABEL)
-    assert report.models == ["y_pred"]
-    assert report["y_pred", "mine"] == F1CI()(Y, predictions)
-    assert report.findings() == []
-
-
 def test_metrics_by_name_object_or_label():
     by_name = joint_report(Y, MODELS, metrics="f1")
     assert by_name.metrics == ["f1"]
     assert joint_report(Y, MODELS, metrics=F1CI()).to_dict() == by_name.to_dict()
+    alone = joint_report(Y, MODELS["good"].tolist(), metrics={"mine": F1CI()})
+    assert alone["y_pred", "mine"] == by_name["good", "f1"]
+    assert alone.findings() == []
     mixed = joint_report(Y, MODELS, metrics=["mcc", "f0.50", AccuracyCI()])
     assert mixed.metrics == ["mcc", "f0.50", "accuracy"]
     expected = sk.fbeta_score(Y, MODELS["good"], beta=0.5)
@@ -95,13 +81,9 @@ def test_from_a_confusion_matrix():
 
 
 def test_joint_intervals_hold_the_individual_ones(report):
-    columns = report.to_dict()
-    for low, inner_low, estimate, inner_high, high in zip(
-        *map(columns.get, ["low", "individual_low", "estimate"]),
-        *map(columns.get, ["individual_high", "high"]),
-        strict=True,
-    ):
-        assert low < inner_low < estimate < inner_high < high
+    names = ["low", "individual_low", "estimate", "individual_high", "high"]
+    ends = np.array([report.to_dict()[name] for name in names])
+    assert (np.diff(ends, axis=0) > 0).all()
 
 
 def test_covariance(report):
@@ -144,13 +126,8 @@ def test_individual(report):
 
 
 def test_another_level(report):
-    level = joint_report(
-        Y,
-        MODELS,
-        metrics=list(REFERENCES),
-        method=report["good", "f1"].method,
-        confidence_level=0.8,
-    )
+    options = {"metrics": [*REFERENCES], "method": report["good", "f1"].method}
+    level = joint_report(Y, MODELS, confidence_level=0.8, **options)
     other = report.at(0.8)
     assert other.confidence_level == 0.8
     assert other.to_dict() == level.to_dict()
@@ -194,14 +171,17 @@ def test_wrong_keys(key, message):
         report[key]
 
 
-def test_wrong_selections():
-    report = joint_report(Y, MODELS, metrics="f1")
-    with pytest.raises(KeyError, match=r"model must be one of .*, got 'best'"):
-        report.select(models=["good", "best"])
-    with pytest.raises(KeyError, match=r"metric must be one of \['f1'\], got 'f2'"):
-        report.select(metrics="f2")
-    with pytest.raises(ValueError, match=r"^metrics must hold .*, got none"):
-        report.select(metrics=[])
+@pytest.mark.parametrize(
+    ("selection", "error", "message"),
+    [
+        ({"models": ["good", "best"]}, KeyError, "model must be one of .*, got 'best'"),
+        ({"metrics": "f2"}, KeyError, r"metric must be one of \['f1'\], got 'f2'"),
+        ({"metrics": []}, ValueError, r"^metrics must hold .*, got none"),
+    ],
+)
+def test_wrong_selections(selection, error, message):
+    with pytest.raises(error, match=message):
+        joint_report(Y, MODELS, metrics="f1").select(**selection)
 
 
 # --------------------------------------------------------------------------------------
@@ -219,11 +199,10 @@ def undefined(message):
 @every_method
 @pytest.mark.parametrize("name", WHOLE)
 def test_undefined_estimates_leave_the_others_jointly_valid(name, method):
+    options = {"metrics": name, "method": method}
     with undefined(f"{name} of silent"):
-        report = joint_report(
-            Y, MODELS | {"silent": np.zeros_like(Y)}, metrics=name, method=method
-        )
-    without = joint_report(Y, MODELS, metrics=name, method=method)
+        report = joint_report(Y, MODELS | {"silent": np.zeros_like(Y)}, **options)
+    without = joint_report(Y, MODELS, **options)
     assert np.isnan(report["silent", name])
     assert report["silent", name].confidence_interval() == WHOLE[name]
     assert report.critical_value == without.critical_value
@@ -232,8 +211,7 @@ def test_undefined_estimates_leave_the_others_jointly_valid(name, method):
         (report.correlation, without.correlation),
     ]:
         assert np.array_equal(array[:3, :3], expected)
-        assert np.isnan(array[3]).all()
-        assert np.isnan(array[:, 3]).all()
+        assert np.isnan(array[3]).all() and np.isnan(array[:, 3]).all()
     assert report.to_dict()["low"][:3] == without.to_dict()["low"]
     assert report.to_dict()["high"][:3] == without.to_dict()["high"]
     about_silent = [finding for finding in report.findings() if "silent" in finding]
@@ -242,10 +220,9 @@ def test_undefined_estimates_leave_the_others_jointly_valid(name, method):
 
 @every_method
 def test_all_undefined(method):
+    metrics = ["precision", "lift"]
     with undefined("precision of y_pred, lift of y_pred"):
-        report = joint_report(
-            Y, np.zeros_like(Y), metrics=["precision", "lift"], method=method
-        )
+        report = joint_report(Y, np.zeros_like(Y), metrics=metrics, method=method)
     assert np.isnan(report.estimates).all()
     assert report.critical_value == pytest.approx(norm.ppf(0.975))
     assert report.to_dict()["low"] == [0, 0]
@@ -273,9 +250,8 @@ def test_models_that_are_the_same_cost_nothing(method):
         assert report.correlation.min() > (1 - 1e-9 if exact else 0.999)
         close = pytest.approx(once.critical_value, abs=2e-3 if exact else 0.05)
         assert report.critical_value == close
-    assert report["b", "f1"].confidence_interval() == (
-        report["c", "f1"].confidence_interval()
-    )
+    limits = report["b", "f1"].confidence_interval()
+    assert limits == report["c", "f1"].confidence_interval()
     assert report.critical_value < norm.ppf(1 - 0.025 / 6)
 
 
@@ -350,23 +326,11 @@ def test_warnings_point_at_the_caller_and_come_once():
     assert caught(lambda: str(report))[1] == [DEGENERATE]
     assert caught(lambda: estimate.low)[1] == [DEGENERATE]
     for look in [
-        lambda: str(report),
-        lambda: repr(report),
-        lambda: f"{report}",
-        report.findings,
-        report.to_dict,
-        report.to_frame,
-        report.to_markdown,
-        report.to_latex,
-        report._repr_html_,
-        report.individual().to_dict,
-        report.at(0.9).to_dict,
-        lambda: estimate.low,
-        lambda: estimate.high,
-        lambda: str(estimate),
-        lambda: repr(estimate),
-        lambda: f"{estimate}",
-        lambda: estimate.confidence_interval(0.99),
+        *(report.__str__, report.__repr__, report.findings, report.to_dict),
+        *(report.to_frame, report.to_markdown, report.to_latex, report._repr_html_),
+        *(report.individual().to_dict, report.at(0.9).to_dict),
+        *(estimate.__str__, estimate.__repr__, lambda: estimate.low),
+        *(lambda: estimate.high, lambda: estimate.confidence_interval(0.99)),
     ]:
         assert caught(look)[1] == []
     assert caught(lambda: estimate.standard_error)[1] == [DEGENERATE]
@@ -393,12 +357,10 @@ def test_a_single_row_tells_nothing(method):
 
 
 def test_a_generator_is_drawn_from_once():
-    report = joint_report(
-        Y, MODELS, metrics=["f1", "mcc"], random_state=np.random.default_rng(3)
-    )
-    model = next(iter(MODELS))
-    first = report[model, "f1"].confidence_interval(0.99)
-    assert report[model, "f1"].confidence_interval(0.99) == first
+    seed = np.random.default_rng(3)
+    report = joint_report(Y, MODELS, metrics=["f1", "mcc"], random_state=seed)
+    first = report["good", "f1"].confidence_interval(0.99)
+    assert report["good", "f1"].confidence_interval(0.99) == first
     with pytest.raises(TypeError, match=r"^random_state must be"):
         joint_report(Y, MODELS, metrics="f1", random_state="x")
 

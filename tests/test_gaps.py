@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import UndefinedMetricWarning
 from slow import each_once, slow_except
+from tables import table
 
 from skci import (
     JointAccumulator,
@@ -375,36 +376,27 @@ def test_a_subgroup_with_all_rows_that_matter_has_no_gap_that_is_known():
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
-    [
-        ({"to": "all"}, ValueError, r"^to must be one of \['rest', 'overall'\]"),
-        (
-            {"to": "rest", "control": "a"},
-            ValueError,
-            "^control must not be given with to$",
-        ),
-        (
-            {"control": ("a",)},
-            ValueError,
-            r"^control must be a single name, got \('a',\); give 'a'$",
-        ),
-        (
-            {"control": ["a", "b"]},
-            ValueError,
-            r"^control must be a single name, got .*; leave it out to compare",
-        ),
-        ({"to": "rest", "metrics": "f2"}, KeyError, "metric must be one of"),
-        ({"to": "rest", "scale": "odds"}, ValueError, "^scale must be one of"),
-        ({"to": "rest", "adjust": "all"}, ValueError, "^adjust must be one of"),
-        ({"to": "rest", "method": "all"}, ValueError, "^method must be one of"),
-    ],
+    table(r"""
+to="all" -> ValueError -> ^to must be one of \['rest', 'overall'\]
+to="rest", control="a" -> ValueError -> ^control must not be given with to$
+control=("a",) -> ValueError -> ^control must be a single name, .*\('a',\); give 'a'$
+control=["a", "b"] -> ValueError -> a single name, got .*; leave it out to compare
+to="rest", metrics="f2" -> KeyError -> metric must be one of
+to="rest", scale="odds" -> ValueError -> ^scale must be one of
+to="rest", adjust="all" -> ValueError -> ^adjust must be one of
+to="rest", method="all" -> ValueError -> ^method must be one of
+control="x" -> KeyError -> control must be one of
+"""),
 )
 def test_wrong_gaps(options, error, message):
     report = joint_report(Y, MODELS, metrics="accuracy", by=PART)
-    with pytest.raises(error, match=message):
-        report.gaps(**options)
+    with pytest.raises(eval(error), match=message):
+        report.gaps(**eval(f"dict({options})"))
 
 
 def test_gaps_to_the_rest_need_rows_and_two_subgroups():
+    with pytest.raises(ValueError, match=r"^gaps needs a report with by="):
+        joint_report(Y, MODELS, metrics="accuracy").gaps()
     report = joint_report(Y, MODELS, metrics="accuracy", by=["a"] * N)
     with pytest.raises(ValueError, match=r"^to='rest' needs two subgroups"):
         report.gaps(to="rest")

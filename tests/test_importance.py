@@ -56,9 +56,8 @@ def test_importances_are_those_of_scikit_learn():
 
 
 def test_worse_metrics_are_positive_importances():
-    report = importance_report(
-        Fixed(), X, Y, metrics=["accuracy", "roc_auc", "log_loss"], n_repeats=3
-    )
+    metrics = ["accuracy", "roc_auc", "log_loss"]
+    report = importance_report(Fixed(), X, Y, metrics=metrics, n_repeats=3)
     assert report.features == ["0", "1", "2"]
     assert (report.estimates.reshape(3, 3)[:, :2] > 0).all()
     for metric in report.metrics:  # also where less is better
@@ -92,9 +91,8 @@ def test_brier_score_is_the_squared_error_of_probabilities():
             return self.predict_proba(X)[:, 1]
 
     found = importance_report(Fixed(), X, Y, metrics="brier_score")
-    expected = importance_report(
-        Probabilities(), X, 1.0 * Y, metrics="mean_squared_error"
-    )
+    metrics = "mean_squared_error"
+    expected = importance_report(Probabilities(), X, 1.0 * Y, metrics=metrics)
     for k, j in zip(found, expected, strict=True):
         assert float(found[k]) == pytest.approx(float(expected[j]))
         error = expected[j].standard_error
@@ -104,13 +102,10 @@ def test_brier_score_is_the_squared_error_of_probabilities():
 def test_numbers_and_several_estimators():
     y = X @ COEFFICIENTS + RNG.normal(size=600)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    models = {
-        "all": LinearRegression().fit(frame[:300], y[:300]),
-        "same": LinearRegression().fit(frame[:300], y[:300]),
-    }
-    report = importance_report(
-        models, frame[300:], y[300:], metrics="r2", features=["c", "a"], n_repeats=4
-    )
+    model = LinearRegression().fit(frame[:300], y[:300])
+    models = {"all": model, "same": model}
+    options = {"metrics": "r2", "features": ["c", "a"], "n_repeats": 4}
+    report = importance_report(models, frame[300:], y[300:], **options)
     assert report.features == ["c", "a"]
     first, second = report["a", "r2", "all"], report["a", "r2", "same"]
     assert float(first) == float(second)

@@ -32,20 +32,16 @@ def right_of(n, right):
 @pytest.mark.parametrize(
     ("n", "low", "high"),
     [
-        (50, 0.670, 0.888),
-        (100, 0.711, 0.867),
-        (500, 0.763, 0.833),
-        (1000, 0.774, 0.824),
-        (5000, 0.789, 0.811),
+        *[(50, 0.670, 0.888), (100, 0.711, 0.867), (500, 0.763, 0.833)],
+        *[(1000, 0.774, 0.824), (5000, 0.789, 0.811)],
     ],
 )
 @pytest.mark.parametrize("method", ["wilson", "score"])
 def test_textbook_accuracy_of_80_percent(method, n, low, high):
     value = AccuracyCI(method=method).from_confusion_matrix(right_of(n, round(0.8 * n)))
-    if method == "wilson":
-        assert value.confidence_interval() == pytest.approx((low, high), abs=5e-4)
-    else:  # its X2 part is Wilson's; beyond it, the limits differ a little
-        assert value.confidence_interval() == pytest.approx((low, high), abs=4e-3)
+    # The X2 part of "score" is Wilson's; beyond it, the limits differ a little.
+    error = 5e-4 if method == "wilson" else 4e-3
+    assert value.confidence_interval() == pytest.approx((low, high), abs=error)
 
 
 def test_textbook_normal_interval():
@@ -70,15 +66,12 @@ def test_proportions_equal_scipy(name, matrix):
         for method in ("wilson", "clopper-pearson", "jeffreys")
     }
     for level in (0.8, 0.95, 0.999):
-        jeffreys = posterior.ppf([(1 - level) / 2, (1 + level) / 2])
-        if successes == 0:
-            jeffreys[0] = 0
-        if successes == trials:
-            jeffreys[1] = 1
+        low, high = posterior.ppf([(1 - level) / 2, (1 + level) / 2])
+        jeffreys = 0 if successes == 0 else low, 1 if successes == trials else high
         expected = {
             "wilson": tuple(test.proportion_ci(level, method="wilson")),
             "clopper-pearson": tuple(test.proportion_ci(level, method="exact")),
-            "jeffreys": tuple(jeffreys),
+            "jeffreys": jeffreys,
         }
         for method, estimate in estimates.items():
             limits = estimate.confidence_interval(level)
@@ -167,11 +160,7 @@ def correlated_samples():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "at_least", "at_most"),
-    [
-        ("delta", 0.91, 0.98),
-        ("score", 0.915, 0.985),
-        ("blurred", 0.94, 1.0),
-    ],
+    [("delta", 0.91, 0.98), ("score", 0.915, 0.985), ("blurred", 0.94, 1.0)],
 )
 def test_joint_coverage(correlated_samples, method, at_least, at_most):
     """Nominal .95; the standard error of 300 draws is .013."""

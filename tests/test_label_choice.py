@@ -85,26 +85,14 @@ def test_the_width_of_a_plan_is_that_of_the_report(metric, models, kind):
         if kind == "y_score":
             given = {"A": rng.normal(2 * y - 1, 1)}
         known = partly(rng, y, 150)
-        plan = label_next(
-            known,
-            proxy=judge,
-            metric=metric,
-            models=models,
-            n_labels=150,
-            random_state=rng,
-            **{kind: given},
-        )
+        rows = {"proxy": judge, kind: given}
+        options = {"metric": metric, "models": models, "random_state": rng}
+        plan = label_next(known, n_labels=150, **options, **rows)
         known[plan.rows] = y[plan.rows]
-        report = joint_report(
-            known,
-            proxy=judge,
-            label_probability=plan.label_probability,
-            metrics=metric,
-            **{kind: given},
-        )
-        estimate = (
-            report["A", metric] if models else report.differences()[metric, "A", "B"]
-        )
+        rows["label_probability"] = plan.label_probability
+        report = joint_report(known, metrics=metric, **rows)
+        compared = report if models else report.differences()
+        estimate = compared[("A", metric) if models else (metric, "A", "B")]
         found.append([plan.half_width, 1.96 * estimate.standard_error])
     expected, actual = np.mean(found, axis=0)
     assert actual == pytest.approx(expected, rel=0.15)
@@ -113,15 +101,8 @@ def test_the_width_of_a_plan_is_that_of_the_report(metric, models, kind):
 def test_rows_are_chosen_in_proportion_to_their_weights(rows):
     _, models, judge, known = rows
     weights = np.resize([1.0, 2.0, 0.0], SIZE)
-    plan = label_next(
-        known,
-        models["A"],
-        proxy=judge,
-        sample_weight=weights,
-        metric="accuracy",
-        n_labels=100,
-        random_state=0,
-    )
+    rows = {"proxy": judge, "sample_weight": weights, "random_state": 0}
+    plan = label_next(known, models["A"], metric="accuracy", n_labels=100, **rows)
     assert (weights[plan.rows] > 0).all() and len(np.unique(plan.rows)) == 100
     asked = np.isnan(known) & (plan.label_probability > 0.05 + 1e-9)
     table = pd.DataFrame({"a": models["A"], "j": judge, "w": weights})
@@ -131,9 +112,7 @@ def test_rows_are_chosen_in_proportion_to_their_weights(rows):
     ratios = (means[2.0] / means[1.0]).dropna()
     np.testing.assert_allclose(ratios, 2)
     with pytest.raises(ValueError, match="n_labels must be a whole number from 0 to"):
-        label_next(
-            known, models["A"], sample_weight=weights, metric="f1", n_labels=3000
-        )
+        label_next(known, models["A"], metric="f1", n_labels=3000, **rows)
 
 
 @pytest.mark.parametrize("columns", [slow(["groups"]), ["sample_weight", "groups"]])
@@ -156,15 +135,8 @@ def test_the_width_of_a_plan_is_that_of_the_report_of_clusters(columns):
         del given["groups"]
         plain.append(label_next(known, a, **options, **given).half_width)
         known[plan.rows] = y[plan.rows]
-        report = joint_report(
-            known,
-            a,
-            proxy=judge,
-            label_probability=plan.label_probability,
-            metrics="accuracy",
-            groups=groups,
-            **given,
-        )
+        given |= {"proxy": judge, "label_probability": plan.label_probability}
+        report = joint_report(known, a, metrics="accuracy", groups=groups, **given)
         error = report["y_pred", "accuracy"].standard_error
         found.append([plan.half_width, 1.96 * error])
     expected, actual = np.mean(found, axis=0)
@@ -182,11 +154,10 @@ def test_chosen_labels_tell_more_than_random_ones():
         options = {"proxy": judge, "random_state": rng}
         plan = label_next(known, models, metric="accuracy", n_labels=200, **options)
         known[plan.rows] = y[plan.rows]
-        chosen = {"label_probability": plan.label_probability}
-        for truth, option in ((known, chosen), (random, {})):
-            report = joint_report(
-                truth, models, proxy=judge, metrics="accuracy", **option
-            )
+        options = {"proxy": judge, "metrics": "accuracy"}
+        for truth, probability in ((known, plan.label_probability), (random, None)):
+            options["label_probability"] = probability
+            report = joint_report(truth, models, **options)
             difference = report.differences()["accuracy", "A", "B"]
             widths.append(np.ptp(difference.confidence_interval()))
     assert np.median(widths[::2]) < 0.85 * np.median(widths[1::2])
@@ -222,14 +193,9 @@ def test_columns_of_a_frame_and_labels_of_text(rows):
     table = table.assign(truth=truth, judge=names[judge])
     options = {"n_labels": 100, "models": ("A", "B"), "random_state": 0}
     expected = label_next(known, models, proxy=judge, metric="f1", **options)
+    options |= {"proxy": "judge", "data": table}
     for positive in ({"metric": F1CI(pos_label="yes")}, {"pos_label": "yes"}):
-        found = label_next(
-            "truth",
-            ["A", "B"],
-            proxy="judge",
-            data=table,
-            **{"metric": "f1"} | positive | options,
-        )
+        found = label_next("truth", ["A", "B"], **{"metric": "f1"} | positive | options)
         np.testing.assert_array_equal(found.rows, expected.rows)
         np.testing.assert_allclose(found.label_probability, expected.label_probability)
 
@@ -237,16 +203,14 @@ def test_columns_of_a_frame_and_labels_of_text(rows):
 def test_the_positive_label_is_that_of_the_metric_where_it_sets_one(rows):
     _, models, judge, known = rows
     options = {"proxy": judge, "n_labels": 100, "models": "A", "random_state": 0}
-    of_0, of_1, other = (
-        label_next(known, models, metric=metric, pos_label=0, **options)
+    found = [
+        label_next(known, models, metric=metric, pos_label=0, **options).half_width
         for metric in ("f1", F1CI(pos_label=1), "accuracy")
-    )
-    expected = [
-        label_next(known, models, metric=metric, **options)
+    ]
+    assert found == [
+        label_next(known, models, metric=metric, **options).half_width
         for metric in (F1CI(pos_label=0), "f1", "accuracy")
     ]
-    found = [plan.half_width for plan in (of_0, of_1, other)]
-    assert found == [plan.half_width for plan in expected]
     assert len(set(found)) == 3
 
 
@@ -290,27 +254,13 @@ def test_estimates_from_chosen_labels_are_unbiased_and_covered(n_waves):
     found = []
     for _ in range(draws):
         y, models, judge = draw(rng)
-        known, probability = partly(rng, y, 100), None
+        known, rows = partly(rng, y, 100), {"proxy": judge}
+        options = {"models": "A", "n_labels": 200 // n_waves, "random_state": rng}
         for _ in range(n_waves):
-            plan = label_next(
-                known,
-                models,
-                proxy=judge,
-                label_probability=probability,
-                metric="accuracy",
-                models="A",
-                n_labels=200 // n_waves,
-                random_state=rng,
-            )
-            probability = plan.label_probability
+            plan = label_next(known, models, metric="accuracy", **rows, **options)
+            rows["label_probability"] = plan.label_probability
             known[plan.rows] = y[plan.rows]
-        report = joint_report(
-            known,
-            models["A"],
-            proxy=judge,
-            label_probability=probability,
-            metrics="accuracy",
-        )
+        report = joint_report(known, models["A"], metrics="accuracy", **rows)
         interval = report["y_pred", "accuracy"].confidence_interval()
         found.append([float(report["y_pred", "accuracy"]), *interval])
     estimates, low, high = np.transpose(found)

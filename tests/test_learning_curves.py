@@ -57,13 +57,12 @@ def recorded():
     return Recorder.trained_on
 
 
-def subsets(recorded, n_fits):
-    """Rows trained on, by training set and size; fits go by batch, size and split."""
+def subsets(recorded):
+    """Rows trained on, by training set and size; fits go by split and size."""
     found = {}
-    for batch in np.reshape(recorded, (-1, len(SIZES), n_fits)):
-        for *smaller, train in batch.T:
-            rows = zip(SIZES, [*smaller, train], strict=True)
-            found |= {(train, size): sorted(each) for size, each in rows}
+    for *smaller, train in np.reshape(recorded, (-1, len(SIZES))):
+        rows = zip(SIZES, [*smaller, train], strict=True)
+        found |= {(train, size): sorted(each) for size, each in rows}
     return found
 
 
@@ -94,7 +93,7 @@ def test_the_jackknife_leaves_groups_out_of_the_subsets(recorded):
     report = learning_curve_report(
         {"NB": Recorder()}, data, Y, train_sizes=SIZES, random_state=5, **options
     )
-    fitted = subsets(recorded, 15)  # of a partition, 5 and 10 without two groups
+    fitted = subsets(recorded)  # of a partition, 5 and 10 without two groups
     splits = cross_validate_report(
         {"NB": GaussianNB()}, X, Y, random_state=5, **options
     ).splits
@@ -145,7 +144,7 @@ def test_training_sets_are_nested_and_have_the_sizes(recorded):
         Recorder(), data, Y, metrics="accuracy", train_sizes=SIZES, cv=KFold(5)
     )
     assert report.train_sizes.tolist() == SIZES
-    found = subsets(recorded, 5)
+    found = subsets(recorded)
     for train, _ in KFold(5).split(X):
         sets = [found[frozenset(train.tolist()), size] for size in SIZES]
         small, middle, large = map(set, sets)
@@ -162,7 +161,7 @@ def test_clusters_are_not_divided(recorded):
     )  # fmt: skip
     members = {g: {*np.flatnonzero(groups == g).tolist()} for g in groups.tolist()}
     largest = max(map(len, members.values()))
-    for rows, size in zip(recorded, np.repeat(report.train_sizes, 5), strict=True):
+    for rows, size in zip(recorded, np.tile(report.train_sizes, 5), strict=True):
         assert rows == set().union(*(members[groups[row]] for row in rows))
         assert abs(len(rows) - size) <= largest / 2 + 1
 

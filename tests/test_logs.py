@@ -322,17 +322,14 @@ def test_models_without_a_task(tmp_path, capsys):
     path = uneven_logs(tmp_path)
     scorers = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
     rows = logs.read(path).select(scorers=scorers)
-    message = (
-        r"^models must have grades of all tasks, but new has none of gsm8k, mmlu; "
-        r"select tasks=\['arc'\] \(in a shell --tasks arc\), or set missing_grades "
-    )
-    with pytest.raises(ValueError, match=message):
+    message = "none of some items for 'new' (40); set missing_grades to 'drop'"
+    with pytest.raises(ValueError, match=re.escape(message)):
         rows.report()
     dropped = rows.report(missing_grades="drop")
     assert_allclose(dropped.estimates, rows.select(tasks="arc").report().estimates)
     assert_allclose(rows.report(missing_grades=0).estimates, [0.5 / 3, 0.5])
     assert main(["grades", str(path), "--scorer=arc=acc,gsm8k=em,mmlu=acc"]) == 2
-    assert "new has none of gsm8k, mmlu" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_groups_are_of_one_task():
@@ -484,12 +481,8 @@ def test_a_grade_twice_names_both_places(tmp_path):
     name, lines = some_lines()
     (tmp_path / name).write_text("\n".join([*lines, lines[7]]))
     message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade of item"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"{message}.* runs of a table by a column"):
         logs.read(tmp_path)
-    with pytest.raises(ValueError, match="in a table, distinguish runs by a column"):
-        logs.read(tmp_path)
-    with pytest.raises(ValueError, match="leave one of the files out"):
-        logs.read([PROMPTFOO, PROMPTFOO])
     with pytest.raises(ValueError, match=r"as new=new\.json old=old\.json in a shell"):
         logs.read([PROMPTFOO, PROMPTFOO])
     both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
@@ -504,8 +497,7 @@ def test_models_of_one_name_are_named_as_in_a_shell(tmp_path, monkeypatch, capsy
         folder.mkdir(parents=True)
         (folder / "m.csv").write_text("id,score\n1,1\n2,0\n3,1\n")
     assert main(["grades", "d"]) == 2
-    error = capsys.readouterr().err
-    assert "name the models, as 'v 1.5=d/v 1.5' v1.0=d/v1.0 in a shell" in error
+    assert "name the models of files, as new=new.json" in capsys.readouterr().err
     assert main(["grades", "v 1.5=d/v 1.5", "v1.0=d/v1.0"]) == 0
 
 

@@ -284,15 +284,14 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("version", lambda x: 1, "of version 1, not 2"),
-        ("n", lambda x: 0, "weights are not above 0"),
-        ("weight_range", lambda x: [2, 1], "weights are not above 0"),
+        ("version", lambda x: 2, "of version 2, not 3"),
         ("columns", lambda x: x[::-1], "columns are not in order"),
         ("predicted", lambda x: None, "does not fit"),
-        ("units", lambda x: [0.0] * len(x), "units holds other values"),
-        ("products", lambda x: (-np.array(x)).tolist(), "not those of any rows"),
-        ("products", lambda x: x[1:], "products has the shape"),
-        ("products", lambda x: [[None]], "products has the shape"),
+        ("weights", lambda x: [-1.0] * len(x), "weights holds other values"),
+        ("powers", lambda x: (-np.array(x)).tolist(), "powers holds other values"),
+        ("rows", lambda x: [float("nan")] * len(x), "rows holds other values"),
+        ("values", lambda x: x[1:], "values has the shape"),
+        ("origins", lambda x: [[None]], "origins has the shape"),
     ],
 )
 def test_a_file_is_checked(name, change, message, tmp_path):
@@ -454,10 +453,18 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
     assert merged["standard_error"] < exact["standard_error"]
 
 
-def test_reports_of_moments_stay_by_themselves():
+@pytest.mark.filterwarnings("ignore:reports must be of different test sets")
+@pytest.mark.parametrize("design", DESIGNS)
+def test_reports_of_moments_combine_as_those_of_rows(design):
     reports = [
-        accumulated("two labels", parts=[rows], metrics="log_loss").report()
-        for rows in np.array_split(np.arange(N), 2)
+        {
+            name: accumulated(
+                *("two labels", design, [rows]), moments=m, method="delta"
+            ).report()
+            for name, rows in zip("ab", np.array_split(np.arange(N), 2), strict=True)
+        }
+        for m in (True, False)
     ]
-    with pytest.raises(ValueError, match="keep the rows, by moments=False"):
-        skci.combine_independent(dict(zip("ab", reports, strict=True)))
+    report, expected = map(skci.combine_independent, reports)
+    assert_same(report, expected)
+    assert_same(report.differences(), expected.differences())

@@ -149,20 +149,16 @@ def test_weights(weight):
         (TverskyCI(weight, 1), "alpha"),
         (TverskyCI(1, weight), "beta"),
     ]:
-        message = re.escape(
-            f"{parameter} must be a finite number above 0, got {weight!r}"
-        )
-        with pytest.raises(ValueError, match=f"^{message}$"):
-            metric(Y, P)
-        with pytest.raises(ValueError, match=f"^{message}$"):
-            joint_report(Y, P, metrics=metric)
+        message = f"{parameter} must be a finite number above 0, got {weight!r}"
+        for call in (lambda: metric(Y, P), lambda: joint_report(Y, P, metrics=metric)):  # noqa: B023
+            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+                call()
 
 
 @pytest.mark.parametrize("value", [2, 0.5, -1, "warn", None, np.inf, [0]])
 def test_zero_division(value):
-    message = (
-        rf"^zero_division must be 0, 1 or numpy\.nan, got {re.escape(repr(value))}$"
-    )
+    got = re.escape(repr(value))
+    message = rf"^zero_division must be 0, 1 or numpy\.nan, got {got}$"
     for call in [
         lambda: JaccardCI(zero_division=value)(Y, P),
         *every_way(F1CI(zero_division=value)),
@@ -175,6 +171,10 @@ def test_zero_division(value):
 def test_bound_of_a_scorer(bound):
     with pytest.raises(ValueError, match=f"^bound must be .*, got {bound!r}$"):
         F1CI().scorer(bound=bound)
+
+
+def every_metric(matrix):
+    return confusion_matrix_report(matrix, metrics="f1")
 
 
 @pytest.mark.parametrize(
@@ -193,10 +193,9 @@ def test_bound_of_a_scorer(bound):
     ],
 )
 def test_confusion_matrix(matrix, got):
-    with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
-        AccuracyCI().from_confusion_matrix(matrix)
-    with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
-        confusion_matrix_report(matrix, metrics="f1")
+    for call in (AccuracyCI().from_confusion_matrix, every_metric):
+        with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
+            call(matrix)
 
 
 TARGETS = np.eye(2, dtype=int)
@@ -273,19 +272,17 @@ def test_things_that_are_not_metrics(metric):
             call()
 
 
-@pytest.mark.parametrize("metrics", [[], {}, ()])
-def test_no_metrics(metrics):
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        *[(none, "^metrics must hold at least one entry") for none in ([], {}, ())],
+        (["f1", "mcc", "f1"], r"^metrics must have .*names, got twice: \['f1'\]$"),
+        (["f1", F1CI(method="delta")], r"^metrics must have .* twice: \['f1'\]$"),
+    ],
+)
+def test_no_metrics_and_metrics_of_one_name(metrics, message):
     for call in every_way(metrics):
-        with pytest.raises(ValueError, match=r"^metrics must hold at least one entry"):
-            call()
-
-
-@pytest.mark.parametrize("metrics", [["f1", "mcc", "f1"], ["f1", F1CI(method="delta")]])
-def test_metrics_of_one_name(metrics):
-    for call in every_way(metrics):
-        with pytest.raises(
-            ValueError, match=r"^metrics must have distinct names, got twice: \['f1'\]$"
-        ):
+        with pytest.raises(ValueError, match=message):
             call()
 
 
@@ -304,23 +301,11 @@ def test_models_of_one_name(models):
     [
         ({}, ValueError, "y_pred must hold at least one entry, got none"),
         (pd.DataFrame(), ValueError, "y_pred must hold at least one entry, got none"),
-        (
-            [("a", P, P)],
-            TypeError,
-            "y_pred must be a mapping .*, got an entry tuple",
-        ),
-        (
-            np.c_[P, P],
-            ValueError,
-            r"y_pred must have an entry .*, got shape \(400, 2\); a report of",
-        ),
+        ([("a", P, P)], TypeError, "y_pred must be a mapping .* an entry tuple"),
+        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); a report of"),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, ValueError, "y_pred= must be given for metrics of labels: "),
-        (
-            {"a": P, "b": P[1:]},
-            ValueError,
-            r"y_pred\['b'\] must .* the 400 rows of y_true",
-        ),
+        ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* the 400 rows of"),
     ],
 )
 def test_predictions(y_pred, error, message):
@@ -427,15 +412,9 @@ def test_a_label_that_an_estimator_does_not_know():
     with pytest.raises(ValueError, match=message):
         JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
     folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2
+    options = {"metrics": "roc_auc_ovr", "cv": folds, "resampling": "corrected-t"}
     with pytest.raises(ValueError, match=r"^margin.*: a decision_function must have"):
-        cross_validate_report(
-            {"margin": LinearSVC()},
-            X,
-            y,
-            metrics="roc_auc_ovr",
-            cv=folds,
-            resampling="corrected-t",
-        )
+        cross_validate_report({"margin": LinearSVC()}, X, y, **options)
 
 
 @pytest.mark.parametrize(
@@ -475,28 +454,20 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
 
     for model, message in [
         (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
-        (
-            Few(),
-            r"^odd: predict\(X\) must have an entry for each of the 400 rows of X, got",
-        ),
+        (Few(), r"^odd: predict\(X\) must .* for each of the 400 rows of X, got"),
     ]:
+        evaluator = JointEvaluator({"fine": Predicts(), "odd": model}, "f1")
         with pytest.raises(ValueError, match=message):
-            JointEvaluator({"fine": Predicts(), "odd": model}, "f1").evaluate(
-                np.c_[P], Y
-            )
+            evaluator.evaluate(np.c_[P], Y)
 
 
 def test_methods_by_metric():
     metrics = ["accuracy", "f1", "mcc"]
     rows = {"metrics": metrics, "y_pred": P}
-    report = joint_report(Y, method={"f1": "delta", "*": "blurred"}, **rows)
-    assert [report["y_pred", name].method for name in metrics] == [
-        "blurred", "delta", "blurred",
-    ]  # fmt: skip
-    report = joint_report(Y, method={"f1": "delta"}, **rows)
-    assert [report["y_pred", name].method for name in metrics] == [
-        "score", "delta", "score",
-    ]  # fmt: skip
+    for others, usual in (({"*": "blurred"}, "blurred"), ({}, "score")):
+        report = joint_report(Y, method={"f1": "delta"} | others, **rows)
+        methods = [report["y_pred", name].method for name in metrics]
+        assert methods == [usual, "delta", usual]
     with pytest.raises(ValueError, match=r"^method must be a name or a mapping"):
         joint_report(Y, method={"f2": "delta"}, **rows)
     with pytest.raises(ValueError, match=r"as in method=\{'accuracy': 'wilson', "):
@@ -510,7 +481,6 @@ def test_methods_by_metric():
 def test_automatic_method(metric, method):
     scores = {"A": np.where(P, 0.7, 0.2)}
     for given in (None, "auto"):
-        report = joint_report(
-            Y, {"A": P}, y_score=scores, metrics=[metric], method=given
-        )
+        options = {"metrics": [metric], "method": given}
+        report = joint_report(Y, {"A": P}, y_score=scores, **options)
         assert report["A", metric].method == method

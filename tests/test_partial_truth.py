@@ -3,6 +3,7 @@
 import csv
 from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,31 @@ from skci.exceptions import SmallSampleWarning
 LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 
 
-def draw(rng, n=150, size=2000, prevalence=0.3, error=0.1):
+class Drawn(NamedTuple):
     """Truth, predictions of two models, those of a judge, and which rows to label."""
+
+    y: Any
+    models: Any
+    judge: Any
+    labelled: Any
+
+    def report(self, **options):
+        """Report on the models, by default on accuracy with the judge as a proxy."""
+        defaults = {"y_pred": self.models, "proxy": self.judge, "metrics": "accuracy"}
+        truth = partly(self.y, self.labelled)
+        return joint_report(**{"y_true": truth} | defaults | options)
+
+    def of_labels(self, y_pred, **options):
+        """Report on the labelled rows alone."""
+        if isinstance(y_pred, dict):
+            few = {name: each[self.labelled] for name, each in y_pred.items()}
+        else:
+            few = y_pred[self.labelled]
+        return joint_report(self.y[self.labelled], few, **options)
+
+
+def draw(rng, n=150, size=2000, prevalence=0.3, error=0.1):
+    """Draw rows; the models err in 10% and 15% of them, and the judge in `error`."""
 
     def wrong(share):
         return np.where(rng.random(size) < share, 1 - y, y)
@@ -36,7 +60,7 @@ def draw(rng, n=150, size=2000, prevalence=0.3, error=0.1):
     models = {"A": wrong(0.1), "B": wrong(0.15)}
     labelled = np.zeros(size, dtype=bool)
     labelled[rng.choice(size, n, replace=False)] = True
-    return y, models, wrong(error), labelled
+    return Drawn(y, models, wrong(error), labelled)
 
 
 @pytest.fixture
@@ -87,14 +111,7 @@ def test_accuracy_is_estimated_as_by_ppi(rows, method, unseen):
     y, models, judge, labelled = rows
     right, judged = ((each == models["A"]).astype(float) for each in (y, judge))
     estimate, error = ppi_mean(right, judged, labelled, unseen)
-    report = joint_report(
-        partly(y, labelled),
-        models["A"],
-        proxy=judge,
-        metrics="accuracy",
-        method=method,
-    )
-    found = report["y_pred", "accuracy"]
+    found = rows.report(y_pred=models["A"], method=method)["y_pred", "accuracy"]
     assert float(found) == pytest.approx(estimate, abs=1e-12)
     assert found.standard_error == pytest.approx(error, rel=0.01)
 
@@ -177,17 +194,17 @@ def test_means_and_medians_are_those_of_glide_and_ppi_py(name, tolerance):
 )
 def test_covariances_are_those_of_the_bootstrap_of_the_two_samples(metrics):
     rng = np.random.default_rng(18)
-    y, models, judge, labelled = draw(rng, 300, 1500)
-    kind = "y_pred"
+    rows = draw(rng, 300, 1500)
+    y, models, judge, labelled = rows
+    given = {"metrics": [*metrics]}
     if "roc_auc" in metrics:
-        kind, signal = "y_score", rng.normal(y, 0.6)
+        signal = rng.normal(y, 0.6)
         models = {
             name: expit(3 * (rng.normal(signal, noise) - 0.5))
             for name, noise in (("A", 0.2), ("B", 0.4))
         }
-    report = joint_report(
-        partly(y, labelled), **{kind: models}, proxy=judge, metrics=[*metrics]
-    )
+        given |= {"y_pred": None, "y_score": models}
+    report = rows.report(**given)
 
     def terms(few, others):
         """Metrics of the truth, and those of the proxy of all rows less of few."""
@@ -219,41 +236,37 @@ def test_covariances_are_those_of_the_bootstrap_of_the_two_samples(metrics):
     np.testing.assert_allclose(report.correlation, np.corrcoef(estimates), atol=0.12)
 
 
-def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows):
+@pytest.mark.parametrize("proxy", ["judge", "prediction"])
+def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows, proxy):
     y, models, judge, _ = rows
-    with_proxy = joint_report(y, models, proxy=judge, metrics=LABELS)
-    plain = joint_report(y, models, metrics=LABELS)
-    np.testing.assert_allclose(
-        [float(with_proxy[key]) for key in plain], [float(plain[key]) for key in plain]
-    )
+    options = {"metrics": LABELS, "random_state": 0}
+    proxy = judge if proxy == "judge" else proxy
+    with_proxy = joint_report(y, models, proxy=proxy, **options)
+    plain = joint_report(y, models, **options)
+    np.testing.assert_allclose(with_proxy.estimates, plain.estimates)
     np.testing.assert_allclose(
         limits(with_proxy.individual()), limits(plain.individual()), atol=1e-6
     )
 
 
 def test_a_proxy_that_is_the_truth_gives_the_estimates_of_all_rows(rows):
-    y, models, _, labelled = rows
-    options = {"metrics": "accuracy", "method": "delta"}
-    report = joint_report(partly(y, labelled), models, proxy=y, **options)
-    plain = joint_report(y, models, **options)
+    report = rows.report(proxy=rows.y, method="delta")
+    plain = joint_report(rows.y, rows.models, metrics="accuracy", method="delta")
     for key in plain:
         # The weight of the proxy is next to 1.
         assert float(report[key]) == pytest.approx(float(plain[key]), abs=2e-4)
-        assert report[key].standard_error == pytest.approx(
-            plain[key].standard_error, rel=0.01
-        )
+        error = plain[key].standard_error
+        assert report[key].standard_error == pytest.approx(error, rel=0.01)
 
 
 @pytest.mark.parametrize("kind", ["random", "copy"])
 def test_a_useless_proxy_leaves_the_intervals_of_the_labels(rows, kind):
-    y, models, _, labelled = rows
-    judge = models["A"]
+    first = judge = rows.models["A"]
     if kind == "random":
-        judge = np.random.default_rng(1).integers(0, 2, len(y))
+        judge = np.random.default_rng(1).integers(0, 2, len(first))
     metrics = [*LABELS, "specificity", "npv", "false_negative_rate"]
-    truth = partly(y, labelled)
-    report = joint_report(truth, models["A"], proxy=judge, metrics=metrics)
-    alone = joint_report(y[labelled], models["A"][labelled], metrics=metrics)
+    report = rows.report(y_pred=first, proxy=judge, metrics=metrics)
+    alone = rows.of_labels(first, metrics=metrics)
     widths = [np.diff(limits(each.individual())) for each in (report, alone)]
     assert (widths[0] / widths[1] < 1.03).all()
     assert (widths[0] / widths[1] > 0.9).all()
@@ -262,21 +275,16 @@ def test_a_useless_proxy_leaves_the_intervals_of_the_labels(rows, kind):
 @pytest.mark.parametrize("metrics", [["accuracy", "f1"], ["roc_auc", "log_loss"]])
 def test_a_good_proxy_makes_narrower_intervals(rows, metrics):
     y, models, judge, labelled = rows
-    if metrics == ["accuracy", "f1"]:
-        columns = {"y_pred": models}
-    else:
-        noise = np.random.default_rng(2).normal(0, 1, (2, len(y)))
-        scores = [
-            1 / (1 + np.exp(-2 * each + 1 - noise[0])) for each in models.values()
-        ]
-        columns = {"y_score": dict(zip(models, scores, strict=True))}
+    columns = {"y_pred": models}
+    if "roc_auc" in metrics:
+        noise = np.random.default_rng(2).normal(0, 1, len(y))
+        scores = {k: expit(2 * each - 1 + noise) for k, each in models.items()}
+        columns = {"y_pred": None, "y_score": scores}
     few = {
-        name: {model: each[labelled] for model, each in column.items()}
+        name: column and {model: each[labelled] for model, each in column.items()}
         for name, column in columns.items()
     }
-    report = joint_report(
-        partly(y, labelled), proxy={"judge": judge}, metrics=metrics, **columns
-    )
+    report = rows.report(proxy={"judge": judge}, metrics=metrics, **columns)
     alone = joint_report(y[labelled], metrics=metrics, **few)
     assert (np.diff(limits(report)) < np.diff(limits(alone))).all()
     assert "2000 rows, 150 of them labelled, with the proxy judge" in str(report)
@@ -302,16 +310,11 @@ def test_the_header_says_how_rows_were_labelled(rows, option, others):
 
 @pytest.mark.parametrize("n_groups", [None, 400])
 def test_sizes_are_of_the_rows_given_and_not_of_weighted_copies(rows, n_groups):
-    y, models, judge, labelled = rows
     region = np.where(np.arange(2000) < 500, "north", "south")
-    report = joint_report(
-        partly(y, labelled),
-        models,
-        proxy=judge,
+    report = rows.report(
         label_probability=np.full(2000, 0.08),
         by={"region": region},
         groups=None if n_groups is None else np.arange(2000) % n_groups,
-        metrics="accuracy",
     )
     (difference, _) = report.differences()
     of_pair = report.differences()[difference]
@@ -325,16 +328,13 @@ def test_sizes_are_of_the_rows_given_and_not_of_weighted_copies(rows, n_groups):
 
 
 def test_two_proxies_tell_no_less_than_one(rows):
-    y, models, judge, labelled = rows
+    y, judge = rows.y, rows.judge
     other = np.where(np.random.default_rng(3).random(len(y)) < 0.1, 1 - y, y)
-    truth = partly(y, labelled)
-    errors = [
-        joint_report(truth, models["B"], proxy=proxy, metrics="accuracy")[
-            "y_pred", "accuracy"
-        ].standard_error
+    one, two = (
+        rows.report(proxy=proxy)["B", "accuracy"].standard_error
         for proxy in ({"one": judge}, {"one": judge, "two": other})
-    ]
-    assert errors[1] < errors[0]
+    )
+    assert two < one
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -347,24 +347,17 @@ def test_estimates_and_limits_stay_within_the_range():
     pred[wrong] = 1 - y[wrong]
     judge = np.where(np.arange(600) % 7 == 0, 1 - pred, pred)
     judge[wrong] = y[wrong]
+    drawn = Drawn(y, {"A": pred, "B": 1 - pred}, judge, labelled)
     for method in ("score", "delta", "hall"):
-        report = joint_report(
-            partly(y, labelled),
-            {"A": pred, "B": 1 - pred},
-            proxy=judge,
-            metrics=LABELS[:4],
-            method=method,
-        )
+        report = drawn.report(metrics=LABELS[:4], method=method)
         low, high = limits(report).T
-        estimates = np.array([float(report[key]) for key in report])
         assert (low >= 0).all() and (high <= 1).all()
-        assert ((low <= estimates) & (estimates <= high)).all()
+        assert ((low <= report.estimates) & (report.estimates <= high)).all()
         assert (np.abs(limits(report.differences())) <= 1).all()
 
 
 def test_differences_are_of_the_estimates(rows):
-    y, models, judge, labelled = rows
-    report = joint_report(partly(y, labelled), models, proxy=judge, metrics=LABELS)
+    report = rows.report(metrics=LABELS)
     for (metric, *_), difference in report.differences().items():
         expected = float(report["A", metric]) - float(report["B", metric])
         assert float(difference) == pytest.approx(expected)
@@ -381,105 +374,80 @@ def test_columns_of_a_frame_may_lack_the_truth(rows, library):
     found = joint_report(
         "truth", ["A", "B"], proxy="judge", data=library(table), **options
     )
-    expected = joint_report(partly(y, labelled), models, proxy=judge, **options)
+    expected = rows.report(**options)
     np.testing.assert_allclose(limits(found), limits(expected))
     assert "proxy judge" in str(found)
 
 
+def part_of(rows, inside):
+    """Some of the rows."""
+    models = {name: each[inside] for name, each in rows.models.items()}
+    return Drawn(rows.y[inside], models, rows.judge[inside], rows.labelled[inside])
+
+
 def test_subgroups_are_estimated_from_their_rows(rows):
-    y, models, judge, labelled = rows
-    site = np.arange(len(y)) % 2
-    options = {"metrics": "f1"}
-    report = joint_report(
-        partly(y, labelled), models["A"], proxy=judge, by=site, **options
-    )
+    site = np.arange(2000) % 2
+    report = rows.report(by=site, metrics="f1")
     for value in (0, 1):
-        inside = site == value
-        alone = joint_report(
-            partly(y, labelled)[inside],
-            models["A"][inside],
-            proxy=judge[inside],
-            **options,
-        )
-        assert float(report["y_pred", "f1", str(value)]) == pytest.approx(
-            float(alone["y_pred", "f1"]), abs=2e-4
-        )
+        alone = part_of(rows, site == value).report(metrics="f1")["A", "f1"]
+        found = report["A", "f1", str(value)]
+        assert float(found) == pytest.approx(float(alone), abs=2e-4)
 
 
 @pytest.mark.parametrize("option", ["folds", "design"])
 def test_means_over_folds_and_strata_are_those_of_their_estimates(rows, option):
-    y, models, judge, labelled = rows
-    part = np.arange(len(y)) % 2
+    part = np.arange(2000) % 2
     if option == "design":  # whatever the shares of labels
-        more = np.random.default_rng(19).random(len(y)) < np.where(part, 0.3, 0.08)
-        labelled = more
-    truth = partly(y, labelled)
-    options = {"proxy": judge, "metrics": "f1", "method": "delta"}
+        more = np.random.default_rng(19).random(2000) < np.where(part, 0.3, 0.08)
+        rows = rows._replace(labelled=more)
+    options = {"metrics": "f1", "method": "delta"}
     given = {"folds": part, "design": Strata(part, average="macro")}[option]
-    found = joint_report(truth, models, **options, **{option: given})
-    apart = [
-        joint_report(
-            truth[rows],
-            {name: each[rows] for name, each in models.items()},
-            **options | {"proxy": judge[rows]},
-        )
-        for rows in (part == 0, part == 1)
-    ]
+    found = rows.report(**options, **{option: given})
+    apart = [part_of(rows, part == k).report(**options) for k in (0, 1)]
     for key in found:
         each = [report[key] for report in apart]
         assert float(found[key]) == pytest.approx(np.mean(each), abs=5e-4)
         error = np.hypot(*(estimate.standard_error for estimate in each)) / 2
         assert found[key].standard_error == pytest.approx(error, rel=0.02)
     assert "2 fold models" in str(found) or "means over 2 strata" in str(found)
-    assert f"{labelled.sum()} of them labelled, with a proxy" in str(found)
+    assert f"{rows.labelled.sum()} of them labelled, with a proxy" in str(found)
 
 
 @pytest.mark.parametrize(
     "option", [{}, {"proxy": "prediction"}, {"label_probability": np.full(2000, 0.15)}]
 )
 def test_subgroups_may_have_any_name(rows, option):
-    y, models, judge, labelled = rows
-    site = np.arange(len(y)) % 2
-    truth = partly(y, labelled)
+    site = np.arange(2000) % 2
     found, expected = (
-        joint_report(
-            truth, models, by={name: site}, **{"proxy": judge, "metrics": "f1"} | option
-        )
+        rows.report(by={name: site}, **{"metrics": "f1"} | option)
         for name in ("has a truth", "site")
     )
     assert list(found) == list(expected) and len(found) == 4
     np.testing.assert_array_equal(found.estimates, expected.estimates)
 
 
-def test_groups_of_copies_have_the_error_of_one_of_each(rows):
-    y, models, judge, labelled = rows
-    truth = partly(y, labelled)
-    alone = joint_report(truth, models["A"], proxy=judge, metrics="f1", method="delta")
-    copies = joint_report(
-        np.repeat(truth, 3),
-        np.repeat(models["A"], 3),
-        proxy=np.repeat(judge, 3),
-        groups=np.repeat(np.arange(len(y)), 3),
-        metrics="f1",
-        method="delta",
+def repeated(rows, times):
+    models = {name: np.repeat(each, times) for name, each in rows.models.items()}
+    y, judge, labelled = (
+        np.repeat(each, times) for each in (rows.y, rows.judge, rows.labelled)
     )
-    key = "y_pred", "f1"
-    assert float(copies[key]) == pytest.approx(float(alone[key]))
-    assert copies[key].standard_error == pytest.approx(alone[key].standard_error)
+    return Drawn(y, models, judge, labelled)
+
+
+def test_groups_of_copies_have_the_error_of_one_of_each(rows):
+    options = {"metrics": "f1", "method": "delta"}
+    alone, groups = rows.report(**options), np.repeat(np.arange(2000), 3)
+    copies = repeated(rows, 3).report(groups=groups, **options)
+    for key in alone:
+        assert float(copies[key]) == pytest.approx(float(alone[key]))
+        error = alone[key].standard_error
+        assert copies[key].standard_error == pytest.approx(error)
 
 
 def test_counts_are_of_repeated_rows(rows):
-    y, models, judge, labelled = rows
-    truth = partly(y, labelled)
-    counted = joint_report(
-        truth, models["A"], proxy=judge, counts=np.full(len(y), 2), metrics="f1"
-    )
-    repeated = joint_report(
-        *(np.repeat(each, 2) for each in (truth, models["A"])),
-        proxy=np.repeat(judge, 2),
-        metrics="f1",
-    )
-    np.testing.assert_allclose(limits(counted), limits(repeated))
+    counted = rows.report(counts=np.full(2000, 2), metrics="f1")
+    copies = repeated(rows, 2).report(metrics="f1")
+    np.testing.assert_allclose(limits(counted), limits(copies))
 
 
 def test_many_classes_fall_back_to_another_method_than_blurred():
@@ -489,11 +457,10 @@ def test_many_classes_fall_back_to_another_method_than_blurred():
     def wrong(share):
         return np.where(rng.random(2000) < share, rng.integers(0, 10, 2000), y)
 
-    pred, judge = wrong(0.2), wrong(0.1)
-    labelled = rng.permutation(2000) < 200
+    drawn = Drawn(y, wrong(0.2), wrong(0.1), rng.permutation(2000) < 200)
     metric = F1CI(average="macro")
-    report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metric)
-    alone = joint_report(y[labelled], pred[labelled], metrics=metric)
+    report = drawn.report(metrics=metric)
+    alone = drawn.of_labels(drawn.models, metrics=metric)
     assert report["y_pred", "f1_macro"].method in ("logit", "hall")
     assert np.diff(limits(report)) < np.diff(limits(alone))
 
@@ -503,10 +470,10 @@ def test_numbers_have_proxies():
     rng = np.random.default_rng(6)
     y = rng.normal(size=1000)
     pred, judge = y + rng.normal(size=1000), y + 0.2 * rng.normal(size=1000)
-    labelled = rng.permutation(1000) < 100
+    drawn = Drawn(y, pred, judge, rng.permutation(1000) < 100)
     metrics = ["mean_squared_error", "mean_absolute_error", "r2"]
-    report = joint_report(partly(y, labelled), pred, proxy=judge, metrics=metrics)
-    alone = joint_report(y[labelled], pred[labelled], metrics=metrics)
+    report = drawn.report(metrics=metrics)
+    alone = drawn.of_labels(pred, metrics=metrics)
     assert (np.diff(limits(report)) < 0.8 * np.diff(limits(alone))).all()
 
 
@@ -626,29 +593,22 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
 
 
 def test_rows_of_equal_probability_have_the_estimates_of_a_random_part(rows):
-    y, models, judge, labelled = rows
-    truth = partly(y, labelled)
-    options = {"proxy": judge, "metrics": ["accuracy", "f1"], "method": "delta"}
-    plain = joint_report(truth, models, **options)
-    probability = np.full(len(y), 0.075)
-    weighted = joint_report(truth, models, label_probability=probability, **options)
+    options = {"metrics": ["accuracy", "f1"], "method": "delta"}
+    plain = rows.report(**options)
+    weighted = rows.report(label_probability=np.full(2000, 0.075), **options)
     for key in plain:
         assert float(weighted[key]) == pytest.approx(float(plain[key]), abs=1e-3)
-        assert weighted[key].standard_error == pytest.approx(
-            plain[key].standard_error, rel=0.01
-        )
+        error = plain[key].standard_error
+        assert weighted[key].standard_error == pytest.approx(error, rel=0.01)
 
 
 def test_labels_alone_weigh_one_over_their_probability(rows):
-    y, models, judge, _ = rows
-    probability = np.where(judge == models["A"], 0.05, 0.5)
-    labelled = np.random.default_rng(7).random(len(y)) < probability
-    report = joint_report(
-        partly(y, labelled), models, label_probability=probability, metrics="f1"
-    )
-    few = {name: each[labelled] for name, each in models.items()}
+    probability = np.where(rows.judge == rows.models["A"], 0.05, 0.5)
+    labelled = np.random.default_rng(7).random(2000) < probability
+    rows, options = rows._replace(labelled=labelled), {"metrics": "f1"}
+    report = rows.report(proxy=None, label_probability=probability, **options)
     weights = 1 / probability[labelled]
-    expected = joint_report(y[labelled], few, sample_weight=weights, metrics="f1")
+    expected = rows.of_labels(rows.models, sample_weight=weights, **options)
     np.testing.assert_allclose(limits(report), limits(expected))
 
 
@@ -657,17 +617,11 @@ def test_the_error_of_chosen_labels_is_that_of_repeated_choices():
     rng = np.random.default_rng(8)
     estimates, errors = [], []
     for _ in range(300):
-        y, models, judge, _ = draw(rng, size=1000)
-        probability = np.where(judge == models["A"], 0.1, 0.6)
-        labelled = rng.random(1000) < probability
-        found = joint_report(
-            partly(y, labelled),
-            models["A"],
-            proxy=judge,
-            label_probability=probability,
-            metrics="f1",
-            method="delta",
-        )["y_pred", "f1"]
+        drawn = draw(rng, size=1000)
+        probability = np.where(drawn.judge == drawn.models["A"], 0.1, 0.6)
+        drawn = drawn._replace(labelled=rng.random(1000) < probability)
+        options = {"label_probability": probability, "method": "delta"}
+        found = drawn.report(metrics="f1", **options)["A", "f1"]
         estimates.append(float(found))
         errors.append(found.standard_error)
     assert np.mean(estimates) == pytest.approx(0.54 / (0.54 + 0.07 + 0.03), abs=0.01)
@@ -678,35 +632,30 @@ def test_the_error_of_chosen_labels_is_that_of_repeated_choices():
 
 def draw_chosen(rng, n, prevalence, size=5000):
     """Rows of which about n are labelled, most of those where the judge disagrees."""
-    y, models, judge, _ = draw(rng, n, size, prevalence)
+    drawn = draw(rng, n, size, prevalence)
+    y, models, judge, _ = drawn
     models["B"] = np.where(rng.random(size) < 0.15, 1 - y, y)
     agree = models["A"] == models["B"]
     sizes = np.where(agree, 1.0, 4.0)
     sizes[(judge != models["A"]) & agree] = 16.0
     probability = np.minimum(n * sizes / sizes.sum(), 1)
-    return y, models, judge, probability, rng.random(size) < probability
+    return drawn._replace(labelled=rng.random(size) < probability), probability
 
 
 def test_a_judge_stands_for_labels_of_large_weight_that_are_lacking():
     errors = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        y, models, judge, probability, labelled = draw_chosen(rng, 300, 0.05)
+        drawn, probability = draw_chosen(rng, 300, 0.05)
+        first = drawn.models["A"]
         heavy = probability < 1.5 * probability.min()
-        known = partly(y, labelled & ~(heavy & (models["A"] == 1)))
-        truth = precision_score(y, models["A"])
+        known = drawn._replace(labelled=drawn.labelled & ~(heavy & (first == 1)))
         options = {"label_probability": probability, "metrics": "precision"}
-        errors.append(
-            [
-                float(
-                    joint_report(known, models["A"], **options, **proxy)[
-                        "y_pred", "precision"
-                    ]
-                )
-                - truth
-                for proxy in ({}, {"proxy": judge})
-            ]
-        )
+        found = [
+            float(known.report(y_pred=first, **options, **proxy)["y_pred", "precision"])
+            for proxy in ({"proxy": None}, {})
+        ]
+        errors.append(np.subtract(found, precision_score(drawn.y, first)))
     alone, judged = np.sqrt(np.mean(np.square(errors), axis=0))
     assert judged < alone / 3
 
@@ -720,13 +669,9 @@ def test_chosen_labels_cover_or_warn(n, prevalence):
     truths = np.array([tp / (tp + fp), 2 * tp / (2 * tp + fp + fn)])
     missed, warned = np.zeros((2, draws, 2), dtype=bool)
     for k in range(draws):
-        y, models, judge, probability, labelled = draw_chosen(rng, n, prevalence)
-        report = joint_report(
-            partly(y, labelled),
-            models,
-            proxy=judge,
-            label_probability=probability,
-            metrics=["precision", "f1"],
+        drawn, probability = draw_chosen(rng, n, prevalence)
+        report = drawn.report(
+            label_probability=probability, metrics=["precision", "f1"]
         ).individual()
         for m, metric in enumerate(["precision", "f1"]):
             low, high = report["A", metric].confidence_interval()
@@ -784,16 +729,6 @@ def test_diaphanography_is_corrected():
     assert float(complete["y_pred", "recall"]) == pytest.approx(0.788, abs=5e-4)
 
 
-def test_verification_of_all_rows_gives_the_plain_report(rows):
-    y, models, _, _ = rows
-    options = {"metrics": LABELS, "random_state": 0}
-    verified = joint_report(y, models, proxy="prediction", **options)
-    plain = joint_report(y, models, **options)
-    np.testing.assert_allclose(
-        limits(verified.individual()), limits(plain.individual()), atol=1e-6
-    )
-
-
 def test_the_error_of_verified_rows_is_that_of_the_bootstrap():
     truth, pred, counts = HEPATIC
     rng = np.random.default_rng(9)
@@ -812,9 +747,7 @@ def test_differences_where_labels_depend_on_both_predictions(rows):
     y, models, _, _ = rows
     agree = models["A"] == models["B"]
     labelled = np.random.default_rng(10).random(len(y)) < np.where(agree, 0.1, 0.9)
-    report = joint_report(
-        partly(y, labelled), models, proxy="prediction", metrics="accuracy"
-    )
+    report = rows._replace(labelled=labelled).report(proxy="prediction")
     share = [(agree & labelled).sum() / agree.sum(), 0.0]
     right = (models["A"] == y).astype(float) - (models["B"] == y)
     expected = sum(
@@ -1054,18 +987,20 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
     [
         ({"query": np.arange(2000)}, "proxy must not be given with query"),
         ({"design": Prevalence(0.3)}, r"proxy must not .* design=Prevalence\(0.3\)"),
-        ({"method": "wilson"}, "method='wilson' needs a proportion"),
+        ({"method": "wilson", "metrics": "f1"}, "method='wilson' needs a proportion"),
         ({"proxy": "judge"}, "proxy must be an array, or 'prediction'"),
         ({"proxy": np.zeros(5)}, "proxy.* must have an entry for each of the 2000"),
         ({"proxy": np.full(2000, np.nan)}, "proxy.* must have a value in every row"),
         ({"proxy": {"A": np.zeros(2000)}}, "proxy must have other names"),
+        ({"proxy": np.full(2000, 0.37)}, "^proxy must hold class labels, got cont"),
+        (
+            {"proxy": {"j": np.arange(2000) % 3}, "metrics": "f1"},
+            r"and proxy\['j'\] must hold two lab",
+        ),
         ({"label_probability": np.zeros(2000)}, "label_probability must .* got 0"),
         ({"label_probability": np.ones(2000)}, "label_probability must be below 1"),
         ({"label_probability": np.full(2000, 0.9)}, "must add up to about the number"),
-        (
-            {"label_probability": np.full(2000, 1.5)},
-            "label_probability must .* got 1.5",
-        ),
+        ({"label_probability": np.full(2000, 1.5)}, "label_probability .* got 1.5"),
         (
             {"label_probability": np.full(2000, 0.15), "counts": np.ones(2000)},
             "counts must not be given with label_probability",
@@ -1074,93 +1009,65 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
             {"label_probability": np.ones(2000), "proxy": "prediction"},
             "label_probability must not be given with proxy='prediction'",
         ),
+        (
+            {"y_pred": {"A": Runs([np.arange(2000) % 2] * 2)}},
+            "proxy must not be given with Runs",
+        ),
+        (
+            {"y_true": partly(np.arange(2000) % 2, np.arange(2000) < 9)},
+            "at least 10 labels, got 9 in 2000 rows",
+        ),
+        (
+            {"y_score": np.arange(2000.0), "proxy": "prediction"}
+            | {"y_pred": None, "metrics": "roc_auc"},
+            "metrics must be of labels",
+        ),
     ],
 )
 def test_what_cannot_be_combined_is_an_error(rows, options, message):
-    y, models, judge, labelled = rows
-    options = {"proxy": judge, "metrics": "accuracy"} | options
     with pytest.raises((ValueError, TypeError), match=message):
-        joint_report(partly(y, labelled), models, **options)
+        rows.report(**options)
+
+
+def test_rows_of_which_none_is_labelled_are_an_error(rows):
+    models, labelled = rows.models, rows.labelled
+    with pytest.raises(ValueError, match="a label in site = v, got none"):
+        rows.report(by={"site": np.where(labelled, "u", "v")})
+    verified = rows._replace(labelled=models["A"] == 1)
+    with pytest.raises(ValueError, match="got none of those predicted as 0"):
+        verified.report(y_pred=models["A"], proxy="prediction")
 
 
 def test_labels_of_other_shares_of_strata_are_an_error(rows):
-    y, models, judge, labelled = rows
-    site = np.arange(len(y)) % 2
-    options = {"proxy": judge, "design": Strata(site), "metrics": "accuracy"}
-    joint_report(partly(y, labelled), models, **options)
-    more = np.random.default_rng(17).random(len(y)) < np.where(site, 0.05, 0.15)
+    site = np.arange(2000) % 2
+    rows.report(design=Strata(site))
+    more = np.random.default_rng(17).random(2000) < np.where(site, 0.05, 0.15)
     with pytest.raises(ValueError, match=r"whatever the stratum .* from 0.0\d+ to 0.1"):
-        joint_report(partly(y, more), models, **options)
+        rows._replace(labelled=more).report(design=Strata(site))
 
 
 def test_labels_of_no_random_part_are_warned_of(rows):
-    y, models, judge, _ = rows
-    rng = np.random.default_rng(20)
-    first = models["A"]
-    labelled = rng.random(len(y)) < np.where(first == judge, 0.05, 0.3)
-    options = {"proxy": judge, "metrics": "accuracy"}
+    rng, judge, first = np.random.default_rng(20), rows.judge, rows.models["A"]
+    chosen = rng.random(2000) < np.where(first == judge, 0.05, 0.3)
+    chosen = rows._replace(models=first, labelled=chosen)
     with pytest.warns(UserWarning, match=r"no random part .* from 0.0\d+ to 0\.[23]"):
-        joint_report(partly(y, labelled), first, **options)
+        chosen.report()
     # Of clusters that are labelled together shares may differ by more.
-    joint_report(partly(y, labelled), first, groups=np.arange(len(y)) % 500, **options)
-    rare = np.where(np.arange(len(y)) < 3, 1 - judge, judge)
-    few = rng.random(len(y)) < np.where(np.arange(len(y)) < 3, 1, 0.02)
-    joint_report(partly(y, few), judge, **options | {"proxy": rare})
+    chosen.report(groups=np.arange(2000) % 500)
+    rare = np.where(np.arange(2000) < 3, 1 - judge, judge)
+    few = rng.random(2000) < np.where(np.arange(2000) < 3, 1, 0.02)
+    rows._replace(models=judge, judge=rare, labelled=few).report()
 
 
 @pytest.mark.parametrize("kind", [str, int])
 def test_a_label_that_stands_for_missing_ones_is_an_error(rows, kind):
     y, models, judge, labelled = rows
-    none = "" if kind is str else -1
-    truth = np.where(labelled, y.astype(kind), none)
+    truth = np.where(labelled, y.astype(kind), "" if kind is str else -1)
     columns = {name: each.astype(kind) for name, each in models.items()}
     with pytest.raises(
         ValueError, match=r"y_true must be None, .* got (''|-1) in 1850"
     ):
-        joint_report(truth, columns, proxy=judge.astype(kind), metrics="accuracy")
-
-
-def test_errors_name_the_proxy(rows):
-    y, models, judge, labelled = rows
-    truth, options = partly(y, labelled), {"metrics": "f1"}
-    with pytest.raises(ValueError, match=r"^proxy must hold class labels, got cont"):
-        joint_report(truth, models, proxy=judge * 0.37 + 0.1, **options)
-    with pytest.raises(ValueError, match=r"and proxy\['j'\] must hold two labels"):
-        joint_report(truth, models, proxy={"j": judge + y}, **options)
-
-
-def test_runs_of_a_model_are_an_error(rows):
-    y, models, judge, labelled = rows
-    runs = {"A": Runs([models["A"], models["B"]])}
-    with pytest.raises(ValueError, match="proxy must not be given with Runs"):
-        joint_report(partly(y, labelled), runs, proxy=judge, metrics="accuracy")
-
-
-def test_too_few_labels_are_an_error(rows):
-    y, models, judge, _ = rows
-    truth = partly(y, np.arange(len(y)) < 9)
-    with pytest.raises(ValueError, match="at least 10 labels, got 9 in 2000 rows"):
-        joint_report(truth, models, proxy=judge, metrics="accuracy")
-
-
-def test_a_subgroup_without_labels_is_an_error(rows):
-    y, models, judge, labelled = rows
-    site = np.where(labelled, "u", "v")
-    with pytest.raises(ValueError, match="a label in site = v, got none"):
-        joint_report(
-            partly(y, labelled),
-            models,
-            proxy=judge,
-            by={"site": site},
-            metrics="accuracy",
-        )
-
-
-def test_a_prediction_that_was_never_verified_is_an_error(rows):
-    y, models, _, _ = rows
-    truth = partly(y, models["A"] == 1)
-    with pytest.raises(ValueError, match="got none of those predicted as 0"):
-        joint_report(truth, models["A"], proxy="prediction", metrics="recall")
+        rows.report(y_true=truth, y_pred=columns, proxy=judge.astype(kind))
 
 
 def test_few_labels_of_combined_predictions_are_warned_of():
@@ -1183,17 +1090,6 @@ def test_few_labels_of_combined_predictions_are_warned_of():
     joint_report(truth, models["A"], **options)
 
 
-def test_scores_are_not_corrected_by_prediction(rows):
-    y, _, judge, labelled = rows
-    with pytest.raises(ValueError, match="metrics must be of labels"):
-        joint_report(
-            partly(y, labelled),
-            y_score=judge * 1.0,
-            proxy="prediction",
-            metrics="roc_auc",
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize(("n", "prevalence"), [(60, 0.3), (200, 0.1)])
@@ -1203,10 +1099,8 @@ def test_intervals_cover(n, prevalence):
     truths = np.array([0.9, tp / (tp + fp), 0.9, 2 * tp / (2 * tp + fp + fn)])
     covered, draws = [], 200
     for _ in range(draws):
-        y, models, judge, labelled = draw(rng, n, 3000, prevalence)
-        report = joint_report(
-            partly(y, labelled), models["A"], proxy=judge, metrics=LABELS[:4]
-        )
+        drawn = draw(rng, n, 3000, prevalence)
+        report = drawn.report(y_pred=drawn.models["A"], metrics=LABELS[:4])
         low, high = limits(report.individual()).T
         covered.append((low <= truths) & (truths <= high))
     shares = np.mean(covered, axis=0)
@@ -1238,15 +1132,11 @@ def test_few_labels_and_a_good_proxy_make_no_wider_intervals():
     rng, metrics = np.random.default_rng(13), [*LABELS, "specificity"]
     ratios, draws = [], 40
     for _ in range(draws):
-        y, models, judge, labelled = draw(rng, 50, 5000, 0.05, error=0.02)
-        few = y[labelled], models["A"][labelled]
-        report = joint_report(
-            partly(y, labelled), models["A"], proxy=judge, metrics=metrics
-        )
-        widths = [
-            np.diff(limits(each.individual())).ravel()
-            for each in (report, joint_report(*few, metrics=metrics))
-        ]
+        drawn = draw(rng, 50, 5000, 0.05, error=0.02)
+        first = drawn.models["A"]
+        report = drawn.report(y_pred=first, metrics=metrics)
+        alone = drawn.of_labels(first, metrics=metrics)
+        widths = [np.diff(limits(r.individual())).ravel() for r in (report, alone)]
         ratios.append(widths[0] / widths[1])
     medians = dict(zip(metrics, np.median(ratios, axis=0), strict=True))
     assert max(medians.values()) <= 1.03

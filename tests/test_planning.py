@@ -14,7 +14,6 @@ from skci import (
     AccuracyCI,
     RecallCI,
     combine_independent,
-    confusion_matrix_report,
     joint_report,
     make_metric_ci,
     sample_size,
@@ -63,17 +62,11 @@ def test_textbook(name, p, half_width, n):
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("p", [0.3, 0.75, 0.99])
 def test_formula_of_a_proportion(p, level):
-    z = norm.isf((1 - level) / 2)
-    planned = sample_size(
-        "accuracy", 0.02, expected=p, method="delta", confidence_level=level
-    )
+    """An interval that is cut off at 1 saves no rows; recall needs positive rows."""
+    z, options = norm.isf((1 - level) / 2), {"confidence_level": level}
+    planned = sample_size("accuracy", 0.02, expected=p, method="delta", **options)
     assert planned == math.ceil(z**2 * p * (1 - p) / 0.02**2)
-
-
-def test_formula_of_a_conditional_proportion():
-    """Rows with the needed positives among them."""
-    z = norm.isf(0.025)
-    planned = sample_size("recall", 0.05, expected=RATES, method="delta")
+    planned = sample_size("recall", 0.05, expected=RATES, method="delta", **options)
     assert planned == math.ceil(z**2 * 0.8 * 0.2 / 0.05**2 / 0.3)
 
 
@@ -109,10 +102,8 @@ def test_forms_of_what_is_expected():
 @pytest.mark.parametrize("method", ["delta", "blurred", "score", "plus-four", "wilson"])
 @pytest.mark.parametrize(
     ("name", "free"),
-    [
-        *[("recall", "specificity"), ("fnr", "specificity")],
-        *[("specificity", "recall"), ("fpr", "recall")],
-    ],
+    [(k, "specificity") for k in ("recall", "fnr")]
+    + [(k, "recall") for k in ("specificity", "fpr")],
 )
 def test_what_a_metric_does_not_depend_on_is_not_asked_for(name, free, method):
     needed = {key: value for key, value in RATES.items() if key != free}
@@ -179,12 +170,11 @@ def test_planned_rows_give_the_half_widths_of_a_report(method):
     planned = pilot(**options).sample_size({"f1": 0.02})
     assert planned > pilot(**options).individual().sample_size({"f1": 0.02})
     cells = np.random.default_rng(0).multinomial(planned, POPULATION, size=8)
-    widest = {"A": [], "B": []}
-    for counts in cells:
-        report = two_models(counts, **options)
-        for model, found in widest.items():
-            found.append((report[model, "f1"].high - report[model, "f1"].low) / 2)
-    assert max(map(np.mean, widest.values())) == pytest.approx(0.02, rel=0.03)
+    reports = [two_models(counts, **options) for counts in cells]
+    widths = [
+        [np.ptp([r[m, "f1"].low, r[m, "f1"].high]) for m in "AB"] for r in reports
+    ]
+    assert np.mean(widths, axis=0).max() / 2 == pytest.approx(0.02, rel=0.03)
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -196,14 +186,6 @@ def test_planned_rows_give_the_half_width_of_a_difference(method):
     ends = [one["f1", "A", "B"].confidence_interval() for one in found]
     low, high = np.mean(ends, axis=0)
     assert (high - low) / 2 == pytest.approx(0.03, rel=0.03)
-
-
-def test_report_of_one_estimate_plans_as_its_metric():
-    counts = [[630, 70], [60, 240]]
-    for method in ("delta", "blurred", "score", "plus-four"):
-        report = confusion_matrix_report(counts, metrics="f1", method=method)
-        alone = sample_size("f1", 0.04, expected=counts, method=method)
-        assert report.sample_size(0.04) == alone
 
 
 def test_every_interval_of_a_report():
@@ -331,9 +313,8 @@ def test_small_ratios_are_planned_as_differences_of_logarithms():
     report = pilot(metrics="accuracy", method="delta")
     ratios = report.differences(scale="ratio")
     first, second = report.estimates
-    spread = (
-        (1 - first) / first + (1 - second) / second - 2 * (BOTH / (first * second) - 1)
-    )
+    spread = (1 - first) / first + (1 - second) / second
+    spread -= 2 * (BOTH / (first * second) - 1)
     reach = norm.isf(0.025) + norm.ppf(0.8)
     for ratio in (1.05, 1 / 1.05):
         n = math.ceil(reach**2 * spread / np.log(1.05) ** 2)
@@ -351,12 +332,6 @@ def test_contrasts_across_metrics():
 # --------------------------------------------------------------------------------------
 # Ends of ranges, and what cannot be planned
 # --------------------------------------------------------------------------------------
-
-
-def test_an_interval_cut_off_at_the_end_saves_no_rows():
-    z = norm.isf(0.025)
-    n = math.ceil(z**2 * 0.99 * 0.01 / 0.05**2)
-    assert sample_size("accuracy", 0.05, expected=0.99, method="delta") == n
 
 
 def test_no_errors_expected():
@@ -379,11 +354,7 @@ def test_few_trials():
 @pytest.mark.parametrize(
     ("metric", "options", "message"),
     [
-        (
-            "accuracy",
-            {"expected": 1},
-            "expected must be a number between 0 and 1.*got 1",
-        ),
+        ("accuracy", {"expected": 1}, "expected must be a number between .*got 1"),
         ("accuracy", {"expected": np.nan}, "expected must be a number between 0 and 1"),
         ("accuracy", {"expected": "high"}, "expected must be a number, a mapping with"),
         ("recall", {"expected": 0.8}, "mapping with the keys.*'recall', got 0.8"),

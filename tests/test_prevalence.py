@@ -101,20 +101,6 @@ def test_delta_method(name, prevalence):
     assert difference.standard_error == pytest.approx(error, rel=1e-6)
 
 
-def test_closed_form_of_the_precision():
-    """Printed in Mercaldo, Lau and Zhou (2007), with n - 1 for n."""
-    p, error, s, c = 0.05, 0.01, 0.85, 0.9
-    flagged = p * s + (1 - p) * (1 - c)
-    variance = (
-        (p * (1 - c) * (1 - p)) ** 2 * s * (1 - s) / (POSITIVES - 1)
-        + (p * (1 - p) * s) ** 2 * c * (1 - c) / (NEGATIVES - 1)
-        + (s * (1 - c)) ** 2 * error**2
-    ) / flagged**4
-    found = PrecisionCI(method="delta")(Y, FIRST, design=Prevalence(p, error))
-    assert found == pytest.approx(p * s / flagged)
-    assert found.standard_error == pytest.approx(math.sqrt(variance))
-
-
 @pytest.mark.parametrize("prevalence", [0.05, (0.05, 0.01)])
 def test_rates_of_a_label_do_not_depend_on_it(prevalence):
     names = ["recall", "specificity"]

@@ -21,6 +21,7 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference import critical_value
+from skci.inference.critical.law import MaximumLaw
 from skci.inference.intervals.methods import METHODS
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
@@ -400,48 +401,6 @@ def test_step_down_of_one_difference_is_individual():
     assert down == pytest.approx(report.differences(adjust="none").pvalues)
 
 
-def simulated_step_down(correlation, z, draws=400_000):
-    """Free step-down by simulation, with its standard errors."""
-    rng = np.random.default_rng(0)
-    values, vectors = np.linalg.eigh(correlation)
-    root = (vectors * np.sqrt(values.clip(0))).T
-    normal = np.abs(rng.standard_normal((draws, len(z))) @ root)
-    order = np.argsort(z)
-    running = np.maximum.accumulate(normal[:, order], axis=1)
-    p = (running > z[order]).mean(axis=0)
-    error = np.sqrt(p * (1 - p) / draws)
-    found, errors = np.empty((2, len(z)))
-    found[order] = np.maximum.accumulate(p[::-1])[::-1]
-    errors[order] = np.maximum.accumulate(error[::-1])[::-1]
-    return found, errors
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 5, 7])
-def test_step_down_by_simulation(seed):
-    report = random_report(seed, "delta", ["accuracy", "f1"], models=5)
-    compared = report.differences(adjust="step-down")
-    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
-    expected, error = simulated_step_down(compared.correlation, z)
-    # The tail is known to a percent or two.
-    limit = 4 * error.max() + 1e-3
-    assert_allclose(compared.pvalues, expected, rtol=0.015, atol=limit)
-
-
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_large_pvalues_to_two_digits():
-    """Statistics below 1 among many."""
-    compared = random_report(1, "delta", ["accuracy", "f1"], models=6).differences()
-    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
-    rng = np.random.default_rng(0)
-    values, vectors = np.linalg.eigh(compared.correlation)
-    root = (vectors * np.sqrt(values.clip(0))).T
-    largest = np.abs(rng.standard_normal((200_000, len(z))) @ root).max(axis=1)
-    expected = (largest[:, np.newaxis] > z).mean(axis=0)
-    assert (expected > 0.5).sum() > 3
-    assert_allclose(compared.pvalues, expected, atol=8e-3)
-
-
 def clustered_report(seed, clusters=12, rows=40, method="delta"):
     """Three models on clusters of one size."""
     rng = np.random.default_rng(seed)
@@ -471,12 +430,7 @@ def test_common_degrees_of_freedom_give_the_multivariate_t(seed):
     low, high = compared._joint.intervals.T
     reach = compared.critical_value * np.array(compared.to_dict()["standard_error"])
     assert_allclose(high - low, 2 * reach, rtol=1e-9)
-    rng = np.random.default_rng(1)
-    values, vectors = np.linalg.eigh(compared.correlation)
-    root = (vectors * np.sqrt(values.clip(0))).T
-    draws = rng.standard_normal((400_000, len(t))) @ root
-    draws /= np.sqrt(rng.chisquare(11, (len(draws), 1)) / 11)
-    expected = (np.abs(draws).max(axis=1)[:, np.newaxis] > t).mean(axis=0)
+    expected = MaximumLaw(compared.correlation, df=11).sf(t)
     assert_allclose(compared.pvalues, expected, atol=5e-3)
     assert_array_equal((low > 0) | (high < 0), compared.pvalues < 0.05)
 

@@ -78,17 +78,6 @@ def test_standard_errors_and_covariances_are_those_of_the_values_of_queries():
     assert report.n_groups == queries
 
 
-def test_standard_error_of_ndcg_is_that_of_its_values_of_queries():
-    rng = np.random.default_rng(5)
-    y = rng.binomial(3, 0.3, (500, 12))
-    scores = y + rng.normal(scale=2, size=y.shape)
-    values = [sk.ndcg_score([a], [b], k=5) for a, b in zip(y, scores, strict=True)]
-    found = NDCGCI(k=5)(y, scores)
-    assert found == pytest.approx(np.mean(values), rel=1e-12)
-    expected = np.std(values, ddof=1) / np.sqrt(500)
-    assert found.standard_error == pytest.approx(expected, rel=1e-9)
-
-
 def test_weights_of_queries_weight_their_values():
     weights = np.random.default_rng(1).uniform(0.2, 3, 60)
     rows = ROWS.assign(w=weights[ROWS["query"]])
@@ -114,6 +103,8 @@ def test_matrices_and_rows_have_the_same_estimates():
     )
     assert_allclose(rows.estimates, matrix.estimates, rtol=1e-12)
     assert_allclose(rows.covariance, matrix.covariance, rtol=1e-9, atol=1e-15)
+    with pytest.raises(ValueError, match="query must not be given for y_true with a"):
+        NDCGCI()(y, scores, query=np.arange(40))
 
 
 def test_influence_of_a_query_is_at_its_first_row():
@@ -407,13 +398,6 @@ def test_functions_of_users_take_a_row_for_each_query():
             TypeError, match=r"no option query; .*only metrics of rankings read it"
         ):
             metric(truth, scores, query=query)
-
-
-def test_a_matrix_has_no_query():
-    with pytest.raises(
-        ValueError, match="query must not be given for y_true with a row"
-    ):
-        NDCGCI()(Y, SCORES, query=np.arange(20))
 
 
 # --------------------------------------------------------------------------------------

@@ -185,14 +185,6 @@ def test_columns(report):
         assert columns["method"][k] == own.method
 
 
-def test_frame(report):
-    frame = report.to_frame()
-    assert frame.index.names == ["model", "metric"]
-    assert set(frame.columns) == COLUMNS - {"model", "metric"}
-    assert frame.loc[("good", "f1"), "low"] == report["good", "f1"].low
-    assert frame.reset_index().to_dict("list") == report.to_dict()
-
-
 def test_frame_without_pandas(monkeypatch):
     report = joint_report(Y, MODELS, metrics="f1")
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -11,14 +11,9 @@ from battery import quiet
 from numpy.testing import assert_array_equal
 from scipy import stats
 from slow import slow
+from tables import table
 
-from skci import (
-    AccuracyCI,
-    RecallCI,
-    joint_intervals,
-    joint_report,
-    threshold_report,
-)
+from skci import AccuracyCI, RecallCI, joint_intervals, joint_report, threshold_report
 
 Y = np.repeat([0, 1], 250)
 _rng = np.random.default_rng(5)
@@ -220,15 +215,11 @@ def test_the_verdict_on_all_is_the_worst():
 @pytest.mark.parametrize(
     ("required", "message"),
     [
-        (
-            "gpt_mini",
-            r"^.metric must be one of \['recall', 'f1'\], .*, as in 'gpt_mini recall "
-            r">= 0\.9', got 'gpt_mini'.$",
-        ),
+        ("gpt_mini", r"one of the metrics .*, as in 'gpt_mini recall >= 0\.9', got "),
         ("gpt_mni", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
         ("gpt_mni f1", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
         ("llama f1", r"^.requirements must be of .*\['gpt_mini', 'B'\].*got 'llama'.$"),
-        ("gpt_mini F1", r"^.metric must be .*got 'gpt_mini F1'; did you mean 'f1'\?.$"),
+        ("gpt_mini F1", r"got 'gpt_mini F1'; did you mean 'gpt_mini f1'\?.$"),
     ],
 )
 def test_a_model_is_not_called_a_metric(required, message):
@@ -304,21 +295,21 @@ def test_how_often_some_verdict_is_wrong():
 
 @pytest.mark.parametrize(
     ("requirements", "message"),
-    [
-        ({}, "requirements must be a string .* or a mapping"),
-        ([("recall", ">=", 0.9)], "requirements must be .* or a mapping"),
-        ({"recall": 0.9}, r"requirements\['recall'\] must be"),
-        ({"recall": (">", 0.9)}, r"requirements\['recall'\] must be"),
-        ({"recall": (">=",)}, r"requirements\['recall'\] must be"),
-        ({"recall": (">=", -0.1)}, "value must be a number in the range .* got -0.1$"),
-        ({"recall": (">=", 90)}, r"value must .* got 90; did you mean 0\.9\?"),
-        ({"recall": (">=", "high")}, "value must .* got 'high'$"),
-        ({"recall": ("<=", None)}, "value must .* got None$"),
-    ],
+    table(r"""
+{} -> requirements must be a string .* or a mapping
+[("recall", ">=", 0.9)] -> requirements must be .* or a mapping
+{"recall": 0.9} -> requirements\['recall'\] must be
+{"recall": (">", 0.9)} -> requirements\['recall'\] must be
+{"recall": (">=",)} -> requirements\['recall'\] must be
+{"recall": (">=", -0.1)} -> value must be a number in the range .* got -0.1$
+{"recall": (">=", 90)} -> value must .* got 90; did you mean 0\.9\?
+{"recall": (">=", "high")} -> value must .* got 'high'$
+{"recall": ("<=", None)} -> value must .* got None$
+"""),
 )
 def test_wrong_requirements(requirements, message):
     report = joint_report(Y, MODELS, metrics="recall")
     with pytest.raises(ValueError, match=message):
-        report.requirements(requirements)
+        report.requirements(eval(requirements))
     with pytest.raises(KeyError, match="precision"):
         report.requirements({"precision": (">=", 0.5)})

@@ -50,17 +50,6 @@ GROUPS = RNG.integers(0, 60, N)
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["brier_score", "log_loss"])
-def test_a_loss_is_a_mean(name):
-    metric = type(CASES[name].metric)
-    of_truth = np.where(Y == 1, SCORES["A"], 1 - SCORES["A"])
-    losses = (1 - of_truth) ** 2 if name == "brier_score" else -np.log(of_truth)
-    found = metric(method="delta")(Y, SCORES["A"])
-    assert found.standard_error == pytest.approx(np.std(losses, ddof=1) / np.sqrt(N))
-    reach = norm.isf(0.025) * found.standard_error
-    assert_allclose(found.confidence_interval(), [found - reach, found + reach])
-
-
 def test_the_brier_score_of_several_labels_may_be_above_1():
     y = np.repeat([0, 1, 2], 40)
     wrong = np.eye(3)[(y + (np.arange(120) % 10 > 0)) % 3]
@@ -82,24 +71,6 @@ def test_areas_are_on_the_logit_scale(name):
     reach /= found * (1 - found)
     expected = expit(logit(float(found)) + np.array([-reach, reach]))
     assert_allclose(found.confidence_interval(), expected)
-
-
-def delong(y, scores):
-    """Covariance of areas by all pairs of rows, from the definition."""
-    y = np.asarray(y, dtype=bool)
-    wins = [
-        (s[y][:, np.newaxis] > s[~y]) + 0.5 * (s[y][:, np.newaxis] == s[~y])
-        for s in map(np.asarray, scores)
-    ]
-    of_positive = np.cov([own.mean(axis=1) for own in wins])
-    of_negative = np.cov([own.mean(axis=0) for own in wins])
-    return of_positive / y.sum() + of_negative / (~y).sum()
-
-
-def test_covariances_of_areas_are_those_of_delong():
-    report = joint_report(Y, y_score=SCORES, metrics="roc_auc")
-    expected = delong(Y, SCORES.values())
-    assert_allclose(report.covariance, expected, rtol=1e-12, atol=1e-16)
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -128,16 +99,10 @@ def test_published_example_of_proc():
     assert compared.pvalues[0] == pytest.approx(known["pvalue"], rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("name", CASES)
-def test_monotone_scores_and_names_of_labels(name):
+def test_names_of_labels(name):
     metric = CASES[name].metric
-    expected = metric(Y, SCORES["A"], sample_weight=WEIGHTS, groups=GROUPS)
-    if name in AREAS:
-        again = metric(Y, SCORES["A"] ** 3 - 7, sample_weight=WEIGHTS, groups=GROUPS)
-        assert again.confidence_interval() == expected.confidence_interval()
-    words = np.where(Y == 1, "yes", "no")
-    named = metric(words, SCORES["A"], pos_label="yes")
+    named = metric(np.where(Y == 1, "yes", "no"), SCORES["A"], pos_label="yes")
     assert named.confidence_interval() == metric(Y, SCORES["A"]).confidence_interval()
 
 
@@ -182,19 +147,6 @@ def test_a_perfect_order_is_independent_of_the_others():
     low, high = report["perfect", "roc_auc"].confidence_interval()
     k = Y.sum()
     assert low == pytest.approx(k / (k + report.critical_value**2)) and high == 1
-
-
-@pytest.mark.parametrize("name", AREAS)
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_one_positive_row(name):
-    metric = type(CASES[name].metric)
-    y = np.zeros(40, dtype=int)
-    y[17] = 1
-    with pytest.warns(DegenerateVarianceWarning):
-        assert metric()(y, np.arange(40)).confidence_interval() == (0, 1)
-    report = joint_report(y, y_score={"A": np.arange(40), "B": -Y[:40]}, metrics=[name])
-    with pytest.warns(DegenerateVarianceWarning):
-        assert report.differences()[name, "A", "B"].confidence_interval() == (-1, 1)
 
 
 @pytest.mark.parametrize("name", AREAS)

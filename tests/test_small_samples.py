@@ -20,16 +20,14 @@ from skci import (
     make_metric_ci,
 )
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Component
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import (
     moments,
     shape_of_ratios,
     tail_shape,
     weight_of_tail,
 )
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 
@@ -79,7 +77,7 @@ def test_degrees_of_freedom_of_strata_are_those_of_welch():
     quantiles = [stats.norm.isf((np.arange(m) + 0.5) / m) for m in (40, 9)]
     influence = np.append(quantiles[0], 3 * quantiles[1])
     strata = np.repeat([0, 1], [40, 9])
-    design = Strata(strata, IndependentRows(49))
+    design = IndependentRows(49, strata=strata)
     found = moments(components(design, Rows(np.ones(49)), influence, np.arange(49)))
     v = np.array([influence[strata == k] @ influence[strata == k] for k in (0, 1)])
     welch = v.sum() ** 2 / (v**2 / [39, 8]).sum()

@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.api as sm
-import survival_battery
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logit
@@ -143,59 +142,6 @@ def test_without_censoring_they_are_those_of_labels():
 # Standard errors
 # --------------------------------------------------------------------------------------
 
-ROWS = {
-    "risks": survival_battery.some_risks(200, seed=5),
-    "survival": survival_battery.some_probabilities(200, seed=5),
-}
-CASES = [
-    (family, name)
-    for family, each in survival_battery.FAMILIES.items()
-    for name in each.cases
-]
-# Uno's C without tau hangs on the last rows, which a bootstrap leaves out or repeats.
-SETTLED = [each for each in CASES if each[1] != "concordance_ipcw"]
-
-
-@pytest.mark.parametrize(("family", "name"), SETTLED)
-def test_standard_errors_are_those_of_rows_left_out(family, name):
-    case, rows = survival_battery.FAMILIES[family].cases[name], ROWS[family]
-    values = [
-        float(quiet(case.metric, np.delete(rows.y, k, 0), np.delete(rows.p, k, 0)))
-        for k in range(len(rows))
-    ]
-    n = len(rows)
-    error = np.sqrt((n - 1) * np.var(values))
-    assert case.metric(rows.y, rows.p).standard_error == pytest.approx(error, rel=0.03)
-
-
-@pytest.mark.parametrize(("family", "name"), SETTLED)
-def test_standard_errors_are_those_of_a_bootstrap(family, name):
-    case, rows = survival_battery.FAMILIES[family].cases[name], ROWS[family]
-    n, rng = len(rows), np.random.default_rng(6)
-    draws = [rng.multinomial(n, np.full(n, 1 / n), 500).astype(float) for _ in "abcd"]
-    values = np.concatenate([case.value(rows, weights) for weights in draws])
-    # The Monte Carlo error of a deviation of 2,000 values is 1.6 %.
-    found = case.metric(rows.y, rows.p).standard_error
-    assert found == pytest.approx(values.std(), rel=0.08)
-
-
-def test_the_error_of_censoring_is_allowed_for():
-    """Weights that were known would give another standard error."""
-    metric = SurvivalBrierCI(4)
-    value, influence = metric.influence(Y, SURVIVAL["A"][:, 1])
-    order = np.argsort(TIME)
-    at_risk = N - np.arange(N)
-    steps = np.cumprod(np.where(EVENT[order], 1, 1 - 1 / at_risk))
-    before = np.empty(N)
-    before[order] = np.append(1, steps[:-1])
-    until = steps[TIME[order] <= 4][-1]
-    survival, alive = SURVIVAL["A"][:, 1], TIME > 4
-    terms = np.where(EVENT & ~alive, survival**2 / before, 0)
-    terms += alive * (1 - survival) ** 2 / until
-    assert value == pytest.approx(terms.mean(), rel=1e-12)
-    assert np.abs(influence - terms + value).max() > 0.05
-    assert influence.std() < terms.std()
-
 
 def test_degrees_of_freedom_are_those_of_the_comparable_pairs_of_events():
     n, rng = 120, np.random.default_rng(3)
@@ -226,25 +172,6 @@ def test_a_perfect_order_has_an_interval():
 def report_on(y=Y, **options):
     options = {"metrics": METRICS} | options
     return joint_report(y, SURVIVAL, y_score=RISKS, **options)
-
-
-def test_a_report_has_the_metrics_jointly():
-    report = report_on(method="delta")
-    influence = []
-    for model, risk in RISKS.items():
-        for name in METRICS:
-            metric = resolve_metric(name)
-            p = risk if metric.reads == "scores" else SURVIVAL[model]
-            value, of_rows = metric.influence(Y, p)
-            assert report[model, metric.name] == pytest.approx(value, rel=1e-14)
-            influence.append(of_rows)
-    expected = np.cov(influence) / N
-    assert_allclose(report.covariance, expected, rtol=1e-10, atol=1e-16)
-    difference = report.differences()["concordance", "A", "B"]
-    gap = influence[0] - influence[len(METRICS)]
-    error = gap.std(ddof=1) / np.sqrt(N)
-    assert difference.standard_error == pytest.approx(error, rel=1e-10)
-    assert report.ranks()["A", "concordance"].rank == 1
 
 
 COLUMNS = pd.DataFrame({"event": EVENT, "time": TIME})

@@ -15,7 +15,6 @@ from skci import (
     AccuracyCI,
     MeanSquaredErrorCI,
     PrecisionCI,
-    RocAucCI,
     grades_report,
     joint_report,
 )
@@ -77,18 +76,6 @@ def test_test_of_the_package_forecast(steps):
     statistic = float(difference) / difference.standard_error
     assert statistic == pytest.approx(known["statistic"], rel=1e-12)
     assert difference.pvalue(0) == pytest.approx(known["pvalue"], rel=1e-9)
-
-
-def test_several_steps_ahead_sum_autocovariances():
-    lags, values = 3, ERRORS**2
-    found = MeanSquaredErrorCI(method="delta")(
-        np.zeros(N), ERRORS, design=TimeOrder(method="diebold-mariano", lags=lags)
-    )
-    centred, h = values - values.mean(), lags + 1
-    gammas = [centred[k:] @ centred[: N - k] / N for k in range(h)]
-    variance = (gammas[0] + 2 * sum(gammas[1:])) / N
-    variance /= (N + 1 - 2 * h + h * (h - 1) / N) / N
-    assert found.standard_error == pytest.approx(variance**0.5, rel=1e-9)
 
 
 def test_best_are_the_model_confidence_set():
@@ -250,18 +237,6 @@ def test_degrees_of_freedom_of_series_are_added(method, n_series):
     assert (high - low) / 2 / found.standard_error == pytest.approx(quantile, rel=0.03)
 
 
-def test_all_metrics_are_ordered_by_time():
-    rng = np.random.default_rng(0)  # with any seed, as the noise is small
-    scores = np.where(P == 1, 0.6, 0.4) + rng.normal(0, 0.05, N)
-    reversed_time = TimeOrder(-MONTH)
-    for metric, values in ((F1CI(), P), (RocAucCI(), scores)):
-        found = metric(Y, values, design=TimeOrder())
-        other = metric(Y, values, design=reversed_time)
-        assert found.standard_error == pytest.approx(other.standard_error)
-        independent = metric(Y, values)
-        assert found.standard_error > independent.standard_error
-
-
 def test_few_independent_rows_are_warned_of():
     errors = autoregressive(np.random.default_rng(0), N, 0.95, 1)[:, 0] > 1
     with pytest.warns(SmallSampleWarning, match="effective sample size of autocorr"):
@@ -421,16 +396,6 @@ def test_a_level_must_not_be_missing(nothing):
     raters = np.where(np.arange(N) == 7, nothing, USER.astype(object))
     with pytest.raises(ValueError, match=r"design.second must have .* in row 7"):
         AccuracyCI()(Y, P, design=Crossed(ITEM, raters))
-
-
-def test_crossed_factors_are_those_of_statsmodels():
-    wrong = (P != Y).astype(float)
-    found = AccuracyCI(method="delta")(Y, P, design=Crossed(ITEM, USER))
-    fit = sm.OLS(wrong, np.ones(N)).fit(
-        cov_type="cluster", cov_kwds={"groups": np.column_stack([ITEM, USER])}
-    )
-    assert found.standard_error == pytest.approx(fit.bse[0], rel=1e-9)
-    assert "in 20 x 30 crossed groups" in repr(found)
 
 
 def test_names_of_factors_do_not_matter():

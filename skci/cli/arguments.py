@@ -18,10 +18,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from skci._docstrings import described
-from skci._hints import is_synonym, option_hint
+from skci._options import described, is_synonym, option_hint
 from skci.data.partial_truth import PREDICTION
-from skci.reports.requirements import SIGNS, split_comparison
+from skci.reports.decisions import SIGNS, split_comparison
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
@@ -100,32 +99,20 @@ class _Store(argparse.Action):
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
+        before: Any = getattr(namespace, self.dest)
         if self.dest in parser.stored:
-            values = self._sum(getattr(namespace, self.dest), values)
+            must = "must be given once; leave one of them out"
+            if isinstance(before, list) and isinstance(values, list):
+                values = before + values
+            elif not (isinstance(before, dict) and isinstance(values, dict)):
+                raise argparse.ArgumentError(self, must)
+            elif twice := before.keys() & values.keys():
+                must = f"must have distinct names, got {min(twice)!r} twice"
+                raise argparse.ArgumentError(self, must)
+            else:
+                values = before | values
         parser.stored.add(self.dest)
         setattr(namespace, self.dest, values)
-
-    def _sum(self, before: Any, values: Any) -> Any:
-        """Add the values of a repetition to those before."""
-        if isinstance(before, list) and isinstance(values, list):
-            return before + values
-        if not (isinstance(before, dict) and isinstance(values, dict)):
-            got = f"{_told(before)} and {_told(values)}"
-            must = f"must be given once, got {got}; leave one of them out"
-            raise argparse.ArgumentError(self, must)
-        if twice := [name for name in values if name in before]:
-            must = f"must have distinct names, got {twice[0]!r} twice"
-            raise argparse.ArgumentError(self, must)
-        return before | values
-
-
-def _told(value: Any) -> str:
-    """Write a value of an option as it is given."""
-    if isinstance(value, dict):
-        return ",".join(f"{name}={each}" for name, each in value.items())
-    if isinstance(value, list | tuple):
-        return ",".join(map(_told, value))
-    return str(value)
 
 
 def decoded(text: str) -> str:

@@ -25,8 +25,8 @@ from skci.logs.reading import read
 from skci.logs.rows import LogRows
 from skci.planning import sample_size
 from skci.reports.contrasts import ContrastReport
-from skci.reports.grading import VotesReport
 from skci.reports.joint import JointReport
+from skci.reports.kinds import VotesReport
 from skci.votes import votes_report
 
 

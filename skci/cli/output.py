@@ -6,16 +6,16 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from skci.accumulation import JointAccumulator
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
+from skci.reports.decisions import RequirementReport
 from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
-from skci.reports.requirements import RequirementReport
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
@@ -37,7 +37,7 @@ _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
 
 
 class Output(NamedTuple):
-    """Output of a command."""
+    """Output of a command, which a method writes in each format."""
 
     reports: dict[str, TabularReport[Any]]
     """Reports that are shown together, by name, such as "differences"."""
@@ -48,77 +48,73 @@ class Output(NamedTuple):
     wide: bool
     """Whether tables for readers have a column for each metric."""
 
-    @property
-    def findings(self) -> list[list[str]]:
-        """Findings of each report of differences."""
-        compared = (x for x in self.reports.values() if isinstance(x, ContrastReport))
-        return [report.findings() for report in compared]
-
-    def tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
+    def _tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
-            report._wide_grid(bold)
+            report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
             else report
             for report in self.reports.values()
         ]
 
+    def _findings(self) -> list[list[str]]:
+        compared = (x for x in self.reports.values() if isinstance(x, ContrastReport))
+        return [report.findings() for report in compared]
 
-def _text(output: Output) -> str:
-    tables = map(str, [*output.tables(bold=False), *output.gates.values()])
-    return "\n\n".join([*tables, *map("\n".join, output.findings)])
+    def text(self) -> str:
+        """Write tables, requirements and findings."""
+        tables = map(str, [*self._tables(bold=False), *self.gates.values()])
+        return "\n\n".join([*tables, *map("\n".join, self._findings())])
 
+    def markdown(self) -> str:
+        """Write requirements, findings and tables."""
+        parts = []
+        for gate in self.gates.values():
+            verdict = f"**Requirements: {gate.verdict}**"
+            caption = escape_markdown(gate._title())
+            caption = caption.replace("Requirements", verdict, 1)
+            parts.append(gate.to_markdown(caption=caption))
+        for found in self._findings():
+            parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
+        return "\n\n".join([*parts, *(table.to_markdown() for table in self._tables())])
 
-def _markdown(output: Output) -> str:
-    parts = []
-    for gate in output.gates.values():
-        verdict = f"**Requirements: {gate.verdict}**"
-        caption = escape_markdown(gate._title()).replace("Requirements", verdict, 1)
-        parts.append(gate.to_markdown(caption=caption))
-    for found in output.findings:
-        parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
-    return "\n\n".join([*parts, *(table.to_markdown() for table in output.tables())])
+    def latex(self) -> str:
+        """Write tables and requirements."""
+        tables = [*self._tables(), *self.gates.values()]
+        return "\n\n".join(table.to_latex() for table in tables)
 
+    def html(self) -> str:
+        """Write a page of the first report, with sections of the others."""
+        first: Any
+        (_, first), *others = (self.reports | self.gates).items()
+        sections = {_HEADINGS.get(name, name.capitalize()): x for name, x in others}
+        page: str = first.to_html(call=self.call, sections=sections)
+        return page
 
-def _latex(output: Output) -> str:
-    tables = (*output.tables(), *output.gates.values())
-    return "\n\n".join(table.to_latex() for table in tables)
+    def json(self) -> str:
+        """Write an object for each report."""
+        content = {}
+        for name, report in (self.reports | self.gates).items():
+            header, *rows = _table(report)
+            known = [key for key in _SUMMARY if hasattr(report, key)]
+            content[name] = {
+                "title": report._title(),
+                **{key: json_value(getattr(report, key)) for key in known},
+                "rows": [dict(zip(header, row, strict=True)) for row in rows],
+            }
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
-
-def _html(output: Output) -> str:
-    """Page of the first report, with sections of the others and of the gates."""
-    first: Any
-    (_, first), *others = (output.reports | output.gates).items()
-    sections = {
-        _HEADINGS.get(name, name.capitalize()): report for name, report in others
-    }
-    page: str = first.to_html(call=output.call, sections=sections)
-    return page
-
-
-def _json(output: Output) -> str:
-    content = {}
-    for name, report in (*output.reports.items(), *output.gates.items()):
-        header, *rows = _table(report)
-        known = [key for key in _SUMMARY if hasattr(report, key)]
-        content[name] = {
-            "title": report._title(),
-            **{key: json_value(getattr(report, key)) for key in known},
-            "rows": [dict(zip(header, row, strict=True)) for row in rows],
-        }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _csv(output: Output) -> str:
-    if len(output.reports) > 1:
-        raise ValueError(
-            "--format csv has one table, json all; of differences alone see skci "
-            "compare"
-        )
-    text = io.StringIO()
-    table = _table(*output.reports.values())
-    csv.writer(text, lineterminator="\n").writerows(table)
-    return text.getvalue().removesuffix("\n")
+    def csv(self) -> str:
+        """Write the table of a single report."""
+        if len(self.reports) > 1:
+            raise ValueError(
+                "--format csv has one table, json all; of differences alone see skci "
+                "compare"
+            )
+        text = io.StringIO()
+        table = _table(*self.reports.values())
+        csv.writer(text, lineterminator="\n").writerows(table)
+        return text.getvalue().removesuffix("\n")
 
 
 def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
@@ -127,14 +123,6 @@ def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-FORMATS: dict[str, Callable[[Output], str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "latex": _latex,
-    "html": _html,
-    "json": _json,
-    "csv": _csv,
-}
 _BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
     f".{name}": name for name in ("html", "json", "csv")
 }
@@ -220,7 +208,7 @@ def _write(output: Output, name: str | None, path: Path | None) -> None:
             f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
             f"{str(path)!r}"
         )
-    text = FORMATS[name](output) + "\n"
+    text = getattr(output, name)() + "\n"
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -17,8 +17,8 @@ from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics.metric_set import named_metrics
-from skci.reports.grading import VotesReport
 from skci.reports.joint import JointReport
+from skci.reports.kinds import VotesReport
 from skci.votes import votes_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
@@ -136,12 +136,16 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
     for name, metric in named_metrics(arguments.metrics).items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
-            raise ValueError(
-                f"{flag_of(needed)} must be given for metrics of {metric.reads}, got "
-                f"{name}"
-            )
-    if "y_score" in options:
-        options["y_score"] = _by_model(options["y_score"], options.get("y_pred"))
+            must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
+            raise ValueError(f"{must}, got {name}")
+    scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
+    if len(models) == len(scores) and scores == {x: x for x in scores}:
+        scores = dict(zip(models, scores.values(), strict=True))
+    if scores:
+        options["y_score"] = {
+            model: column.split(":") if ":" in column else column
+            for model, column in scores.items()
+        }
     return options
 
 
@@ -197,16 +201,6 @@ def batches(
         _show_progress("")
 
 
-def _by_model(scores: dict[str, str], models: dict[str, str] | None) -> dict[str, Any]:
-    """Columns of scores by model; in the order of the models if they have no names."""
-    if models and len(models) == len(scores) and scores == {x: x for x in scores}:
-        scores = dict(zip(models, scores, strict=True))
-    return {
-        model: column.split(":") if ":" in column else column
-        for model, column in scores.items()
-    }
-
-
 def _add(
     accumulator: JointAccumulator,
     names: dict[str, Any],
@@ -216,27 +210,25 @@ def _add(
 ) -> None:
     """Add a batch; an error names the first row that is refused as the batch is."""
 
-    def refusal(start: int, stop: int) -> Exception | None:
+    def refusal(start: int, stop: int) -> str:
         try:
             accumulator.update(**names, data=take_rows(batch, start, stop))
-            return None
+            return ""
         except (TypeError, ValueError) as error:
-            return error
+            return str(error)
 
     start, stop = 0, len(batch[names["y_true"]])
     error = refusal(start, stop)
-    if error is None:
-        return
-    must, _, _ = str(error).partition(" got ")
-    while stop - start > 1:
+    must, _, _ = error.partition(" got ")
+    while error and stop - start > 1:
         middle = (start + stop) // 2
-        refused = str(refusal(start, middle)).startswith(must)
-        start, stop = (start, middle) if refused else (middle, stop)
-    of_row = str(refusal(start, stop))
-    if of_row.startswith(must):
-        row = n_before + start + 1
-        raise ValueError(f"{path}, row {row}: {of_row.replace(' in row 0', '')}")
-    raise ValueError(f"{path}: {error}") from error
+        is_before = refusal(start, middle).startswith(must)
+        start, stop = (start, middle) if is_before else (middle, stop)
+    if error:
+        of_row = refusal(start, stop).replace(" in row 0", "")
+        if of_row.startswith(must):
+            path, error = f"{path}, row {n_before + stop}", of_row
+        raise ValueError(f"{path}: {error}")
 
 
 def _show_progress(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
-from skci._hints import brief, design_hint
+from skci._options import brief, design_hint
 from skci._validation import (
     as_array,
     as_numbers,
@@ -27,7 +26,6 @@ from skci._validation import (
     named_columns,
     whole,
 )
-from skci.data.design_options import Prevalence, Strata
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
     as_column,
@@ -42,14 +40,13 @@ from skci.data.sample import (
     Vocabulary,
     distinct_units,
 )
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.rowwise import (
+from skci.inference.designs.strata import Prevalence, Strata
+from skci.inference.designs.units import (
+    Clusters,
+    IndependentRows,
     RowwiseDesign,
-    RowwiseStrata,
     with_columns,
 )
-from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
@@ -96,19 +93,10 @@ class RowOptions:
     @property
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
-        names = getattr(self.design, "columns", None)
-        if names is None or isinstance(self.design, type):
-            return {}
-        for name in names:
-            if _lacks(self.design, name):
-                near = difflib.get_close_matches(str(name), dir(self.design), 1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                kind = type(self.design).__name__
-                raise ValueError(
-                    f"columns of design {kind} must be a tuple of names of its "
-                    f"attributes, got {names!r} with {name!r}{hint}"
-                )
-        return {f"design.{name}": name for name in names}
+        names = getattr(self.design, "columns", ())
+        return (
+            {} if isinstance(self.design, type) else {f"design.{n}": n for n in names}
+        )
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
@@ -120,8 +108,9 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows that are alike in all else cannot be counted together."""
-        return self.query is not None or _is_rowwise(self.design)
+        """Whether rows that are identical in all else cannot be counted together."""
+        counts_suffice = isinstance(self.design, Strata | Prevalence | None)
+        return self.query is not None or not counts_suffice
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
@@ -162,7 +151,10 @@ class RowOptions:
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
         if self.query is not None:
-            queries = self._read_queries(column, kept)
+            check_alone("query", {"counts": self.counts})
+            column_of_query = column(self.query, "query", _as_names)
+            names, positions = distinct_names(column_of_query, "query", "query")
+            queries = Queries.of(names, positions[kept])
             queries.check_constant(weights, "sample_weight must be one number")
             queries.check_constant(clusters and clusters[1], "groups must name one")
             codes = None if subgroups is None else subgroups.codes
@@ -177,62 +169,48 @@ class RowOptions:
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
         design, kind = self.design, f"design={type(self.design).__name__}"
-        missing = [name for name in _MEMBERS if _lacks(design, name)]
+        of_rows = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
                     "average of Strata must be 'micro' here, since 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            check_alone(kind, {"groups": self.groups, "query": self.query})
-            (name,) = self._of_design
-            return rows.in_strata(column(design.strata, name, _as_names), name)
+            check_alone(kind, of_rows)
+            return rows.in_strata(column, design.strata, *self._of_design)
         if isinstance(design, Prevalence):
-            others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            check_alone(kind, others | {"query": self.query, "by": self.by})
+            others = {"sample_weight": self.sample_weight, "by": self.by}
+            check_alone(kind, others | of_rows)
             design.check()
-        elif not missing and not isinstance(design, type):
-            repeated = rows.counts is not None and (rows.counts > 1).any()
-            counts = self.counts if repeated else None
-            with_series = getattr(design, "with_series", None)
-            groups = None if with_series else self.groups
-            others = {"groups": groups, "query": self.query, "counts": counts}
-            check_alone(kind, others)
-            for key, name in self._of_design.items():
-                column(getattr(design, name), key, _without_missing)
-            if with_series:
-                design = with_series(self._series(rows.n, column))
-                rows = replace(rows, clusters=None)
-            stratum = getattr(design, "stratum", None)
-            if stratum is not None:
-                name = "design.stratum"
-                rows = rows.in_strata(column(stratum, name, _as_names), name)
-            drawn: Any = RowwiseDesign.of_kept(design, rows.kept, rows.n)
-            drawn.check()
-            if rows.strata is not None:
-                RowwiseStrata(rows.strata, drawn).check()
-        else:
+            return replace(rows, design=design)
+        missing = [name for name in _MEMBERS if _lacks(design, name)]
+        if missing or isinstance(design, type):
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as skci.designs.Design describes, "
                 f"got {brief(design)}{without}{design_hint(design)}"
             )
-        return replace(rows, design=design)
-
-    def _series(self, n: int, column: Callable[..., Array]) -> Array:
-        """Number of the series of each row, including those without weight."""
-        if self.groups is None:
-            return np.zeros(n, dtype=int)
-        groups = column(self.groups, "groups", _as_names)
-        return distinct_names(groups, "groups", "series")[1]
-
-    def _read_queries(self, column: Callable[..., Array], kept: Any) -> Queries:
-        """Queries of rows, each of which is one document."""
-        check_alone("query", {"counts": self.counts})
-        queries = column(self.query, "query", _as_names)
-        names, positions = distinct_names(queries, "query", "query")
-        return Queries.of(names, positions[kept])
+        if rows.counts is not None and (rows.counts > 1).any():
+            of_rows["counts"] = self.counts
+        with_series = getattr(design, "with_series", None)
+        if with_series:
+            del of_rows["groups"]
+        check_alone(kind, of_rows)
+        for key, name in self._of_design.items():
+            column(getattr(design, name), key, _without_missing)
+        if with_series:  # time passes in rows without weight as well
+            series = np.zeros(rows.n, dtype=int)
+            if self.groups is not None:
+                groups = column(self.groups, "groups", _as_names)
+                series = distinct_names(groups, "groups", "series")[1]
+            design, rows = with_series(series), replace(rows, clusters=None)
+        if (stratum := getattr(design, "stratum", None)) is not None:
+            rows = rows.in_strata(column, stratum, "design.stratum")
+        drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
+        drawn = replace(drawn, strata=rows.strata)
+        drawn.check()
+        return replace(rows, design=drawn)
 
     def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
         """Subgroups of rows by a column, or by several with their names."""
@@ -286,11 +264,6 @@ def _lacks(design: Any, name: str) -> bool:
     return static is missing and not hasattr(design, name)
 
 
-def _is_rowwise(design: Any) -> bool:
-    """Whether a design needs the rows, and not counts of distinct ones."""
-    return design is not None and not getattr(design, "counts_suffice", False)
-
-
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
     """How n rows were drawn, of those that count; None for what is not given."""
@@ -311,9 +284,13 @@ class CheckedRows:
     are_plain: bool = False
     """Whether all rows count, independent and of equal weight, each once."""
 
-    def in_strata(self, strata: Array, name: str) -> CheckedRows:
-        """The rows in these strata, with a name for each row that was given."""
-        names, positions = distinct_names(strata, name, "stratum")
+    def in_strata(
+        self, column: Callable[..., Array], strata: Any, name: str
+    ) -> CheckedRows:
+        """The rows in strata, by a name for each row that was given."""
+        names, positions = distinct_names(
+            column(strata, name, _as_names), name, "stratum"
+        )
         stratum = positions[self.kept]
         _check_strata(names, stratum, self.weights, self.counts)
         return replace(self, strata=stratum)
@@ -348,19 +325,20 @@ class CheckedRows:
         columns, strata = codes, rows.strata
         if strata is not None:
             columns = np.column_stack([codes, strata])
-        is_rowwise = _is_rowwise(self.design)
+        is_rowwise = isinstance(self.design, RowwiseDesign)
         columns, subgroups, unit = distinct_units(
             columns, rows.subgroups, by_rows or is_rowwise
         )
         held, design = rows._drawn(unit, len(columns))
-        if is_rowwise:
-            design = RowwiseDesign.of_kept(self.design, self.kept, self.n)
         if strata is not None:
             truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
             strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
-            labels = _labels_of_strata(strata, truth)
-            kind = RowwiseStrata if is_rowwise else StrataOfUnits
-            design = kind(strata, design, labels, share_covariance)
+            design = replace(
+                design,
+                strata=strata,
+                labels=_labels_of_strata(strata, truth),
+                share_covariance=share_covariance,
+            )
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
             held,
@@ -388,6 +366,8 @@ class CheckedRows:
             clusters, kind = self.clusters, "group"
         elif self.queries is not None:
             clusters, kind = (self.queries.names, self.queries.codes), "query"
+        elif isinstance(self.design, RowwiseDesign):
+            return rows, self.design
         else:
             return rows, IndependentRows(rows.n_samples)
         weights, squares = self.counts, None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._lazy import optional_module
+from skci._packages import optional_module
 from skci.data.frames import shown_names
 
 STANDARD_INPUT = "-"

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from skci._hints import data_hint
-from skci._lazy import optional_module
+from skci._arrays import Array
+from skci._options import data_hint
+from skci._packages import optional_module
 from skci._validation import (
     WIDE_INTEGERS,
     NamedArray,
@@ -24,7 +25,12 @@ from skci._validation import (
     missing_hint,
     named_values,
 )
-from skci.data.drawing import RowOptions, check_counts, is_missing_named
+from skci.data.drawing import (
+    RowOptions,
+    check_counts,
+    distinct_names,
+    is_missing_named,
+)
 from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint, check_no_tags
 
 _MOST_OUTCOMES = 10_000_000
@@ -225,6 +231,28 @@ class Frame:
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
                     f"{missing_hint(name, None)}{hint}"
                 )
+
+
+def check_constant(
+    column: Array,
+    parameter: str,
+    group: Array,
+    kind: str,
+    names: Array,
+    missing: str = "group",
+) -> None:
+    """Check that all rows of a group, such as an item, have the same value."""
+    codes = distinct_names(column, parameter, "value", missing)[1]
+    first = np.unique(group, return_index=True)[1][group]
+    differs = codes != codes[first]
+    if differs.any():
+        row = int(differs.argmax())
+        article = "an" if kind == "item" else "a"
+        raise ValueError(
+            f"{parameter} must be the same in all rows of {article} {kind}, got "
+            f"{column[first[row]]!s} and {column[row]!s} for {kind} "
+            f"{names[group[row]]!s}"
+        )
 
 
 def _parsed(parameter: str, value: Any) -> Any:

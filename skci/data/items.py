@@ -24,6 +24,7 @@ from skci._validation import (
     whole,
 )
 from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
+from skci.data.frames import check_constant
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, shape_of
 from skci.data.sample import Sample
 
@@ -119,7 +120,14 @@ class GradedSamples:
         Of frames `item` names the column of the items; without, items are those of a
         named index. Rows of models are in the order of the items of the first.
         """
-        _check_one_model(grades)
+        if isinstance(grades, list | tuple) and len(shape_of(grades)) == 2:
+            n_rows, n_columns = shape_of(grades)
+            if not isinstance(grades[0], tuple) and 1 < n_rows < n_columns:
+                raise ValueError(
+                    f"{_GRADES} must be an array, got a list of {n_rows} with "
+                    f"{n_columns} numbers each{SEVERAL_MODELS_HINT}; if they are "
+                    f"samples of {n_rows} items of one model, give np.array(grades)"
+                )
         alignment, n_items = Alignment(), 0
         known: Array | None = None
         scorers: list[str] = []
@@ -127,18 +135,35 @@ class GradedSamples:
         items, read = [], []
         models = named_columns(grades, _GRADES, _GRADES)
         for model, given in models.items():
-            by_scorer = _by_scorer(given, model, several)
-            labels = _items_of(given, by_scorer, item, parameter_name(model))
+            of_model, by_scorer = parameter_name(model), {UNNAMED: given}
+            is_frame = column_names(given) is not None
+            if is_frame and several:
+                raise ValueError(
+                    f"{of_model} must be an array, or arrays by scorer, with samples=, "
+                    "got a data frame, whose columns are of a scorer each"
+                )
+            if is_frame or isinstance(given, Mapping):
+                by_scorer = named_columns(given, of_model, "")
+            labels = _items_of(given, by_scorer, item, of_model)
             order = None
             if known is None:
                 known = labels
             elif labels is not None:
-                order = _order_of(labels, known, parameter_name(model))
+                position = {label: k for k, label in enumerate(labels.tolist())}
+                lacking = [each for each in known.tolist() if each not in position]
+                if lacking or len(labels) != len(known):
+                    got = f"{len(labels)} of {len(known)}"
+                    got = f"none of {lacking[0]!r}" if lacking else got
+                    raise ValueError(
+                        f"{of_model} must have the items of the other models, got "
+                        f"{got}; those of an item without grades are NaN"
+                    )
+                order = np.array([position[label] for label in known.tolist()])
             scorers = scorers or list(by_scorer)
             if by_scorer.keys() != set(scorers):
                 raise ValueError(
-                    f"{parameter_name(model)} must be of the scorers of the other "
-                    f"models, {scorers}, got {list(by_scorer)}"
+                    f"{of_model} must be of the scorers of the other models, "
+                    f"{scorers}, got {list(by_scorer)}"
                 )
             for scorer in scorers:
                 name, values = parameter_name(model, scorer), by_scorer[scorer]
@@ -185,15 +210,21 @@ class GradedSamples:
                 "each row, since items are sorted by name, got "
                 f"{type(rows.design).__name__}; see skci.designs.Design"
             )
-        of_items: dict[str, Any] = {}
-        for parameter, values in rows.columns.items():
-            if parameter != "by" and columns.get(parameter) is not None:
-                values = columns[parameter]
-                of_items[parameter] = _of_items(values, item, first, parameter)
+
+        def of_items(values: Any, parameter: str) -> Array:
+            check_constant(values, parameter, item, "item", names["item"])
+            chosen: Array = values[first]
+            return chosen
+
+        drawn: dict[str, Any] = {
+            parameter: of_items(columns[parameter], parameter)
+            for parameter in rows.columns
+            if parameter != "by" and columns.get(parameter) is not None
+        }
         if columns["by"] is not None:
             names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
-            of_items["by"] = {
-                name: _of_items(np.take(*names_of(values, name)), item, first, name)
+            drawn["by"] = {
+                name: of_items(np.take(*names_of(values, name)), name)
                 for name, values in columns["by"].items()
             }
         given = columns[_GRADES]  # a column, or one for each scorer
@@ -211,7 +242,7 @@ class GradedSamples:
             np.tile(item, len(grades)),
             np.concatenate(grades),
             len(first),
-            rows.with_columns(of_items),
+            rows.with_columns(drawn),
             Alignment(),
             names["item"],
         )
@@ -291,7 +322,9 @@ class GradedSamples:
             words = f"{n} items, {n_missing} missing grades counted as {missing_grades}"
             return np.ones(n, dtype=bool), words * bool(n_missing)
         if missing_grades == "error":
-            lacking = _lacking([*compress(self._columns, columns)], has_grade)
+            named = compress(self._columns, columns)
+            pairs = zip(named, (~has_grade).sum(axis=1), strict=True)
+            lacking = join_names([f"{_title(*of)} ({n})" for of, n in pairs if n])
             raise ValueError(
                 f"{_GRADES} must be of all items, got none of some items for "
                 f"{lacking}; set missing_grades to 'drop' to compare all models on the "
@@ -334,32 +367,6 @@ class GradedSamples:
         return means.reshape(shape), n_samples.reshape(shape), squares.reshape(shape)
 
 
-def _by_scorer(values: Any, model: str, several: bool) -> dict[str, Any]:
-    """Grades of a model by each of its scorers, or by one without a name."""
-    is_frame = column_names(values) is not None
-    if is_frame and several:
-        raise ValueError(
-            f"{parameter_name(model)} must be an array, or arrays by scorer, with "
-            "samples=, got a data frame, whose columns are of a scorer each"
-        )
-    if is_frame or isinstance(values, Mapping):
-        return named_columns(values, parameter_name(model), "")
-    return {UNNAMED: values}
-
-
-def _check_one_model(grades: Any) -> None:
-    """Check that a list is not one of the grades of several models."""
-    if not isinstance(grades, list | tuple) or len(shape_of(grades)) != 2:
-        return
-    n_rows, n_columns = shape_of(grades)
-    if not isinstance(grades[0], tuple) and 1 < n_rows < n_columns:
-        raise ValueError(
-            f"{_GRADES} must be an array, got a list of {n_rows} with {n_columns} "
-            f"numbers each{SEVERAL_MODELS_HINT}; if they are samples of {n_rows} items "
-            "of one model, give np.array(grades)"
-        )
-
-
 def _items_of(
     values: Any, by_scorer: dict[str, Any], item: Any, name: str
 ) -> Array | None:
@@ -382,19 +389,6 @@ def _items_of(
     return labels
 
 
-def _order_of(labels: Array, known: Array, name: str) -> Array:
-    """Positions of known items among the items of a model."""
-    position = {label: k for k, label in enumerate(labels.tolist())}
-    lacking = [label for label in known.tolist() if label not in position]
-    if lacking or len(labels) != len(known):
-        got = f"none of {lacking[0]!r}" if lacking else f"{len(labels)} of {len(known)}"
-        raise ValueError(
-            f"{name} must have the items of the other models, got {got}; those of an "
-            "item without grades are NaN"
-        )
-    return np.array([position[label] for label in known.tolist()])
-
-
 def parameter_name(model: str, scorer: str = UNNAMED) -> str:
     """Name of the grades of a model by a scorer in messages, as they were passed."""
     of_model = "" if model == _GRADES else f"[{model!r}]"
@@ -404,21 +398,6 @@ def parameter_name(model: str, scorer: str = UNNAMED) -> str:
 def _title(model: str, scorer: str) -> str:
     """Name of a model, and of a scorer that has one."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
-
-
-def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
-    """Values of items, from those of rows, of which some are the first of an item."""
-    if values is None:
-        return None
-    of_items = values[first]
-    differ = np.flatnonzero(of_items[item] != values)
-    if len(differ):
-        row = differ[0]
-        raise ValueError(
-            f"{parameter} must be the same in all rows of an item, got "
-            f"{of_items[item[row]]!s} and {values[row]!s} of one"
-        )
-    return of_items
 
 
 def _check_grades(values: Any, name: str, several: bool) -> Array:
@@ -439,13 +418,6 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
             f"'paired-runs' if models share it too, such as a judge{hint}"
         )
     return numbers
-
-
-def _lacking(columns: Sequence[tuple[str, str]], has_grade: Array) -> str:
-    """Models, and scorers of them, of which items have no grade, and how many."""
-    n_missing = (~has_grade).sum(axis=1)
-    pairs = zip(columns, n_missing, strict=True)
-    return join_names([f"{_title(*column)} ({n})" for column, n in pairs if n])
 
 
 def check_missing_grades(value: Any) -> str | float:

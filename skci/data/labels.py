@@ -1,15 +1,16 @@
-"""Labels: checking, ordering and encoding them."""
+"""Labels: checking, ordering, encoding and counting them."""
 
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     TAGS_HINT,
     as_array,
@@ -32,6 +33,11 @@ A_MATRIX = "a confusion matrix, whose second row and column are the positive lab
 _LABEL_TYPES = (str, Real, np.bool_)
 _LARGEST_FLOAT = 2.0**53  # label that is a float and stands for several integers
 _BLOCK = 1 << 12  # rows among which another label is looked for at a time
+_CACHED = 1 << 16  # rows of a block, whose byte-wide temporaries stay in cache
+_DENSE_COLUMNS = 16
+"""Largest number of columns whose outcomes are counted in a table; those of more are
+packed into words, which are sorted."""
+_WORD = np.dtype(">u8")
 
 NUMBERS_HINT = (
     "numbers have metrics of their own, such as 'mean_squared_error', "
@@ -114,45 +120,33 @@ def guess_two_labels(
     The negative one is the first other label; None if there is none. Other entries are
     not looked at. None in place of both for labels that are not plain.
     """
-    positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
-    kinds = "U" if isinstance(positive, str) else "biuf"
-    negative = None
+    positive = label_or_1(pos_label)
+    is_text, negative = isinstance(positive, str), None
     for column in columns:
         dtype = column.dtype
-        plain = dtype.kind in kinds and (pos_label is None or _holds(dtype, positive))
+        plain = dtype.kind in ("U" if is_text else "biuf")
+        if plain and pos_label is not None and not is_text:
+            plain = False
+            with suppress(OverflowError, ValueError), np.errstate(all="ignore"):
+                value = np.asarray(positive).astype(dtype)[()]
+                plain = bool(np.isfinite(value) and value == positive)
         if not plain:
             return None
         if negative is None and column[0] != positive:
             negative = column[0]
-    if negative is None:
-        negative = _first_other(columns, positive)
+    blocks = (
+        column[start : start + _BLOCK]
+        for column in columns
+        for start in range(0, len(column), _BLOCK)
+    )
+    while negative is None and (block := next(blocks, None)) is not None:
+        differs = block != positive
+        if differs.any():
+            negative = block[differs.argmax()]
     if negative is None:
         return None, positive
-    is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
+    is_plain = is_text or (math.isfinite(negative) and negative == int(negative))
     return (negative.item(), positive) if is_plain else None
-
-
-def _first_other(columns: Sequence[Array], label: Any) -> Any:
-    """First entry of some columns that is another label; None if there is none."""
-    for column in columns:
-        for start in range(0, len(column), _BLOCK):
-            block = column[start : start + _BLOCK]
-            differs = block != label
-            if differs.any():
-                return block[differs.argmax()]
-    return None
-
-
-def _holds(dtype: np.dtype[Any], label: Any) -> bool:
-    """Whether a label is text, or a number among the finite values of a type."""
-    if isinstance(label, str):
-        return True
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = np.asarray(label).astype(dtype)[()]
-        return bool(np.isfinite(value) and value == label)
-    except (OverflowError, ValueError):
-        return False
 
 
 def label_or_1(pos_label: Any) -> Any:
@@ -311,3 +305,130 @@ def check_confusion_matrix(matrix: Any) -> Array:
             f"got {counts.tolist()}"
         )
     return counts.astype(float)
+
+
+def count_two_labels(
+    columns: Sequence[Array], positive: Any, negative: Any
+) -> tuple[Array, Array] | None:
+    """Count the joint outcomes of columns (n,) that hold two labels.
+
+    Returns the distinct outcomes in lexicographic order, as a bool array (m, columns)
+    in which True is positive, and their counts (m,); None if any entry equals neither
+    label: counting is checking. `negative` is None if only one label is known.
+    """
+    n, n_columns = len(columns[0]), len(columns)
+    dense = n_columns <= _DENSE_COLUMNS
+    table = np.zeros(1 << n_columns if dense else 0, dtype=np.intp)
+    n_words = -(-n_columns // (8 * _WORD.itemsize))
+    words = None if dense else np.empty((n, n_words), dtype=np.uint64)
+    codes = np.empty((n_columns, min(n, _CACHED)), dtype=bool)
+    for start in range(0, n, _CACHED):
+        rows = slice(start, start + _CACHED)
+        block = codes[:, : n - start]
+        held = columns if n <= _CACHED else [column[rows] for column in columns]
+        if not _encode(held, positive, negative, block):
+            return None
+        if words is None:
+            table += _tabulate(block)
+        else:
+            words[rows] = _pack(block, n_words)
+    if words is None:
+        outcomes = _all_outcomes(n_columns)
+        if np.count_nonzero(table) == len(table):
+            return outcomes, table
+        return outcomes[table > 0], table[table > 0]
+    words, counts = _count_words(words)
+    # Columns that are contiguous in memory, as all that follows reads columns.
+    octets = np.ascontiguousarray(words.astype(_WORD).view(np.uint8).T)
+    return np.unpackbits(octets, axis=0, count=n_columns).view(bool).T, counts
+
+
+def encode_two_labels(
+    columns: Sequence[Array], positive: Any, negative: Any
+) -> Array | None:
+    """Encode columns that hold two labels row by row, as a bool array (n, columns).
+
+    True is positive. None if any entry equals neither label.
+    """
+    codes = np.empty((len(columns), len(columns[0])), dtype=bool)
+    return codes.T if _encode(columns, positive, negative, codes) else None
+
+
+def _encode(
+    columns: Sequence[Array], positive: Any, negative: Any, codes: Array
+) -> bool:
+    """Write which entries are positive; return whether all others are negative."""
+    zero_and_one = {positive, negative} == {0, 1}
+    for column, is_positive in zip(columns, codes, strict=True):
+        kind = column.dtype.kind
+        if kind == "b" and zero_and_one:
+            # Logical operations write 0 and 1, whatever the byte of a True is;
+            # comparisons of booleans do not in all releases of numpy.
+            np.logical_not(column, out=is_positive)
+            if positive:
+                np.logical_not(is_positive, out=is_positive)
+        elif kind in "iu" and zero_and_one:
+            # The fastest way to read memory comes first: what follows is in the cache.
+            if int(np.bitwise_or.reduce(column)) not in (0, 1):
+                return False
+            np.equal(column, positive, out=is_positive)
+        else:
+            np.equal(column, positive, out=is_positive)
+            n_others = len(column) - np.count_nonzero(is_positive)
+            if np.count_nonzero(column == negative) != n_others:
+                return False
+    return True
+
+
+@lru_cache
+def _all_outcomes(n_columns: int) -> Array:
+    """List the outcomes of some columns in order."""
+    numbers = np.arange(1 << n_columns)[:, np.newaxis]
+    outcomes: Array = (numbers >> np.arange(n_columns - 1, -1, -1) & 1).astype(bool)
+    outcomes.flags.writeable = False
+    return outcomes
+
+
+def _tabulate(block: Array) -> Any:
+    """Count each of the outcomes of some columns, in order."""
+    size = 1 << len(block)
+    if size == 4:
+        both = np.count_nonzero(block[0] & block[1])
+        truth, response = np.count_nonzero(block[0]), np.count_nonzero(block[1])
+        neither = block.shape[1] - truth - response + both
+        return np.array([neither, response - both, truth - both, both])
+    numbers = _as_numbers(block)
+    if size <= 8:  # comparing bytes is faster than bincount, which widens them
+        return np.array([np.count_nonzero(numbers == code) for code in range(size)])
+    return np.bincount(numbers, minlength=size)
+
+
+def _as_numbers(block: Array) -> Array:
+    """Read up to 16 columns as the binary digits of a number for each row."""
+    numbers = block[0].astype(np.uint8 if len(block) <= 8 else np.uint16)
+    for column in block[1:]:
+        np.add(numbers, numbers, out=numbers)
+        np.add(numbers, column, out=numbers)
+    return numbers
+
+
+def _pack(block: Array, n_words: int) -> Array:
+    """Pack the columns into the bits of words, the first into the highest bit."""
+    n_columns, n = block.shape
+    octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
+    for start in range(0, n_columns, 8):  # np.packbits is slow across columns
+        eight = block[start : start + 8]
+        octets[:, start // 8] = _as_numbers(eight) << (8 - len(eight))
+    return octets.view(_WORD)
+
+
+def _count_words(words: Array) -> tuple[Array, Array]:
+    """Sort rows of words, and count equal ones."""
+    if words.shape[1] == 1:
+        words.sort(axis=0)
+    else:
+        words = words[np.lexsort(words.T[::-1])]
+    first = np.ones(len(words), dtype=bool)
+    np.any(words[1:] != words[:-1], axis=1, out=first[1:])
+    starts = np.flatnonzero(first)
+    return words[starts], np.diff(starts, append=len(words))

@@ -1,25 +1,40 @@
-"""Samples of which only moments of losses and numbers are kept."""
+r"""Samples of a few rows that have the moments of many, for functions of means.
+
+The influence value of a smooth function of weighted means is linear in the columns
+:math:`x_i` of a row. So its value and variance follow from the weights :math:`w_i`,
+their squares, and the sums :math:`\sum w_i x_i`, :math:`\sum w_i x_i x_i^T` and
+:math:`\sum w_i^2 x_i x_i^T`; with clusters, from their totals. A row at the mean, and
+pairs of rows on either side of it, have the same sums (Julier and Uhlmann, 2004).
+
+References
+----------
+Julier, S. J. and Uhlmann, J. K. (2004). Unscented filtering and nonlinear estimation.
+Proceedings of the IEEE 92, 401-422.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from skci._arrays import ROUNDING, Array, binade, dataclass
 from skci._validation import LARGEST
-from skci.data.sample import Sample, Vocabulary, united_design
-from skci.data.scores import Scores
-from skci.inference.designs.sums import SumsOfRows, mapped_design, sums_of_rows
+from skci.data.sample import Sample, Scores, Vocabulary, united_design
+from skci.inference.designs.design import Component
+from skci.inference.designs.units import Clusters, IndependentRows
+from skci.inference.influences import Influences
+from skci.inference.rows import SAME_WEIGHT, Rows
 from skci.measures.functional import FunctionOfMeans
 
-_NOTHING = 2.0**-500  # unit of a variable that does not vary
 _LARGEST = math.sqrt(LARGEST)
 _MOST_COLUMNS = 64
+_NEGLIGIBLE = 1e-14  # variance of scaled columns that is rounding
+_NOTHING = 2.0**-100  # share of the weight of rows that have none
 
 
 class Variable(NamedTuple):
@@ -31,96 +46,28 @@ class Variable(NamedTuple):
 
 
 Monomial = tuple[Variable, ...]
-"""A variable, or two to be multiplied, each less its mean."""
+"""A variable, or two to be multiplied, each less its origin."""
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a sample: monomials of variables, centred and in units.
-
-    A column is a variable less its origin, over its unit, or a product of two of these,
-    which are columns as well.
-    """
-
-    monomials: tuple[Monomial, ...]
-    origins: Mapping[Variable, float]
-    units: Mapping[Variable, float]
-
-    @classmethod
-    def of(cls, monomials: Sequence[Monomial]) -> Columns:
-        """Each variable, then each product, once; with origin 0 and no spread."""
-        single = dict.fromkeys((v,) for monomial in monomials for v in monomial)
-        chosen = tuple(single | dict.fromkeys(tuple(sorted(m)) for m in monomials))
-        variables = [v for monomial in single for v in monomial]
-        none = dict.fromkeys(variables, 0.0)
-        return cls(chosen, none, dict.fromkeys(variables, _NOTHING))
-
-    def position(self, monomial: Monomial) -> int:
-        """Position of a column."""
-        return self.monomials.index(tuple(sorted(monomial)))
-
-    def unit(self, monomial: Monomial) -> float:
-        """Unit of a column."""
-        return float(np.prod([self.units[v] for v in monomial]))
-
-    def values(self, variables: Mapping[Variable, Array]) -> Array:
-        """Columns of rows, of shape (columns, n), from variables less their origin."""
-        n = len(next(iter(variables.values())))
-        columns = np.empty((len(self.monomials), n))
-        for column, monomial in zip(columns, self.monomials, strict=True):
-            first, *others = monomial
-            np.divide(variables[first], self.unit(monomial), out=column)
-            for other in others:
-                column *= variables[other]
-        return columns
-
-    def shift_to(self, other: Columns) -> Array:
-        """Matrix from cells to those of other origins and units, of some columns."""
-        matrix = np.zeros((1 + len(other.monomials), 1 + len(self.monomials)))
-        moves = {v: self._move(v, other) for v in other.origins}
-        for row, monomial in zip(matrix[1:], other.monomials, strict=True):
-            row += np.prod([moves[v][1] for v in monomial])
-            row[1 + self.position(monomial)] += np.prod([moves[v][0] for v in monomial])
-            if len(monomial) == 2:
-                for kept, moved in (monomial, monomial[::-1]):
-                    term = moves[kept][0] * moves[moved][1]
-                    row[1 + self.position((kept,))] += term
-        matrix[0] = 1 - matrix.sum(axis=0)
-        return matrix
-
-    def _move(self, variable: Variable, other: Columns) -> tuple[float, float]:
-        """Factor of a variable, and what is added to it."""
-        unit = other.units[variable]
-        if unit == _NOTHING:  # origins differ by rounding
-            return 1.0, 0.0
-        moved = self.origins[variable] - other.origins[variable]
-        return self.units[variable] / unit, moved / unit
-
-    def united(self, other: Columns, share: float) -> Columns:
-        """Columns of two samples together, of which the other has a share of weight."""
-        origins, units = {}, {}
-        for v, origin in self.origins.items():
-            distance = other.origins[v] - origin
-            both = max(self.units[v], other.units[v])
-            size = max(abs(origin), abs(other.origins[v]))
-            if both == _NOTHING and abs(distance) <= ROUNDING * size:
-                origins[v], units[v] = max(origin, other.origins[v]), both
-                continue
-            origins[v] = origin + share * distance
-            units[v] = max(both, _size(distance))
-        return replace(self, origins=origins, units=units)
+def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
+    """Each variable of some monomials, and then each product, once."""
+    ordered = [tuple(sorted(monomial)) for monomial in monomials]
+    single = [(variable,) for monomial in ordered for variable in monomial]
+    return tuple(dict.fromkeys(single + ordered))
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Columns of the cells of a sample, of whose means metrics are functions.
+    """Columns of the rows of a sample, of whose means metrics are functions.
 
-    Cells are rows, or those whose weights are the means themselves.
+    A column is a variable less its origin, or a product of two of these. The rows of a
+    sample of moments have these products in the mean only.
     """
 
-    columns: Columns
+    monomials: tuple[Monomial, ...]
+    origins: Mapping[Variable, float]
     values: Array
-    """Columns of the cells, (m, columns)."""
+    """Columns of the rows, (m, columns)."""
 
     @classmethod
     def of_rows(
@@ -132,27 +79,26 @@ class Means:
     ) -> Means:
         """Columns of rows, with weights less the means of variables.
 
-        A variable that varies less than the rounding of its size does not vary. It is
-        that of its values, or what they are differences of.
+        A variable that varies less than the rounding of its size does not vary. Its
+        size is that of its values, or of what they are differences of.
         """
-        columns = Columns.of(monomials)
-        origins, units, centred = dict(columns.origins), {}, {}
-        for v in origins:
-            values = np.asarray(variables[v], dtype=float)
+        chosen, origins, centred = with_variables(monomials), {}, {}
+        for v in dict.fromkeys(v for monomial in chosen for v in monomial):
+            values, origins[v] = np.asarray(variables[v], dtype=float), 0.0
             if weights is not None:
                 size = (sizes or {}).get(v) or np.abs(values).max()
                 origins[v] = float(np.average(values, weights=weights))
                 if np.ptp(values) <= ROUNDING * size:
-                    origins[v], values = float(values.max()), values.max()
+                    origins[v] = float(values.max())
+                    values = np.full(values.shape, origins[v])
                 values = values - origins[v]
-            centred[v] = np.broadcast_to(values, np.shape(variables[v]))
-            units[v] = max(_NOTHING, _size(values))
-        columns = replace(columns, origins=origins, units=units)
-        return cls(columns, columns.values(centred).T)
+            centred[v] = values
+        columns = [math.prod(centred[v] for v in monomial) for monomial in chosen]
+        return cls(chosen, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
-        """Values of a column, in its unit."""
-        return self.values[:, self.columns.position(monomial)]
+        """Values of a column."""
+        return self.values[:, self.monomials.index(tuple(sorted(monomial)))]
 
     def function(
         self,
@@ -161,130 +107,64 @@ class Means:
         centred: Collection[str] = (),
     ) -> FunctionOfMeans:
         """Function of the means of some columns, of which those named are centred."""
-        origins, units, sizes = [], [], []
+        origins, units, features = [], [], []
         for monomial in monomials:
             absolute = len(monomial) == 1 and monomial[0].name not in centred
-            origin = self.columns.origins[monomial[0]] if absolute else 0.0
-            origins.append(origin)
-            units.append(self.columns.unit(monomial))
-            sizes.append(max(units[-1], _size(origin)))
-        features = np.stack([self.column(monomial) for monomial in monomials], axis=1)
-        features *= np.array(units) / sizes
-        return FunctionOfMeans(partial(_at_means, function, origins, sizes), features)
+            origins.append(self.origins[monomial[0]] if absolute else 0.0)
+            column = self.column(monomial)
+            size = np.append(column, origins[-1])
+            units.append(binade(size) if size.any() else 1.0)
+            features.append(column / units[-1])
+        evaluate = partial(_at_means, function, origins, units)
+        return FunctionOfMeans(evaluate, np.stack(features, axis=1))
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MomentSample(Sample):
-    """Moments of the rows of a sample; what the metrics read of them is not kept."""
-
-    held = "of moments"
-
-    rows: SumsOfRows
-    summands: Columns
-
-    @classmethod
-    def of(
-        cls,
-        sample: Sample,
-        monomials: Sequence[Monomial],
-        variables: Mapping[Variable, Array],
-    ) -> MomentSample:
-        """Moments of the variables of the rows of a sample."""
-        n_columns = len(Columns.of(monomials).monomials)
-        if n_columns > _MOST_COLUMNS:
-            raise ValueError(
-                f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
-                f"models and metrics, got {n_columns}; give fewer at a time"
-            )
-        for v, values in variables.items():
-            if not (largest := np.abs(values).max()) < _LARGEST:
-                raise ValueError(
-                    "y_true and y_pred must hold numbers of which moments are in the "
-                    f"range of floats, got values of {v.name.replace('_', ' ')} up to "
-                    f"{largest:.3g}"
-                )
-        means = Means.of_rows(monomials, variables, sample.rows.weights)
-        rows, design = sums_of_rows(means.values.T, sample.rows, sample.design)
-        none = np.zeros((0, len(sample.vocabulary.targets)))
-        return cls(
-            rows=rows,
-            design=design,
-            vocabulary=sample.vocabulary,
-            codes=none,
-            labelled=sample.labelled,
-            scores=dict.fromkeys(sample.scores, Scores(none)),
-            numbers=dict.fromkeys(sample.numbers, none),
-            items=dict.fromkeys(sample.items, none),
-            summands=means.columns,
-        )
-
-    @property
-    def means(self) -> Means:
-        """Columns, each of which is a cell."""
-        return Means(self.summands, np.eye(len(self.rows))[:, 1:])
-
-    @property
-    def size(self) -> int:
-        return (self.design.n_entries or len(self.rows)) // len(self.rows)
-
-    def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
-        """Moments of some of the columns."""
-        wanted = Columns.of(monomials)
-        if missing := {*wanted.monomials} - {*self._known}:
+    def among(self, monomials: Iterable[Monomial]) -> Means:
+        """Keep some of the columns."""
+        chosen = with_variables(monomials)
+        if missing := {*chosen} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
                 f"metrics must be of moments that were kept, got some of "
                 f"{', '.join(names)}"
             )
-        if wanted.monomials == self._known:
-            return self
-        origins = {v: self.summands.origins[v] for v in wanted.origins}
-        units = {v: self.summands.units[v] for v in wanted.origins}
-        return self._moved(replace(wanted, origins=origins, units=units))
-
-    @property
-    def _known(self) -> tuple[Monomial, ...]:
-        return self.summands.monomials
-
-    def _moved(self, columns: Columns) -> MomentSample:
-        matrix = self.summands.shift_to(columns)
+        origins = {v: self.origins[v] for monomial in chosen for v in monomial}
+        index = [self.monomials.index(monomial) for monomial in chosen]
         return replace(
-            self,
-            rows=self.rows.mapped(matrix),
-            design=mapped_design(self.design, matrix),
-            summands=columns,
+            self, monomials=chosen, origins=origins, values=self.values[:, index]
         )
 
-    def __add__(self, other: Sample) -> MomentSample:
-        vocabulary = self.check_addable(other)
-        assert isinstance(other, MomentSample)
-        first, second = (each.rows.total_weight for each in (self, other))
-        columns = self.summands.united(other.summands, second / (first + second))
-        both = [each._moved(columns) for each in (self, other)]
-        scale = max(self.rows.scale, other.rows.scale)
-        rows, more = (each.rows.times(each.rows.scale / scale) for each in both)
-        cell = np.tile(np.arange(len(rows)), 2)
-        return replace(
-            both[0],
-            rows=rows.plus(more),
-            design=united_design(both, cell, scale),
-            vocabulary=vocabulary,
-        )
+    def joined(self, other: Means, share: float) -> Means:
+        """Columns of two samples together, of which the other has a share of weight.
 
-    def check_addable(self, other: Sample) -> Vocabulary:
-        vocabulary = super().check_addable(other)
-        assert isinstance(other, MomentSample)
-        if set(self._known) != set(other._known):
-            raise ValueError("batches must be of moments of the same metrics")
-        # Scores are of the labels that come after the first.
-        for each in (self.vocabulary, other.vocabulary):
-            if each.labels[1:] != vocabulary.labels[1:]:
-                raise ValueError(
-                    "batches must be of the same labels or targets, got "
-                    f"{self.vocabulary.classes} and {other.vocabulary.classes}; name "
-                    "all labels by labels="
-                )
-        return vocabulary
+        Origins are then the means of both. Origins of what does not vary may differ by
+        rounding.
+        """
+        both = self, other.among(self.monomials)
+        origins, moves = {}, []
+        for v in self.origins:
+            ends = [each.origins[v] for each in both]
+            origins[v] = ends[0] + share * (ends[1] - ends[0])
+            moved = [end - origins[v] for end in ends]
+            varies = any(each.column((v,)).any() for each in both)
+            if not varies and abs(ends[1] - ends[0]) <= ROUNDING * np.abs(ends).max():
+                origins[v], moved = max(ends), [0.0, 0.0]
+            moves.append(moved)
+        values = [
+            each._moved(dict(zip(origins, move, strict=True)))
+            for each, move in zip(both, zip(*moves, strict=True), strict=True)
+        ]
+        return replace(self, origins=origins, values=np.concatenate(values))
+
+    def _moved(self, moves: Mapping[Variable, float]) -> Array:
+        """Columns where so much is added to each variable."""
+        columns = []
+        for monomial in self.monomials:
+            column = self.column(monomial) + math.prod(moves[v] for v in monomial)
+            if len(monomial) == 2:
+                for kept, moved in (monomial, monomial[::-1]):
+                    column = column + moves[moved] * self.column((kept,))
+            columns.append(column)
+        return np.stack(columns, axis=1)
 
 
 def _at_means(
@@ -298,6 +178,215 @@ def _at_means(
     return function(*(origin + unit * mean for mean, origin, unit in columns))
 
 
-def _size(values: Any) -> float:
-    """Power of two of the size of the largest value; 0 if all are 0."""
-    return binade(np.asarray(values)) if np.any(values) else 0.0
+class Moments(NamedTuple):
+    """Sums over many rows: of weights by cluster, and of products of columns."""
+
+    n: float
+    """Number of rows."""
+    weights: Array
+    """Total weight of each cluster, (G,); a single one of independent rows."""
+    centres: Array
+    """Weighted means of the columns in each cluster, (G, D)."""
+    products: Array
+    r"""Sum of :math:`w_i y_i y_i^T`, of columns less their mean in the cluster."""
+    square: float
+    """Sum of the squared weights."""
+    square_centre: Array
+    """Means of the columns by squared weights, (D,)."""
+    square_products: Array
+    r"""Sum of :math:`w_i^2 y_i y_i^T`, of columns less these means."""
+    scale: float
+    """Power of two that the weights were divided by."""
+    keys: Array | None = None
+    """Names of the clusters, if there are any."""
+    kind: str = "group"
+
+    @classmethod
+    def of_rows(cls, values: Array, rows: Rows, design: Any) -> Moments:
+        """Moments of rows with columns of shape (m, D)."""
+        weights, starts = rows.weights, np.array([0])
+        squares = weights if rows.powers is None else rows.powers[0]
+        square, n = squares.sum(), float(rows.frequencies.sum())
+        square_centre = squares @ values / square
+        square_products = _products(values - square_centre, squares)
+        keys, kind = None, "group"
+        if isinstance(design, Clusters):
+            starts, kind = design.starts, design.kind
+            keys = design.keys[design.number[starts]]
+            values, weights = values[design.unit], design.weights
+        totals = np.add.reduceat(weights, starts)
+        centres = np.add.reduceat(values * weights[:, np.newaxis], starts)
+        centres /= totals[:, np.newaxis]
+        sizes = np.diff(starts, append=len(weights))
+        products = _products(values - np.repeat(centres, sizes, axis=0), weights)
+        of_squares = square, square_centre, square_products
+        return cls(n, totals, centres, products, *of_squares, rows.scale, keys, kind)
+
+    def few_rows(self) -> tuple[Array, Rows, Any]:
+        """Columns, weights and design of a few rows with these moments.
+
+        Independent rows of unequal weights have the moments of their squared weights by
+        rows of their own, whose weights are negligible.
+        """
+        total, heaviest = self.weights.sum(), int(self.weights.argmax())
+        columns, weights = _few_rows(
+            self.weights[heaviest], self.centres[heaviest], self.products
+        )
+        number = np.full(len(weights), heaviest)
+        if self.keys is not None:
+            others = np.delete(np.arange(len(self.keys)), heaviest)
+            columns = np.concatenate([self.centres[others], columns])
+            weights = np.concatenate([self.weights[others], weights])
+            number = np.concatenate([others, number])
+        squares = weights * (self.square / total)
+        are_equal = self.square * self.n / total**2 - 1 <= SAME_WEIGHT
+        if self.keys is None and not are_equal:
+            few = _few_rows(self.square, self.square_centre, self.square_products)
+            columns = np.concatenate([columns, few[0]])
+            squares = np.concatenate([np.zeros(len(weights)), few[1]])
+            weights = np.append(weights, np.full(len(few[1]), _NOTHING * total))
+        powers = np.array([squares, np.zeros_like(squares), np.zeros_like(squares)])
+        numbers = weights * (self.n / total)
+        rows = Rows(weights, powers, numbers, self.scale, are_mixtures=True)
+        if self.keys is None:
+            return columns, rows, IndependentSums(round(self.n))
+        clusters = self.keys, number, np.arange(len(weights)), weights, squares
+        return columns, rows, Clusters.of(*clusters, self.kind)
+
+
+def _products(deviations: Array, weights: Array) -> Array:
+    """Weighted sum of the products of all pairs of columns."""
+    products = deviations.T @ (weights[:, np.newaxis] * deviations)
+    symmetric: Array = (products + products.T) / 2
+    return symmetric
+
+
+def _few_rows(weight: float, centre: Array, products: Array) -> tuple[Array, Array]:
+    """Columns and weights of a few rows, of which the sum of products is given.
+
+    One is at the mean, and pairs on either side along the axes of the products.
+    """
+    sizes = np.sqrt(np.maximum(products.diagonal(), 0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    values, vectors = np.linalg.eigh(products / sizes / sizes[:, np.newaxis])
+    axes = values > _NEGLIGIBLE * len(sizes)
+    steps = sizes * (vectors[:, axes] * np.sqrt(values[axes])).T
+    share = weight / (4 * max(len(steps), 1))
+    steps = steps / np.sqrt(2 * share)
+    weights = np.full(1 + 2 * len(steps), share)
+    weights[0] = weight - 2 * len(steps) * share
+    return np.concatenate([[centre], centre + steps, centre - steps]), weights
+
+
+class IndependentSums(IndependentRows):
+    """Independent rows, of which a few others have the moments."""
+
+    pools_units: ClassVar[bool] = False
+
+    def totals(self, influences: Influences) -> Iterator[Component]:
+        rows = influences.rows
+        effective = 1 / float(rows.shares**2 @ rows.repeats[1])
+        yield Component(
+            influences,
+            repeats=rows.repeats,
+            ddof=self.ddof,
+            degrees_of_freedom=effective - 1,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MomentSample(Sample):
+    """Moments of the rows of a sample; what the metrics read of them is not kept."""
+
+    means: Means
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        monomials: Sequence[Monomial],
+        variables: Mapping[Variable, Array],
+    ) -> MomentSample:
+        """Moments of the variables of the rows of a sample."""
+        n_columns = len(with_variables(monomials))
+        if n_columns > _MOST_COLUMNS:
+            raise ValueError(
+                f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
+                f"models and metrics, got {n_columns}; give fewer at a time"
+            )
+        for v, values in variables.items():
+            if not (largest := np.abs(values).max()) < _LARGEST:
+                raise ValueError(
+                    "y_true and y_pred must hold numbers of which moments are in the "
+                    f"range of floats, got values of {v.name.replace('_', ' ')} up to "
+                    f"{largest:.3g}"
+                )
+        means = Means.of_rows(monomials, variables, sample.rows.weights)
+        models = sample.labelled, sample.scores, sample.numbers, sample.items
+        return cls._of_rows(
+            means, sample.rows, sample.design, sample.vocabulary, models
+        )
+
+    @classmethod
+    def _of_rows(
+        cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
+    ) -> MomentSample:
+        """Moments of columns of rows."""
+        values, few, drawn = Moments.of_rows(means.values, rows, design).few_rows()
+        means = replace(means, values=values)
+        return cls.of_models(few, drawn, means, vocabulary, *models)
+
+    @classmethod
+    def of_models(
+        cls,
+        rows: Rows,
+        design: Any,
+        means: Means,
+        vocabulary: Vocabulary,
+        labelled: Iterable[str],
+        *others: Iterable[str],
+    ) -> MomentSample:
+        """Rows that have moments, and the models of each of `KINDS`, labels first."""
+        none = np.zeros((0, len(vocabulary.targets)))
+        scores, numbers, items = others
+        return cls(
+            rows=rows,
+            design=design,
+            vocabulary=vocabulary,
+            codes=none,
+            labelled=tuple(labelled),
+            scores=dict.fromkeys(scores, Scores(none)),
+            numbers=dict.fromkeys(numbers, none),
+            items=dict.fromkeys(items, none),
+            means=means,
+        )
+
+    def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
+        """Moments of some of the columns."""
+        return replace(self, means=self.means.among(monomials))
+
+    def __add__(self, other: Sample) -> MomentSample:
+        vocabulary = self.check_addable(other)
+        assert isinstance(other, MomentSample)
+        both = self, other
+        first, second = (each.rows.total_weight for each in both)
+        means = self.means.joined(other.means, second / (first + second))
+        rows = Rows.concatenate([each.rows for each in both])
+        design = united_design(both, np.arange(len(rows)), rows.scale)
+        models = self.labelled, self.scores, self.numbers, self.items
+        return self._of_rows(means, rows, design, vocabulary, models)
+
+    def check_addable(self, other: Sample) -> Vocabulary:
+        vocabulary = super().check_addable(other)
+        assert isinstance(other, MomentSample)
+        if {*self.means.monomials} != {*other.means.monomials}:
+            raise ValueError("batches must be of moments of the same metrics")
+        # Scores are of the labels that come after the first.
+        for each in (self.vocabulary, other.vocabulary):
+            if each.labels[1:] != vocabulary.labels[1:]:
+                raise ValueError(
+                    "batches must be of the same labels or targets, got "
+                    f"{self.vocabulary.classes} and {other.vocabulary.classes}; name "
+                    "all labels by labels="
+                )
+        return vocabulary

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from skci._validation import (
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.rows import check_length, check_present, parameter_name
-from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.data.sample import Sample, Subgroups
 from skci.inference.parameter import DEFAULT_MODEL
 
 _MOST_RATIO = 1.5  # of labels to those expected, where whole clusters are labelled
@@ -97,62 +96,30 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
     return parts
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PartlyLabelledSample(Sample):
-    """Rows in subgroups by `parted`, and proxies of the truth among the models."""
+def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
+    """Rows with and without a truth of each subgroup, each of which must have some.
 
-    held = "with proxy"
+    They are `disjoint` if labelled rows are copies of others.
+    """
+    assert sample.subgroups is not None
+    parts = parts_of(sample.subgroups, disjoint)
+    for part in parts:
+        if not part.labelled:
+            where = ", ".join(f"{column} = {x}" for column, x in part.subgroup)
+            raise ValueError(f"y_true must have a label in {where}, got none")
+    return parts
 
-    proxies: tuple[str, ...] = ()
-    by_prediction: bool = False
 
-    @classmethod
-    def of(
-        cls, sample: Sample, proxies: Iterable[str], by_prediction: bool = False
-    ) -> Self:
-        """Add what the proxies are."""
-        read = {f.name: getattr(sample, f.name) for f in fields(Sample) if f.init}
-        return cls(**read, proxies=tuple(proxies), by_prediction=by_prediction)
+def are_labelled(sample: Sample) -> Array:
+    """Mask of the units that have a truth."""
+    assert sample.subgroups is not None
+    known = [name[-1] == _KNOWN for name in sample.subgroups.names]
+    return np.array(known)[sample.subgroups.codes]
 
-    @property
-    def _by_kind(self) -> tuple[Collection[str], ...]:
-        of_models = super()._by_kind
-        return tuple([m for m in kind if m not in self.proxies] for kind in of_models)
 
-    def check_addable(self, other: Sample) -> Vocabulary:
-        vocabulary = super().check_addable(other)
-        ways = [(s.proxies, s.by_prediction) for s in (self, other)]  # type: ignore[attr-defined]
-        if ways[0] != ways[1]:
-            names = [PREDICTION if way else list(given) for given, way in ways]
-            raise ValueError(
-                f"batches must be of the same proxies, got {names[0]} and {names[1]}"
-            )
-        return vocabulary
-
-    def parts_by_truth(self, disjoint: bool = False) -> list[Part]:
-        """Rows with and without a truth of each subgroup, each of which must have some.
-
-        They are `disjoint` if labelled rows are copies of others.
-        """
-        assert self.subgroups is not None
-        parts = parts_of(self.subgroups, disjoint)
-        for part in parts:
-            if not part.labelled:
-                where = ", ".join(f"{column} = {x}" for column, x in part.subgroup)
-                raise ValueError(f"y_true must have a label in {where}, got none")
-        return parts
-
-    @property
-    def are_labelled(self) -> Array:
-        """Which units have a truth."""
-        assert self.subgroups is not None
-        known = [name[-1] == _KNOWN for name in self.subgroups.names]
-        return np.array(known)[self.subgroups.codes]
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Number of rows, and of those with a truth."""
-        return self.rows.n_samples, self.rows.n_rows(self.are_labelled)
+def sizes_of(sample: Sample) -> tuple[int, int]:
+    """Number of rows, and of rows with a truth."""
+    return sample.rows.n_samples, sample.rows.n_rows(are_labelled(sample))
 
 
 def check_enough(n_rows: int, n_labelled: int) -> None:
@@ -164,9 +131,9 @@ def check_enough(n_rows: int, n_labelled: int) -> None:
         )
 
 
-def describe(rows: Columns | PartlyLabelledSample) -> str:
+def describe(rows: Columns | Sample, sizes: tuple[int, int]) -> str:
     """Say how many of some rows have a truth, and what stands for it."""
-    proxies, sizes = [*rows.proxies], rows.sizes
+    proxies = [*(rows.proxies or ())]
     if proxies == [_PROXY]:
         others = ", with a proxy"
     elif proxies:

@@ -12,6 +12,7 @@ from skci._arrays import EPS, Array, cached_property, dataclass
 from skci._validation import (
     NamedArray,
     as_array,
+    as_numbers,
     check_distinct,
     column_names,
     join_names,
@@ -19,8 +20,6 @@ from skci._validation import (
     label_order,
     named_columns,
 )
-from skci.data.counting import count_two_labels, encode_two_labels
-from skci.data.design_options import Prevalence
 from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import (
@@ -29,14 +28,18 @@ from skci.data.labels import (
     check_label,
     check_pos_label,
     check_two_labels,
+    count_two_labels,
     distinct_labels,
     encode,
+    encode_two_labels,
     guess_two_labels,
     is_multilabel,
     merge_labels,
     order_labels,
 )
 from skci.data.rows import (
+    ONE_MODEL_HINT,
+    RUNS_HINT,
     SEVERAL_MODELS_HINT,
     Alignment,
     as_column,
@@ -46,19 +49,20 @@ from skci.data.rows import (
     check_no_tags,
     check_numbers,
     check_present,
+    check_probabilities,
     check_same_models,
     check_same_shape,
-    check_scores,
+    check_survival,
     flat,
     of_targets,
     parameter_name,
     probabilities_hint,
     shape_of,
+    warn_of_labels,
 )
-from skci.data.sample import Sample, Vocabulary
-from skci.data.scores import Scores
-from skci.data.survival import check_survival
-from skci.inference.designs.independent import IndependentRows
+from skci.data.sample import Sample, Scores, Vocabulary
+from skci.inference.designs.strata import Prevalence
+from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
 
@@ -229,18 +233,32 @@ class Reader:
                 self.alignment.check(name, values, axes)
                 if name == parameter:
                     self._check_one_model(parameter, values)
+        read: dict[str, Any] = {}
         if self.items is not None:
-            return self._with_items(self.items, y_pred, y_score)
+            kept, by_rows = self.rows.kept, True
+            read["true_items"] = self.items[kept]
+            read["items"] = {m: each[kept] for m, each in self._items(y_pred).items()}
+            if self.wanted.kinds == {"items", "scores"}:
+                y_pred = {}
         if self.wanted.truth == "labels":
             by_rows = by_rows or "scores" in self.wanted.kinds
-            read = self._read_indicators if self.targets else self._read_labels
-            sample = read(y_pred, by_rows)
+            read_labels = self._read_indicators if self.targets else self._read_labels
+            sample = replace(read_labels(y_pred, by_rows), **read)
             return self._with_scores(sample, y_score) if y_score else sample
-        if self.wanted.truth == "survival":
-            return self._read_survival(y_pred, y_score)
-        if "numbers" in self.wanted.kinds:
-            return self._read_numbers(y_pred)
-        return self._read_relevance(y_score)
+        if self.wanted.truth != "items":
+            read |= self._read_numbers(y_pred, y_score)
+        has_targets = self.wanted.truth == "numbers"
+        vocabulary = Vocabulary(targets=self.targets) if has_targets else Vocabulary()
+        return self.rows.sample_without_labels(vocabulary, **read)
+
+    def _items(self, y_pred: Mapping[str, Any]) -> dict[str, Array]:
+        """Predicted items, each left as it is."""
+        items = {}
+        for model, values in y_pred.items():
+            name = parameter_name(model)
+            items[model] = as_items(values, name)
+            check_length(np.arange(len(items[model])), len(self.y), name, self.truth)
+        return items
 
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
@@ -290,30 +308,6 @@ class Reader:
             return order
         self.alignment.check(name, values, ["columns"])
         return slice(None)
-
-    def _with_items(
-        self,
-        truth: Array,
-        y_pred: Mapping[str, Any],
-        y_score: Mapping[str, Any] | None,
-    ) -> Sample:
-        """Read items as they are, beside what other kinds make of the same columns."""
-        kept, items = self.rows.kept, {}
-        for model, values in y_pred.items():
-            name = parameter_name(model)
-            items[model] = as_items(values, name)
-            check_length(np.arange(len(items[model])), len(self.y), name, self.truth)
-            items[model] = items[model][kept]
-        others = self.wanted.kinds - {"items"}
-        if others:
-            wanted = replace(self.wanted, kinds=others)
-            reader = replace(self, wanted=wanted, items=None)
-            read = {} if others == {"scores"} else y_pred
-            sample = reader.sample(read, y_score, by_rows=True)
-        else:
-            codes = np.zeros((len(truth[kept]), 0), dtype=bool)
-            sample = self.rows.sample(codes, Vocabulary(), by_rows=True)
-        return replace(sample, true_items=truth[kept], items=items)
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
@@ -448,87 +442,72 @@ class Reader:
         return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
-        """Check scores of a model, and note how precise their type is."""
-        name = parameter_name(model, "y_score")
+        """Check scores of a model: a column for each class, or one for two labels.
+
+        Two columns must be probabilities, so that they cannot be the scores of two
+        models. Of two labels the scores of the positive one are kept.
+        """
+        name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None
         if vocabulary.binary:
             positive = classes[1]
             classes = classes if None in classes else tuple(sorted(classes))
         if vocabulary.multilabel:
-            values = of_targets(values, name, len(self.y), classes)
+            values = of_targets(values, name, n, classes)
         order = self._order(values, name, classes, positive)
         array = as_array(values, name, "an array of numbers")[..., order]
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
         eps = EPS if precise else float(np.finfo(array.dtype).eps)
-        numbers = self._check_scores(array, model, vocabulary, eps)
+        numbers = as_numbers(array, name, missing=self.wanted.missing_scores)
+        runs = f"; joint_report takes {RUNS_HINT}"
+        several = SEVERAL_MODELS_HINT if name == "y_score" else runs
+        if vocabulary.binary and numbers.shape != (n, 2):
+            missing = self.wanted.missing_scores
+            numbers = check_numbers(numbers, name, n, several, missing)
+            warn_of_labels(array, name, vocabulary.classes)
+            if self.wanted.require_pos_label and isinstance(positive, str):
+                check_pos_label(self.wanted.pos_label, vocabulary.labels)
+        elif numbers.shape != (n, len(classes)) or None in classes:
+            kind, hint = "labels", "; labels= of a metric names those that do not occur"
+            if vocabulary.multilabel:
+                kind, hint = "targets", ""
+            known = [each for each in vocabulary.classes if each is not None]
+            raise ValueError(
+                f"{name} must have a row for each of the {n} rows and a column for "
+                f"each of the {kind} {known}, got shape {numbers.shape}"
+                f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
+            )
+        elif vocabulary.binary:
+            check_probabilities(numbers, model, "two columns", several, eps)
+            numbers = numbers[:, classes.index(positive)]
         return Scores(numbers[self.rows.kept], eps=eps)
 
-    def _check_scores(
-        self, values: Any, model: str, vocabulary: Vocabulary, eps: float
-    ) -> Array:
-        """Check scores of a model: of two labels those of the positive one."""
-        missing = self.wanted.missing_scores
-        scores = check_scores(values, model, len(self.y), vocabulary, missing, eps)
-        if not vocabulary.binary:
-            return scores
-        labels = vocabulary.labels
-        if scores.ndim == 2:
-            return scores[:, sorted(labels).index(labels[1])]
-        if self.wanted.require_pos_label and isinstance(labels[1], str):
-            check_pos_label(self.wanted.pos_label, labels)
-        return scores
-
-    def _read_relevance(self, y_score: Mapping[str, Any]) -> Sample:
-        """Read relevances and scores, in columns of one shape."""
-        truth, scores = self.y[self.rows.kept], {}
-        for model, values in y_score.items():
-            name = parameter_name(model, "y_score")
-            order = self._order(values, name, self.targets)
-            columns = check_columns(values, name, self.wanted.missing_scores)
-            columns = columns[:, order]
-            check_same_shape(columns, name, self.y, self.truth)
-            scores[model] = Scores(flat(columns[self.rows.kept]))
-        codes = np.zeros((len(truth), 0), dtype=bool)
-        vocabulary = Vocabulary(targets=self.targets)
-        return self.rows.sample(
-            codes, vocabulary, by_rows=True, truth=truth, scores=scores
-        )
-
-    def _read_survival(
+    def _read_numbers(
         self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
-    ) -> Sample:
-        """Read events and times, risks, and probabilities of survival in columns."""
-        kept, n, kinds = self.rows.kept, len(self.y), self.wanted.kinds
+    ) -> dict[str, Any]:
+        """Read numbers, or scores of relevances, in columns of the shape of the truth.
+
+        With survival, predictions are probabilities in any number of columns, and
+        scores are one column of risks.
+        """
+        n, kept, kinds = len(self.y), self.rows.kept, self.wanted.kinds
+        is_survival = self.wanted.truth == "survival"
         scores, numbers = {}, {}
-        for model, values in y_score.items():
-            name = parameter_name(model, "y_score")
-            scores[model] = Scores(check_numbers(values, name, n)[kept])
         for model, values in y_pred.items() if "numbers" in kinds else ():
             name = parameter_name(model)
             columns = check_columns(values, name)
             check_length(columns[:, 0], n, name, self.truth)
+            if not is_survival:
+                check_same_shape(columns, name, self.y, self.truth)
             numbers[model] = columns[kept]
-        truth = self.y[kept]
-        return self.rows.sample(
-            np.zeros((len(truth), 0), dtype=bool),
-            Vocabulary(),
-            by_rows=True,
-            truth=truth,
-            scores=scores,
-            numbers=numbers,
-        )
-
-    def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
-        """Read true and predicted numbers."""
-        truth, numbers = self.y[self.rows.kept], {}
-        for model, values in y_pred.items():
-            name = parameter_name(model)
-            columns = check_columns(values, name)
-            check_length(columns[:, 0], len(self.y), name, self.truth)
-            check_same_shape(columns, name, self.y, self.truth)
-            numbers[model] = columns[self.rows.kept]
-        codes = np.zeros((len(truth), 0), dtype=bool)
-        vocabulary = Vocabulary(targets=self.targets)
-        return self.rows.sample(
-            codes, vocabulary, by_rows=True, truth=truth, numbers=numbers
-        )
+        for model, values in y_score.items() if is_survival or not numbers else ():
+            name = parameter_name(model, "y_score")
+            if is_survival:
+                columns = check_numbers(values, name, n)
+            else:
+                order = self._order(values, name, self.targets)
+                columns = check_columns(values, name, self.wanted.missing_scores)
+                columns = columns[:, order]
+                check_same_shape(columns, name, self.y, self.truth)
+            scores[model] = Scores(flat(columns[kept]))
+        return {"truth": self.y[kept], "scores": scores, "numbers": numbers}

@@ -22,11 +22,11 @@ from skci._validation import (
     column_names,
     named_columns,
 )
-from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
 from skci.data.responses import task
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
+from skci.data.storage import SampleSum
 from skci.inference.parameter import DEFAULT_MODEL
 
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
@@ -90,7 +90,10 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
     if not remote:
         return dict(columns)
     fetched, counts = None, None
-    if counted and _can_be_counted(arrays, remote):
+    kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
+    weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
+    of_one_kind = len(remote) == len(arrays) and len(kinds) == 1
+    if counted and of_one_kind and not weighted:
         fetched, counts = _count(remote)
     if fetched is None:
         fetched = {key: _fetch(array, _title(key)) for key, array in remote.items()}
@@ -110,15 +113,6 @@ def _is_on_device(values: Any) -> bool:
         return True
 
 
-def _can_be_counted(arrays: Mapping[_Key, Any], remote: Mapping[_Key, Any]) -> bool:
-    """Whether all columns can be counted together, on one device."""
-    if len(remote) < len(arrays):
-        return False
-    weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
-    kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
-    return not weighted and len(kinds) == 1 and next(iter(remote.values())).ndim == 1
-
-
 def _count(
     columns: Mapping[_Key, Any],
 ) -> tuple[dict[_Key, Array] | None, Array | None]:
@@ -126,9 +120,14 @@ def _count(
 
     None if there are too many, or their library cannot be asked to.
     """
-    xp = _namespace(next(iter(columns.values())))
-    if xp is None:
+    first = next(iter(columns.values()))
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        array_namespace = getattr(type(first), "__array_namespace__", None)
+    if first.ndim != 1 or array_namespace is None:
         return None, None
+    xp = array_namespace(first)
     distinct: list[Array] = []  # values of each column in the distinct rows so far
     row: Any = 0  # number of the distinct row that each row is
     for key, column in columns.items():
@@ -143,16 +142,6 @@ def _count(
         distinct.append(_fetch(values, _title(key))[last])
     counts = _fetch(xp.unique_counts(row)[1], "counts")
     return dict(zip(columns, distinct, strict=True)), counts
-
-
-def _namespace(array: Any) -> Any:
-    """Functions of the array API for an array; None where they are not known."""
-    try:
-        from array_api_compat import array_namespace
-    except ImportError:
-        namespace = getattr(array, "__array_namespace__", lambda: None)
-        return namespace()
-    return array_namespace(array)
 
 
 def _fetch(array: Any, name: str) -> Array:

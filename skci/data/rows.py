@@ -1,4 +1,4 @@
-"""Checking columns that are given row by row: labels, numbers and scores."""
+"""Checking columns that are given row by row: labels, numbers, scores and times."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     TAGS_HINT,
     as_array,
     as_numbers,
+    check_number,
     column_names,
     is_missing,
     is_null,
     label_order,
 )
-from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -28,6 +28,11 @@ _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
+_SURVIVAL = (
+    "must have the event, 0 or 1, and the time of each row: a structured array of two "
+    "fields, as scikit-survival's, or two columns, the event first"
+)
+_MOST_NAMED = 5  # rows in a message
 RUNS_HINT = (
     "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
 )
@@ -248,44 +253,7 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
         )
 
 
-def check_scores(
-    values: Any,
-    model: str,
-    n: int,
-    vocabulary: Vocabulary,
-    missing: bool = False,
-    eps: float = _SINGLE,
-) -> Array:
-    """Check scores of a model: a column for each class, or of two labels one column.
-
-    Two columns must be probabilities, so that they cannot be the scores of two models.
-    Scores may be `missing` of what was not retrieved.
-    """
-    name = parameter_name(model, "y_score")
-    numbers = as_numbers(values, name, missing=missing)
-    classes = vocabulary.classes
-    runs = f"; joint_report takes {RUNS_HINT}"
-    several = SEVERAL_MODELS_HINT if name == "y_score" else runs
-    if vocabulary.binary and numbers.shape != (n, 2):
-        numbers = check_numbers(numbers, name, n, several, missing)
-        _warn_of_labels(values, name, classes)
-        return numbers
-    if numbers.shape != (n, len(classes)) or None in classes:
-        kind, hint = "labels", "; labels= of a metric names those that do not occur"
-        if vocabulary.multilabel:
-            kind, hint = "targets", ""
-        known = [each for each in classes if each is not None]
-        raise ValueError(
-            f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the {kind} {known}, got shape {numbers.shape}"
-            f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
-        )
-    if vocabulary.binary:
-        check_probabilities(numbers, model, "two columns", several, eps)
-    return numbers
-
-
-def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
+def warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
     """Warn of scores that look like predicted labels.
 
     Floats do not: trees and nearest neighbours may give probabilities of 0 and 1 alone.
@@ -426,3 +394,83 @@ def _may_be_new(*indexes: Any) -> bool:
         for each, labels in zip(is_range, indexes, strict=True)
     ]
     return any(is_new) and not all(is_range)
+
+
+def check_survival(y_true: Any, name: str = "y_true") -> Array:
+    """Check events and times of rows, as an array of shape (n, 2) of these."""
+    fields = getattr(getattr(y_true, "dtype", None), "names", None)
+    if fields is None:
+        y_true = as_array(y_true, name, "an array of events and times")
+        fields = y_true.dtype.names
+    if fields is None:
+        columns = as_numbers(y_true, name)
+    elif len(fields) != 2:
+        raise ValueError(f"{name} {_SURVIVAL}, got the fields {list(fields)}")
+    else:
+        parts = [as_numbers(y_true[field], f"{name}[{field!r}]") for field in fields]
+        if y_true.dtype[fields[1]].kind == "b":
+            raise ValueError(f"{name} {_SURVIVAL}, got the time first, {list(fields)}")
+        columns = np.column_stack(parts)
+    if columns.ndim != 2 or columns.shape[1] != 2 or not len(columns):
+        raise ValueError(f"{name} {_SURVIVAL}, got shape {columns.shape}")
+    event, time = columns.T
+    strange = event[(event != 0) & (event != 1)]
+    if len(strange):
+        swapped = np.isin(time, (0, 1)).all()
+        hint = "; is the time first?" if swapped else ""
+        raise ValueError(f"{name} {_SURVIVAL}, got the event {strange[0]:g}{hint}")
+    if time.min() < 0:
+        raise ValueError(f"{name} must have times of 0 or more, got {time.min():g}")
+    return columns
+
+
+def check_time(time: Any, name: str = "time") -> float:
+    """Check a time at which survival is looked at."""
+    wanted = "a number above 0"
+    return float(check_number(time, name, wanted, lambda x: 0 < x < np.inf))
+
+
+def event_by(y_true: Any, time: float) -> Array:
+    """Cut times to events: whether each row had its event by a time.
+
+    Labels for metrics of labels and scores. They are known only of rows that were not
+    censored before the time; leaving these out would bias what is estimated from the
+    others, and so any such row is an error. Metrics of survival, such as
+    :class:`~skci.CumulativeDynamicAucCI`, allow for censored rows.
+
+    Parameters
+    ----------
+    y_true : structured array of two fields, or array-like of shape (n_samples, 2)
+        Event, 0 or 1, and time of each row.
+    time : float
+        Time, above 0. A row that was censored at it had no event by it.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        1 if the event was at or before the time, and else 0.
+
+    Raises
+    ------
+    ValueError
+        If rows were censored before the time, which are named.
+
+    Examples
+    --------
+    >>> import skci
+    >>> skci.event_by([(1, 3.0), (0, 9.0), (1, 7.5)], time=5)
+    array([1, 0, 0])
+    """
+    event, until = check_survival(y_true).T
+    time = check_time(time)
+    rows = np.flatnonzero((event == 0) & (until < time))
+    if len(rows):
+        named = ", ".join(map(str, rows[:_MOST_NAMED]))
+        more = ", ..." if len(rows) > _MOST_NAMED else ""
+        raise ValueError(
+            f"y_true must not be censored before time={time:g}, for labels to be "
+            f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
+            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
+            "allow for them, and other metrics, such as net benefits, do not yet"
+        )
+    return ((event == 1) & (until <= time)).astype(int)

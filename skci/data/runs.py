@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from skci._arrays import Array, distinct_rows
 from skci._validation import (
     check_choice,
     check_distinct,
     column_names,
+    is_null,
     join_names,
     named_columns,
 )
-from skci.data.long_runs import pairs_of_runs, read_long
+from skci.data.drawing import RowOptions, check_apart, distinct_names
+from skci.data.frames import Frame, check_constant
 from skci.inference.parameter import DEFAULT_MODEL
 
 DF_METHODS = ("quadrature", "cochran", "hillis")
@@ -115,7 +118,15 @@ class Runs:
                 f"{type(predictions).__name__}"
             )
         else:
-            _check_orientation(predictions)
+            # An array with a column for each run is common, and would be misread.
+            shape: Any = getattr(predictions, "shape", ())
+            if len(shape) > 1 and shape[0] > shape[1]:
+                swap = "array.T" if len(shape) == 2 else "array.swapaxes(0, 1)"
+                raise ValueError(
+                    "predictions must have a row for each run, and fewer runs than "
+                    f"cases, got shape {tuple(shape)}; if columns are runs, pass "
+                    f"Runs({swap}), and if rows are, Runs(list(array))"
+                )
             named = {str(s): run for s, run in enumerate(predictions, 1)}
         self.names = list(named)
         self.predictions = list(named.values())
@@ -220,7 +231,7 @@ class Runs:
         of_cases = {"y_true": y_true, "groups": groups, "sample_weight": sample_weight}
         of_cases["by"] = by
         given = {"y_pred": y_pred, "y_score": y_score}
-        columns, reads = read_long(data, keys, of_cases, given, missing, paired)
+        columns, reads = _read_long(data, keys, of_cases, given, missing, paired)
         for parameter, by_model in reads.items():
             runs = {
                 name: cls(each, paired=paired, degrees_of_freedom=degrees_of_freedom)
@@ -304,40 +315,42 @@ def split_runs(
     """
     if not any(map(_holds_runs, given.values())):
         return list(given.values()), None
-    by_model = [
-        None if each is None else _by_model(each, parameter, unnamed)
-        for parameter, each in given.items()
-    ]
+    by_model: dict[str, dict[str, Any]] = {}
+    for parameter, each in given.items():
+        if isinstance(each, Runs):
+            by_model[parameter] = {unnamed: each}
+        elif each is not None:
+            by_model[parameter] = named_columns(each, parameter, unnamed)
     known: dict[str, Runs] = {}
-    for named in by_model:
-        for model, each in (named or {}).items():
-            if not isinstance(each, Runs):
-                continue
-            each._check_rows(y_true, model)
-            other = known.setdefault(model, each)
-            if len(other) != len(each):
-                raise ValueError(
-                    f"Runs of {model!r} must be as many in y_pred and y_score, got "
-                    f"{len(other)} and {len(each)}"
-                )
-            if {*other.names} != {*each.names}:
-                raise ValueError(
-                    f"Runs of {model!r} must have the same names in y_pred and "
-                    f"y_score, got {other.names} and {each.names}"
-                )
-    for named in by_model:
-        lacking = [m for m in known if named and not isinstance(named.get(m), Runs)]
+    for named in by_model.values():
+        for model, each in named.items():
+            if isinstance(each, Runs):
+                each._check_rows(y_true, model)
+                other = known.setdefault(model, each)
+                if {*other.names} != {*each.names}:
+                    raise ValueError(
+                        f"Runs of {model!r} must have the same names in y_pred and "
+                        f"y_score, got {other.names} and {each.names}"
+                    )
+    columns: dict[str, dict[str, Any]] = {}
+    for parameter, named in by_model.items():
+        lacking = [m for m in known if not isinstance(named.get(m), Runs)]
         if lacking:
             raise ValueError(
                 "Runs must be given in both y_pred and y_score, or in neither, for "
                 f"{join_names(lacking)}"
             )
-    models = dict.fromkeys(model for named in by_model for model in named or ())
-    columns = [
-        named and _split(named, parameter)
-        for parameter, named in zip(given, by_model, strict=True)
-    ]
-    return columns, RunsOfModels.of(known, list(models))
+        pairs: list[tuple[str, Any]] = []
+        for model, each in named.items():
+            if isinstance(each, Runs):
+                runs = zip(each.names, each.predictions, strict=True)
+                pairs += ((run_name(model, s), run) for s, run in runs)
+            else:
+                pairs.append((model, each))
+        check_distinct([name for name, _ in pairs], parameter)
+        columns[parameter] = dict(pairs)
+    models = dict.fromkeys(model for named in by_model.values() for model in named)
+    return [*map(columns.get, given)], RunsOfModels.of(known, list(models))
 
 
 def _holds_runs(given: Any) -> bool:
@@ -348,30 +361,10 @@ def _holds_runs(given: Any) -> bool:
     return any(isinstance(each, Runs) for each in (given, *values))
 
 
-def _by_model(given: Any, parameter: str, unnamed: str) -> dict[str, Any]:
-    """What is given of each model."""
-    if isinstance(given, Runs):
-        return {unnamed: given}
-    return named_columns(given, parameter, unnamed)
-
-
-def _split(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Columns of all runs, by their names."""
-    columns: list[tuple[str, Any]] = []
-    for model, given in named.items():
-        if isinstance(given, Runs):
-            runs = zip(given.names, given.predictions, strict=True)
-            columns += ((run_name(model, s), run) for s, run in runs)
-        else:
-            columns.append((model, given))
-    check_distinct([name for name, _ in columns], parameter)
-    return dict(columns)
-
-
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
     """Name the runs of models, of rows that name both; models may be one."""
-    pairs, row = pairs_of_runs(model, run, paired, "grades")
-    titles = [run_name(pair.model, pair.run) for pair in pairs]
+    pairs, row = _pairs_of_runs(model, run, paired, "grades")
+    titles = [run_name(*pair) for pair in pairs]
     check_distinct(titles, "run")
     labels = np.array(titles, dtype=object)[row]
     columns: dict[str, tuple[str, str | None]] = dict(zip(titles, pairs, strict=True))
@@ -386,16 +379,106 @@ def _length(values: Any) -> int | None:
     return shape[0] if isinstance(shape, tuple) and shape else None
 
 
-def _check_orientation(predictions: Any) -> None:
-    """Check that an array has a row for each run, of which there are fewer than cases.
+def _pairs_of_runs(
+    model: Any, run: Any, paired: bool, unnamed: str = DEFAULT_MODEL
+) -> tuple[list[tuple[str, str]], Array]:
+    """Pairs of a model and a run that rows name, and the pair of each row."""
+    names, position = distinct_names(run, "run", "run")
+    if not len(position):
+        raise ValueError("run must name two runs or more, got no rows")
+    models, code = np.array([unnamed], dtype=object), np.zeros(len(position), int)
+    if model is not None:
+        models, code = distinct_names(model, "model", "model")
+    used, row = distinct_rows(np.stack([code, position], axis=1))
+    pairs = [(str(models[k]), str(names[s])) for k, s in used.tolist()]
+    n_runs = np.bincount(used[:, 0]).tolist()
+    is_partial = len(pairs) < len(models) * len(names)
+    if min(n_runs) < 2 or (paired and is_partial):
+        by_model = dict(zip(map(str, models), n_runs, strict=True))
+        wanted = f"all of the {len(names)} runs" if paired else "two runs or more"
+        raise ValueError(f"run must name {wanted} of each model, got {by_model}")
+    check_distinct(pairs, "model and run")
+    return pairs, row
 
-    An array with a column for each run is common as well, and would be silently read.
+
+def _read_long(
+    data: Any,
+    keys: Mapping[str, Any],
+    of_cases: Mapping[str, Any],
+    given: Mapping[str, Any],
+    missing: str,
+    paired: bool,
+) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, Any]]]]:
+    """Read a long table by the names of its columns, in ascending order of cases.
+
+    `keys` are "case", "run" and "model"; `of_cases` the columns with a value for each
+    case, such as "y_true"; and `given` those of the reads. Returns the columns of cases
+    that are named, and for each of those of the reads a column by model and by run.
     """
-    shape: Any = getattr(predictions, "shape", ())
-    if len(shape) > 1 and shape[0] > shape[1]:
-        transposed = "array.T" if len(shape) == 2 else "array.swapaxes(0, 1)"
+    check_choice(missing, ("error", "drop-cases"), "missing")
+    columns = {**keys, **of_cases}
+    for name, column in columns.items():
+        optional = column is None and name not in ("case", "run", "y_true")
+        if not (optional or isinstance(column, str) or name == "by"):
+            raise TypeError(f"{name} must name a column of data, got {column!r}")
+    reads = {k: {k: column} for k, column in given.items() if column is not None}
+    if not reads:
+        raise TypeError("y_pred or y_score must name a column of data, got neither")
+    frame = Frame(data, {**columns, **reads})
+    read = frame.read(["numbers"], RowOptions(), [*reads, "by"])
+    cases, of_case = distinct_names(read["case"], "case", "case")
+    pairs, of_pair = _pairs_of_runs(read["model"], read["run"], paired)
+    titles = [run if of == DEFAULT_MODEL else f"{run} of {of}" for of, run in pairs]
+    must, hint = "case, run and model must tell all rows apart", ""
+    if keys["model"] is None:
+        must = "case, run must tell all rows apart"
+        hint = "; model= names the column of the model, if there are several"
+    names = {"case": cases, "run": np.array(titles)}
+    check_apart(names, {"case": of_case, "run": of_pair}, must, hint)
+    of_reads = {name: read[name][name] for name in reads}
+    present = np.all([*map(_has_value, of_reads.values())], axis=0)
+    lacking = len(pairs) - np.bincount(of_case[present], minlength=len(cases))
+    rows = np.flatnonzero(present & (lacking == 0)[of_case])
+    if lacking.any() and (missing == "error" or not len(rows)):
+        n_cases, n_reads = len(cases), np.bincount(of_pair[present])
+        n_reads = np.append(n_reads, np.zeros(len(pairs) - len(n_reads), dtype=int))
+        none = "" if missing == "error" else "missing='drop-cases' leaves no case: "
         raise ValueError(
-            "predictions must have a row for each run, and fewer runs than cases, got "
-            f"shape {tuple(shape)}; if columns are runs, pass Runs({transposed}), and "
-            "if rows are, Runs(list(array))"
+            f"{none}data must have a read of each case by each run, got "
+            f"{lacking.sum()} of {n_cases * len(pairs)} reads missing, of "
+            f"{np.count_nonzero(lacking)} of {n_cases} cases, the first of them "
+            f"{cases[(lacking > 0).argmax()]!s}; most, {n_cases - n_reads.min()}, are "
+            f"missing in run {titles[int(n_reads.argmin())]}. Pass "
+            "missing='drop-cases' to leave out these cases"
         )
+    order = np.lexsort((of_case[rows], of_pair[rows]))
+    by_pair = rows[order].reshape(len(pairs), -1)
+
+    def first(column: Array, name: str) -> Array:
+        missing = "error" if name == "y_true" else "group"
+        check_constant(column, name, of_case, "case", cases, missing)
+        chosen: Array = column[by_pair[0]]
+        return chosen
+
+    found = {name: read[name] for name in of_cases if read[name] is not None}
+    subgroups = found.pop("by", {})
+    found = {name: first(column, name) for name, column in found.items()}
+    if subgroups:
+        found["by"] = {name: first(each, name) for name, each in subgroups.items()}
+    arranged: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in reads}
+    for name, column in of_reads.items():
+        for (model, run), chosen in zip(pairs, by_pair, strict=True):
+            arranged[name].setdefault(model, {})[run] = column[chosen]
+    return found, arranged
+
+
+def _has_value(values: Any) -> Array:
+    """Whether each row has a value in a column, or in each of several."""
+    names = column_names(values)
+    is_array = names is None or isinstance(values, np.ndarray)
+    columns = np.atleast_2d(values.T) if is_array else [values[k] for k in names or ()]
+    found = [
+        [not is_null(value) for value in np.asarray(column).tolist()]
+        for column in columns
+    ]
+    return np.all(found, axis=0)

@@ -1,4 +1,4 @@
-"""Sample: what was read of each unit, and how its rows were drawn."""
+"""Sample: the columns that were read of each unit, and how its rows were drawn."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dataclass, distinct_rows
-from skci.data.scores import Scores
-from skci.inference.designs.independent import IndependentRows
+from skci._arrays import (
+    EPS,
+    Array,
+    cached_property,
+    dataclass,
+    distinct_rows,
+    running_count,
+)
+from skci.inference.designs.units import IndependentRows, united
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 
@@ -90,6 +96,101 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a model, sorted once for all that is computed from their order.
+
+    They increase with the evidence for the positive class, or for each label: an array
+    of shape (n,) or (n, labels). Scores in bins are rounded to the middle of the range
+    of the scores of each unit, so that units are counted and not rows.
+    """
+
+    values: Array
+    eps: float = field(default=EPS, kw_only=True)
+    """Rounding error of the type that the scores were given in."""
+    edges: Array | None = None
+    """Edges of bins, ascending, each the smallest score of a bin. One more bin is below
+    the first edge."""
+    ranges: Array | None = None
+    """Smallest and largest score of the rows of each unit, (2, n), if binned."""
+
+    @classmethod
+    def united(
+        cls, parts: Sequence[Scores], edges: Array | None, unit: Array, n_units: int
+    ) -> Scores:
+        """Scores of several samples in one; `unit` is the new unit of each of theirs.
+
+        Scores that are in no bins have a unit for each row.
+        """
+        eps = max(each.eps for each in parts)
+        if edges is None:
+            return cls(np.concatenate([each.values for each in parts]), eps=eps)
+        ends = zip(*(each.extremes for each in parts), strict=True)
+        low, high = ranges = _ranges(unit, n_units, *map(np.concatenate, ends))
+        return cls(low + (high - low) / 2, edges, ranges, eps=eps)
+
+    @cached_property
+    def columns(self) -> list[Scores]:
+        """Scores for each of several labels."""
+        return [replace(self, values=column) for column in self.values.T]
+
+    @cached_property
+    def pooled(self) -> Scores:
+        """Scores for several labels in one column, those of a row side by side."""
+        return replace(self, values=self.values.ravel())
+
+    @property
+    def extremes(self) -> tuple[Array, Array]:
+        """Scores between which those of the rows of each unit are."""
+        low, high = (self.values,) * 2 if self.ranges is None else self.ranges
+        return low, high
+
+    def among(self, rows: Any) -> Scores:
+        """Scores of some of the rows."""
+        if rows is ...:
+            return self
+        ranges = None if self.ranges is None else self.ranges[:, rows]
+        return replace(self, values=self.values[rows], ranges=ranges)
+
+    @cached_property
+    def levels(self) -> Array:
+        """What rows of the same level have in common: their score, or its bin."""
+        if self.edges is None:
+            return self.values
+        bins = np.searchsorted(self.edges, self.extremes[0], side="right")
+        return bins.astype(np.min_scalar_type(len(self.edges)))
+
+    @cached_property
+    def ranked(self) -> tuple[Array, Array]:
+        """Order of the rows by level, and the rank of the level of each in this order.
+
+        Ranks are dense, from 0 on.
+        """
+        order = np.argsort(self.levels)
+        levels = self.levels[order]
+        rises = np.append(False, levels[1:] != levels[:-1])
+        return order, running_count(rises)
+
+    @cached_property
+    def mixed(self) -> Array:
+        """Whether rows of each level, in the order of levels, have different scores."""
+        order, ranks = self.ranked
+        n_levels = ranks[-1] + 1
+        if self.edges is None:
+            return np.zeros(n_levels, dtype=bool)
+        low, high = self.extremes
+        low, high = _ranges(ranks, n_levels, low[order], high[order])
+        return low < high
+
+
+def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
+    """Smallest and largest scores of units that are united."""
+    ranges = np.full((2, n_units), [[np.inf], [-np.inf]])
+    np.minimum.at(ranges[0], unit, low)
+    np.maximum.at(ranges[1], unit, high)
+    return ranges
+
+
+@dataclass(frozen=True, eq=False)
 class Subgroups:
     """The subgroup of each unit, and for each subgroup its name in each column."""
 
@@ -148,9 +249,6 @@ class Sample:
     rows.
     """
 
-    held: ClassVar[str] = ""
-    """How rows are held, in messages, if it is not one by one or by outcome."""
-
     rows: Rows
     design: Any
     vocabulary: Vocabulary
@@ -168,6 +266,10 @@ class Sample:
     items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
     queries: Queries | None = None  # where units are rows
+    # Models that are proxies of the truth of partially labelled rows, whose subgroups
+    # are by `skci.data.partial_truth.parted`; None where all rows are labelled.
+    proxies: tuple[str, ...] | None = None
+    by_prediction: bool = False  # whether labelling depends on predictions alone
     # Maps of labels to cells, and the cell of each unit, once for all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
@@ -196,7 +298,8 @@ class Sample:
     @property
     def size(self) -> int:
         """Number of units that are held, and of their occurrences in clusters."""
-        return len(self.rows.weights) + self.design.n_entries
+        clusters = () if self.design.rows_are_units else self.design.number
+        return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""
@@ -321,39 +424,7 @@ class Sample:
         if not isinstance(other, Sample):
             return NotImplemented
         vocabulary = self.check_addable(other)
-        both = (self, other)
-        scores = {
-            model: each.joined(other.scores[model])
-            for model, each in self.scores.items()
-        }
-        codes, scores, subgroups, unit = _distinct_units(
-            np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
-            scores,
-            _stacked(self.subgroups, other.subgroups),
-            by_rows=bool(self.items or self.numbers)
-            or (self.score_edges is None and bool(self.scores)),
-        )
-        rows = Rows.concatenate([sample.rows for sample in both])
-        return replace(
-            self,
-            rows=rows.regrouped(unit, len(codes)),
-            design=united_design(both, unit, rows.scale),
-            vocabulary=vocabulary,
-            codes=codes,
-            scores=scores,
-            truth=np.concatenate([s.truth for s in both]),
-            numbers={
-                model: np.concatenate([s.numbers[model] for s in both])
-                for model in self.numbers
-            },
-            true_items=_stacked_items(self.true_items, other.true_items),
-            items={
-                model: _stacked_items(each, other.items[model])
-                for model, each in self.items.items()
-            },
-            subgroups=subgroups,
-            queries=_joined(self.queries, other.queries),
-        )
+        return self._united([self, other], vocabulary, self.score_edges)
 
     def binned(self, edges: Array) -> Sample:
         """Sample of distinct outcomes, in which scores are in bins with some edges."""
@@ -366,21 +437,50 @@ class Sample:
             raise ValueError(f"score_bins needs scores of two labels, got {known}")
         if any(np.isnan(each.values).any() for each in self.scores.values()):
             raise ValueError("score_bins needs a score in every row, got missing ones")
-        scores: dict[str, Scores] = {
-            model: Scores.of_ranges(edges, np.array([each.values] * 2), each.eps)
-            for model, each in self.scores.items()
-        }
-        codes, scores, subgroups, unit = _distinct_units(
-            self.codes, scores, self.subgroups
+        return self._united([self], self.vocabulary, edges)
+
+    def _united(
+        self, samples: Sequence[Sample], vocabulary: Vocabulary, edges: Array | None
+    ) -> Sample:
+        """Unite samples, and units of equal labels, bins and subgroup.
+
+        Units stay rows where there are numbers, items, or scores that are in no bins.
+        """
+
+        def stacked(kind: str) -> dict[str, Array]:
+            of_models = [getattr(sample, kind) for sample in samples]
+            return {m: _stacked([each[m] for each in of_models]) for m in of_models[0]}
+
+        codes = [each.vocabulary.recode(each.codes, vocabulary) for each in samples]
+        keys, n_codes = [np.concatenate(codes)], codes[0].shape[1]
+        for model in self.scores if edges is not None else ():
+            parts = [replace(each.scores[model], edges=edges) for each in samples]
+            keys.append(np.concatenate([each.levels for each in parts])[:, np.newaxis])
+        columns, subgroups, unit = distinct_units(
+            np.concatenate(keys, axis=1) if len(keys) > 1 else keys[0],
+            _joined_subgroups(samples),
+            by_rows=bool(self.items or self.numbers or (self.scores and edges is None)),
         )
+        n_units = len(columns)
+        rows = Rows.concatenate([each.rows for each in samples])
         return replace(
             self,
-            rows=self.rows.regrouped(unit, len(codes)),
-            design=self.design.regrouped(unit),
-            codes=codes,
-            scores=scores,
+            rows=rows.regrouped(unit, n_units),
+            design=united_design(samples, unit, rows.scale),
+            vocabulary=vocabulary,
+            codes=columns[:, :n_codes].astype(codes[0].dtype, copy=False),
+            scores={
+                model: Scores.united(
+                    [each.scores[model] for each in samples], edges, unit, n_units
+                )
+                for model in self.scores
+            },
+            truth=_stacked([each.truth for each in samples]),
+            numbers=stacked("numbers"),
+            true_items=_stacked([each.true_items for each in samples]),
+            items=stacked("items"),
             subgroups=subgroups,
-            queries=None,
+            queries=_joined_queries(samples) if edges is None else None,
         )
 
     @property
@@ -391,23 +491,27 @@ class Sample:
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the vocabulary of both."""
         must, both = "batches must be", (self, other)
-        if type(self) is not type(other):
-            held = self.held or other.held
-            raise ValueError(f"{must} all {held} or none, got some of either")
+        for held, has in (
+            ("of moments", {type(sample) is Sample for sample in both}),
+            ("with proxy", {sample.proxies is None for sample in both}),
+            ("with groups", {sample.design.rows_are_units for sample in both}),
+            ("with by", {sample.subgroups is None for sample in both}),
+            ("with query", {sample.queries is None for sample in both}),
+        ):
+            if len(has) > 1:
+                raise ValueError(f"{must} all {held} or none, got some of either")
         if self.kinds != other.kinds:
             raise ValueError(
                 f"{must} of the same models, got {self.kinds} and {other.kinds}"
             )
         if not np.array_equal(self.score_edges, other.score_edges):
             raise ValueError(f"{must} of scores in the same bins, or in none")
-        has = {
-            "groups": {sample.design.rows_are_units for sample in both},
-            "by": {sample.subgroups is None for sample in both},
-            "query": {sample.queries is None for sample in both},
-        }
-        for name, each in has.items():
-            if len(each) > 1:
-                raise ValueError(f"{must} all with {name} or none, got some of either")
+        ways = [
+            "prediction" if each.by_prediction else list(each.proxies or ())
+            for each in both
+        ]
+        if ways[0] != ways[1]:
+            raise ValueError(f"{must} of the same proxies, got {ways[0]} and {ways[1]}")
         if self.queries is not None and other.queries is not None:
             self.queries.check_apart(other.queries)
         columns = [s.subgroups.columns for s in both if s.subgroups is not None]
@@ -439,17 +543,21 @@ class Sample:
 
     @property
     def _by_kind(self) -> tuple[Collection[str], ...]:
-        """Models that each of `KINDS` was read of."""
-        return self.labelled, self.scores, self.numbers, self.items
+        """Models that each of `KINDS` was read of, without proxies."""
+        kinds = self.labelled, self.scores, self.numbers, self.items
+        if not self.proxies:
+            return kinds
+        return tuple([m for m in kind if m not in self.proxies] for kind in kinds)
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
-    """Design of two samples of one population together, on a scale of weights.
+    """Design of samples of one population together, on a scale of weights.
 
-    `unit` is the new number of each unit, of the first and then of the other.
+    `unit` is the new number of each unit of the samples, one after the other.
     """
-    parts = [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples]
-    return samples[0].design.merged(parts, unit)
+    return united(
+        [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
+    )
 
 
 def distinct_units(
@@ -469,50 +577,38 @@ def distinct_units(
     return rows[:, :-1].astype(codes.dtype), subgroups, unit
 
 
-def _distinct_units(
-    codes: Array,
-    scores: dict[str, Scores],
-    subgroups: Subgroups | None,
-    by_rows: bool = False,
-) -> tuple[Array, dict[str, Scores], Subgroups | None, Array]:
-    """Unite units of equal codes, bins of scores and subgroup, unless they are rows."""
-    binned = [each for each in scores.values() if each.edges is not None]
-    keys = [codes, *(each.levels for each in binned)]
-    columns = codes if len(keys) == 1 else np.column_stack(keys)
-    columns, subgroups, unit = distinct_units(columns, subgroups, by_rows)
-    n_units = len(columns)
-    scores = {model: each.united(unit, n_units) for model, each in scores.items()}
-    codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
-    return codes, scores, subgroups, unit
+def _stacked(columns: Sequence[Array]) -> Array:
+    """Columns of several samples; rows of different shapes become objects."""
+    first, last = columns[0], columns[-1]
+    if first.shape[1:] == last.shape[1:] and first.dtype.kind == last.dtype.kind:
+        return np.concatenate(columns)
+    items = [*chain(*columns)]
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
-def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | None:
-    """Subgroups of the units of two samples, matched by their names."""
-    if first is None or second is None:
-        return None
-    names = tuple(sorted({*first.names, *second.names}))
+def _joined_subgroups(samples: Sequence[Sample]) -> Subgroups | None:
+    """Subgroups of the units of samples, matched by their names."""
+    parts = [each.subgroups for each in samples if each.subgroups is not None]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    names = tuple(sorted({name for each in parts for name in each.names}))
     codes = [
-        np.array([names.index(name) for name in subgroups.names])[subgroups.codes]
-        for subgroups in (first, second)
+        np.array([names.index(name) for name in each.names])[each.codes]
+        for each in parts
     ]
     return Subgroups(np.concatenate(codes), names)
 
 
-def _stacked_items(first: Array, second: Array) -> Array:
-    """Items of two samples; rows of arrays of different shapes become objects."""
-    if first.shape[1:] == second.shape[1:] and first.dtype.kind == second.dtype.kind:
-        return np.concatenate([first, second])
-    items = [*first, *second]
-    return np.fromiter(items, dtype=object, count=len(items))
-
-
-def _joined(first: Queries | None, second: Queries | None) -> Queries | None:
-    """Queries of the units of two samples, none of which is in both."""
-    if first is None or second is None:
+def _joined_queries(samples: Sequence[Sample]) -> Queries | None:
+    """Queries of the units of samples, none of which is in several."""
+    parts = [each.queries for each in samples if each.queries is not None]
+    if not parts:
         return None
-    names = [*first.names.tolist(), *second.names.tolist()]
-    codes = np.concatenate([first.codes, len(first.names) + second.codes])
-    return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
+    names = [name for each in parts for name in each.names.tolist()]
+    starts = np.cumsum([0, *(len(each.names) for each in parts)])
+    codes = [start + each.codes for each, start in zip(parts, starts, strict=False)]
+    all_names = np.fromiter(names, dtype=object, count=len(names))
+    return Queries(np.concatenate(codes), all_names)
 
 
 def _as_index(codes: Array) -> Array:

@@ -1,40 +1,34 @@
-"""Samples as plain arrays and JSON, and back, without executing anything."""
+"""Samples that are added up, and saved as plain arrays and JSON, without pickles."""
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable, Mapping
-from functools import partial
-from os import PathLike
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from functools import reduce
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from zipfile import is_zipfile
 
 import numpy as np
 
-from skci._arrays import Array
-from skci.data.moments import Columns, MomentSample, Variable
-from skci.data.partial_truth import PartlyLabelledSample
-from skci.data.sample import Sample, Subgroups, Vocabulary
-from skci.data.scores import Scores
-from skci.data.writing import replacing
-from skci.inference.designs.clusters import Clusters
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
+from skci._arrays import Array, dataclass
+from skci.data.labels import check_two_labels
+from skci.data.moments import (
+    IndependentSums,
+    Means,
+    MomentSample,
+    Variable,
+    with_variables,
+)
+from skci.data.sample import Sample, Scores, Subgroups, Vocabulary
+from skci.inference.designs.units import Clusters, IndependentRows
 from skci.inference.rows import Rows
-
-_FORMAT = "skci sample"
-_OF_MOMENTS = "skci moments"
-_PARTLY_LABELLED = "skci partly labelled sample"
-_VERSION = 2
-_HEADER = "header"
-_ROUNDING = 1e-9  # relative error of sums of powers
-_MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
-_TINY = 1e-300  # error of those that underflow
-_RANGE = ("lowest", "highest")
-_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
-_Column = partial[Array]  # takes an array by name
-
 
 OPTIONS = (
     *("labels", "pos_label", "abstain"),
@@ -42,31 +36,112 @@ OPTIONS = (
 )
 """Options of an accumulator that are saved with what it accumulated."""
 
+_ROWS, _PARTLY_LABELLED = "skci sample", "skci partly labelled sample"
+_OF_MOMENTS = "skci moments"
+_VERSIONS = {_ROWS: 2, _PARTLY_LABELLED: 2, _OF_MOMENTS: 3}
+_HEADER = "header"
+_ROUNDING = 1e-9  # relative error of sums of powers
+_TINY = 1e-300  # error of sums that underflow
+_MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
+_RANGE = ("lowest", "highest")
+
+
+@dataclass(eq=False)
+class SampleSum:
+    """Sum of samples, kept in a few parts.
+
+    Samples are united with those of about their size, so that rows that are kept are
+    not copied for each of them. Threads may add samples at the same time.
+    """
+
+    parts: list[Sample] = field(default_factory=list)
+    several: bool = True  # whether there may be more than two labels
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample, after it was found to fit those before.
+
+        A sample that does not fit is an error, and adds nothing.
+        """
+        with self._lock:
+            parts = [*self.parts, sample]
+            while len(parts) > 1 and parts[-2].size <= 2 * parts[-1].size:
+                last = parts.pop()
+                parts[-1] = parts[-1] + last
+            for part in parts[:-1]:
+                part.check_addable(parts[-1])
+            if not self.several:
+                labels = reduce(Vocabulary.union, [p.vocabulary for p in parts]).labels
+                check_two_labels(labels, "batches together must")
+            self.parts = parts
+
+    def total(self) -> Sample:
+        """Sample of all rows, of which there must be some."""
+        with self._lock:
+            total, *others = reversed(self.parts)
+            for sample in others:
+                total = sample + total
+            self.parts = [total]
+        return total
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return sum(sample.rows.n_samples for sample in self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle without the lock."""
+        return SampleSum, (self.parts, self.several)
+
+
+@contextmanager
+def replacing(path: Any) -> Iterator[Path]:
+    """Yield the name of a file to write, which then takes the place of `path`.
+
+    Until it is whole, and if it never is, `path` stays as it was. What is no regular
+    file, such as a pipe, is written to itself.
+    """
+    try:
+        target = Path(path).resolve()
+    except TypeError as error:
+        raise TypeError(f"path must be a str or path-like, got {path!r}") from error
+    if target.exists() and not target.is_file():
+        yield Path(path)
+        return
+    if not target.parent.is_dir():
+        text = os.strerror(errno.ENOENT)
+        raise FileNotFoundError(errno.ENOENT, text, str(target.parent))
+    part = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield part
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
 
 def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
-    """Write a sample to a file, ``.npz`` or ``.json``, whole or not at all.
-
-    All of `OPTIONS` are written with it.
-    """
-    path = _as_path(path)
+    """Write a sample and all of `OPTIONS` to a file, ``.npz`` or ``.json``."""
+    path, is_json = _as_path(path)
     of_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
     if len(sample.truth) and (sample.scores or not of_numbers):
         raise ValueError(
             "what was accumulated must not be rankings or survival to be saved, of "
             "which all rows are kept; pickle the accumulator"
         )
-    header, arrays = _plain(sample)
+    header, given = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
-    if _is_json(path):
-        columns = {name: array.tolist() for name, array in arrays.items()}
-        text = json.dumps({**header, "arrays": columns}, default=np.generic.item)
-        with replacing(path) as part:
-            part.write_text(text, encoding="utf-8")
-        return
+    arrays = {name: array for name, array in given.items() if array is not None}
     header["arrays"] = [*arrays]
-    arrays[_HEADER] = np.array(json.dumps(header, default=np.generic.item))
-    with replacing(path) as part, part.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    if is_json:
+        header["arrays"] = {name: array.tolist() for name, array in arrays.items()}
+    text = json.dumps(header, default=np.generic.item)
+    with replacing(path) as part:
+        if is_json:
+            part.write_text(text, encoding="utf-8")
+            return
+        with part.open("wb") as file:
+            arrays[_HEADER] = np.array(text)
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
@@ -74,10 +149,10 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
 
     The sample is checked.
     """
-    path = _as_path(path)
+    path, is_json = _as_path(path)
     must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
-        if _is_json(path):
+        if is_json:
             header = json.loads(path.read_text(encoding="utf-8"))
             columns = header.pop("arrays")
             arrays = {name: np.asarray(column) for name, column in columns.items()}
@@ -87,32 +162,33 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         raise
     except Exception as error:
         raise ValueError(f"{must}: {error}") from error
-    formats = {
-        _FORMAT: _sample,
-        _OF_MOMENTS: _moments,
-        _PARTLY_LABELLED: _partly_labelled,
-    }
-    if not isinstance(header, dict) or header.get("format") not in formats:
+    if not isinstance(header, dict) or header.get("format") not in _VERSIONS:
         raise ValueError(f"{must}, which is none")
-    if header.get("version") != _VERSION:
-        raise ValueError(f"{must} of version {header.get('version')}, not {_VERSION}")
+    version, known = header.get("version"), _VERSIONS[header["format"]]
+    if version != known:
+        raise ValueError(f"{must} of version {version}, not {known}")
+    read = _moments if header["format"] == _OF_MOMENTS else _sample
     try:
         options = {name: header["options"][name] for name in OPTIONS}
-        return formats[header["format"]](header, arrays), options
+        return read(header, _Arrays(arrays)), options
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
 
 
-def _as_path(path: Any) -> Path:
-    if not isinstance(path, str | PathLike):
+def _as_path(path: Any) -> tuple[Path, bool]:
+    """Check the name of a file, and tell whether it is one of JSON."""
+    if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
-    return Path(path)
+    path = Path(path)
+    if path.suffix not in (".npz", ".json"):
+        raise ValueError(f"path must end in .npz or .json, got {str(path)!r}")
+    return path, path.suffix == ".json"
 
 
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
     """Read a header, and the arrays that it names: others are not unpacked.
 
-    Nor are any that are far larger than the file: those of rows never are.
+    Arrays that are far larger than the file are not unpacked either.
     """
     with path.open("rb") as file:
         if not is_zipfile(file):
@@ -132,18 +208,13 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
             return header, {name: archive[name] for name in named}
 
 
-def _is_json(path: Path) -> bool:
-    if path.suffix not in (".npz", ".json"):
-        raise ValueError(f"path must end in .npz or .json, got {str(path)!r}")
-    return path.suffix == ".json"
-
-
-def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
+def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     """What is named in a sample, as JSON has it, and its arrays."""
-    vocabulary, design = sample.vocabulary, sample.design
-    clusters = getattr(design, "keys", None)
-    header = {
-        "version": _VERSION,
+    vocabulary, rows, design = sample.vocabulary, sample.rows, sample.design
+    scores, edges = [*sample.scores.values()], sample.score_edges
+    keys = getattr(design, "keys", None)
+    header: dict[str, Any] = {
+        "version": _VERSIONS[_ROWS],
         "labels": list(vocabulary.labels),
         "targets": [*map(_plain_name, vocabulary.targets)],
         "abstains": vocabulary.abstains,
@@ -151,80 +222,43 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
         "scored": {model: each.eps for model, each in sample.scores.items()},
         "predicted": list(sample.numbers),
         "with_items": list(sample.items),
-        "scale": sample.rows.scale,
-        "clusters": None if clusters is None else [*map(_plain_name, clusters)],
+        "scale": rows.scale,
+        "clusters": None if keys is None else [*map(_plain_name, keys)],
     }
+    arrays: dict[str, Array | None] = {
+        "weights": rows.weights,
+        "powers": rows.powers,
+        "rows": rows.numbers,
+    }
+    for column in ("number", "unit", "weights", "squares"):
+        arrays[f"cluster_{column}"] = getattr(design, column, None)
     if isinstance(sample, MomentSample):
-        more, arrays = _plain_moments(sample)
-    else:
-        more, arrays = _plain_units(sample)
-    return header | more, {k: each for k, each in arrays.items() if each is not None}
-
-
-def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
-    """What the units of a sample have besides."""
-    rows, subgroups, design = sample.rows, sample.subgroups, sample.design
+        means = sample.means
+        header |= {"format": _OF_MOMENTS, "columns": means.monomials}
+        header["version"] = _VERSIONS[_OF_MOMENTS]
+        arrays["origins"] = np.array([*means.origins.values()])
+        return header, arrays | {"values": means.values}
     if sample.items:
         raise TypeError(
             "moments must be True for metrics of items to be saved: items are objects "
             "of any kind, got moments=False"
         )
-    header: dict[str, Any] = {
-        "format": _FORMAT,
-        "subgroups": None if subgroups is None else subgroups.names,
-    }
-    if isinstance(sample, PartlyLabelledSample):
-        header |= {
-            "format": _PARTLY_LABELLED,
-            "proxies": sample.proxies,
-            "by_prediction": sample.by_prediction,
-        }
-    arrays = {
-        "weights": rows.weights,
+    subgroups = sample.subgroups
+    header["subgroups"] = None if subgroups is None else subgroups.names
+    header["format"] = _ROWS if sample.proxies is None else _PARTLY_LABELLED
+    header |= {"proxies": sample.proxies, "by_prediction": sample.by_prediction}
+    arrays |= {
         "codes": sample.codes,
-        "powers": rows.powers,
-        "rows": rows.numbers,
         "truth": sample.truth if sample.numbers else None,
         "subgroup": None if subgroups is None else subgroups.codes,
-        **{f"number_{k}": each for k, each in enumerate(sample.numbers.values())},
-        **_score_arrays(sample),
+        "score_edges": edges,
     }
-    columns = {k: getattr(design, k, None) for k in _CLUSTER_COLUMNS}
-    return header, arrays | {f"cluster_{k}": each for k, each in columns.items()}
-
-
-def _plain_moments(
-    sample: MomentSample,
-) -> tuple[dict[str, Any], dict[str, Array | None]]:
-    """What moments have besides."""
-    rows, columns, design = sample.rows, sample.summands, sample.design
-    header = {
-        "format": _OF_MOMENTS,
-        "columns": columns.monomials,
-        "n": rows.n,
-        "weight_range": rows.weight_range,
-    }
-    arrays: dict[str, Array | None] = {
-        "origins": np.array([*columns.origins.values()]),
-        "units": np.array([columns.units[v] for v in columns.origins]),
-        "products": rows.products,
-    }
-    totals = getattr(design, "weights", None)
-    arrays["totals"] = None if totals is None else totals.reshape(-1, len(rows))
+    for k, values in enumerate(sample.numbers.values()):
+        arrays[f"number_{k}"] = values
+    for k, each in enumerate(scores):
+        ends = [f"score_{k}_{end}" for end in _RANGE] if edges is not None else []
+        arrays |= dict(zip(ends or [f"score_{k}"], each.extremes, strict=False))
     return header, arrays
-
-
-def _score_arrays(sample: Sample) -> dict[str, Array]:
-    """Scores of each model; of those in bins the ranges, and the edges."""
-    edges, scores = sample.score_edges, [*sample.scores.values()]
-    if edges is None:
-        return {f"score_{k}": each.values for k, each in enumerate(scores)}
-    ranges = {
-        f"score_{k}_{name}": values
-        for k, each in enumerate(scores)
-        for name, values in zip(_RANGE, each.extremes, strict=True)
-    }
-    return {"score_edges": edges, **ranges}
 
 
 def _plain_name(name: Any) -> Any:
@@ -238,35 +272,78 @@ def _plain_name(name: Any) -> Any:
     )
 
 
-def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
+class _Arrays(dict[str, Array]):
+    """Arrays of a file by name, each of which is checked when it is read."""
+
+    def __call__(
+        self,
+        name: str,
+        kinds: str,
+        shape: tuple[int | None, ...],
+        holds: Callable[[Array], Any] = np.isfinite,
+    ) -> Array:
+        """Read an array of some kinds and shape, all of whose values `holds` accepts.
+
+        Any length is accepted for None.
+        """
+        array = self[name]
+        pairs = zip(shape, array.shape, strict=False)
+        if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
+            raise ValueError(f"{name} has the shape {array.shape}")
+        are_known = array.dtype.kind in kinds or not array.size
+        if not (are_known and np.isfinite(array).all() and np.all(holds(array))):
+            raise ValueError(f"{name} holds other values than it may")
+        return array
+
+
+def _below(end: int) -> Callable[[Array], Array]:
+    """Whether each number is from 0 to less than an end."""
+    return lambda x: (x >= 0) & (x < end)
+
+
+def _are_counts(x: Array) -> Array:
+    return (x >= 1) & (x == np.rint(x))
+
+
+def _distinct(names: Any, kind: str, least: int = 1) -> list[Any]:
+    """Names, checked."""
+    if isinstance(names, str) or len(set(names)) < max(len(names), least):
+        raise ValueError(f"{kind} are not distinct names")
+    return list(names)
+
+
+def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
     """Sample of names and arrays, checked."""
-    column = partial(_taken, arrays)
-    rows, design = _design(header, column)
+    rows = _rows(header, column)
     vocabulary, n_units = _vocabulary(header), len(rows)
-    n_codes = len(vocabulary.labels) + vocabulary.abstains
     labelled, scored, predicted = (
         tuple(map(str, _distinct(header[kind], "models", least=0)))
         for kind in ("labelled", "scored", "predicted")
     )
     width = 0 if predicted else len(vocabulary.targets) * (1 + len(labelled))
-    n_classes = len(vocabulary.classes)
+    n_codes = len(vocabulary.labels) + vocabulary.abstains
     truth = np.zeros((0, 1))
     if predicted:
         truth = column("truth", "f", (n_units, None))
-    subgroups = None
+    subgroups = proxies = None
     if header["subgroups"] is not None:
         pairs = [[(str(k), str(v)) for k, v in each] for each in header["subgroups"]]
         subgroup = column("subgroup", "iu", (n_units,), _below(len(pairs)))
         subgroups = Subgroups(subgroup, tuple(map(tuple, pairs)))
+    if header["format"] == _PARTLY_LABELLED:
+        proxies = tuple(_distinct(header["proxies"], "proxies", least=0))
+        if unknown := {*proxies} - {*labelled, *predicted}:
+            raise ValueError(f"proxies have no columns: {sorted(unknown)}")
     return Sample(
         rows,
-        design,
+        _design(header, column, rows),
         vocabulary,
         codes=column("codes", "biu", (n_units, width), _below(n_codes)),
         labelled=labelled,
         scores={
             model: _scores(
-                column, f"score_{k}", n_units, n_classes, float(header["scored"][model])
+                *(column, f"score_{k}", n_units, len(vocabulary.classes)),
+                float(header["scored"][model]),
             )
             for k, model in enumerate(scored)
         },
@@ -276,18 +353,9 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
             for k, model in enumerate(predicted)
         },
         subgroups=subgroups,
+        proxies=proxies,
+        by_prediction=bool(header.get("by_prediction")),
     )
-
-
-def _partly_labelled(
-    header: Mapping[str, Any], arrays: Mapping[str, Array]
-) -> PartlyLabelledSample:
-    """Partially labelled rows of names and arrays, checked."""
-    proxies = _distinct(header["proxies"], "proxies", least=0)
-    if unknown := {*proxies} - {*header["labelled"], *header["predicted"]}:
-        raise ValueError(f"proxies have no columns: {sorted(unknown)}")
-    sample = _sample(header, arrays)
-    return PartlyLabelledSample.of(sample, proxies, bool(header["by_prediction"]))
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
@@ -303,133 +371,33 @@ def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
     return Vocabulary(tuple(labels), tuple(targets), bool(header["abstains"]))
 
 
-def _design(
-    header: Mapping[str, Any], column: _Column
-) -> tuple[Rows, IndependentRows | Clusters]:
-    """Weights of the units, and their clusters."""
+def _rows(header: Mapping[str, Any], column: _Arrays) -> Rows:
+    """Weights of the units.
+
+    By the inequality of Cauchy and Schwarz a sum of powers is at most the root of the
+    product of its neighbours; and it is at most the product of those of lower powers.
+    """
     weights = column("weights", "iuf", (None,), lambda x: x > 0)
-    n_units = len(weights)
+    n_units, powers, numbers = len(weights), None, None
     if not n_units:
         raise ValueError("there are no rows")
-    powers = numbers = None
-    if "powers" in column.args[0]:
+    of_moments = header["format"] == _OF_MOMENTS
+    if "powers" in column:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
-        numbers = column("rows", "iuf", (n_units,), _are_counts)
-        _check_powers(np.array([numbers, weights, *powers]))
+        are_numbers = np.isfinite if of_moments else _are_counts
+        numbers = column("rows", "iuf", (n_units,), are_numbers)
+        sums = np.array([numbers, weights, *powers])
+        roots = np.sqrt(sums[:-2]) * np.sqrt(sums[2:])
+        largest = (1 + _ROUNDING) * np.concatenate([roots, sums[1:-1] * sums[1]])
+        smaller = np.concatenate([sums[1:-1], sums[2:]]) <= largest + _TINY
+        if not (of_moments or smaller.all()):
+            raise ValueError("weights, rows and powers are not those of any rows")
     else:
         column("weights", "iuf", (None,), _are_counts)
     scale = float(header["scale"])
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}")
-    rows = Rows(weights, powers, numbers, scale)
-    if header["clusters"] is None:
-        return rows, IndependentRows(rows.n_samples)
-    keys = _names_of_clusters(header)
-    number = column("cluster_number", "iu", (None,), _below(len(keys)))
-    size = (len(number),)
-    unit = column("cluster_unit", "iu", size, _below(n_units))
-    weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
-    if (np.diff(number) < 0).any():
-        raise ValueError("clusters are not in order")
-    if not np.allclose(np.bincount(unit, weights, n_units), rows.weights, rtol=1e-6):
-        raise ValueError("cluster_weights do not add up to weights")
-    squares = None
-    if "cluster_squares" in column.args[0]:
-        squares = column("cluster_squares", "f", size, lambda x: x >= 0)
-    return rows, Clusters(number, unit, weights, keys, squares)
-
-
-def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSample:
-    """Moments of names and arrays, checked."""
-    column = partial(_taken, arrays)
-    monomials = [
-        tuple(Variable(str(name), str(model), int(k)) for name, model, k in each)
-        for each in header["columns"]
-    ]
-    columns = Columns.of(monomials)
-    if columns.monomials != tuple(monomials) or any(len(m) > 2 for m in monomials):
-        raise ValueError("columns are not in order")
-    n_variables, size = len(columns.origins), 1 + len(monomials)
-    origins = column("origins", "f", (n_variables,))
-    units = column("units", "f", (n_variables,), lambda x: x > 0)
-    columns = Columns(
-        columns.monomials,
-        dict(zip(columns.origins, origins.tolist(), strict=True)),
-        dict(zip(columns.origins, units.tolist(), strict=True)),
-    )
-    products = column("products", "f", (2, size, size))
-    n, scale = float(header["n"]), float(header["scale"])
-    design: IndependentSums | Clusters = IndependentSums(round(n))
-    if header["clusters"] is not None:
-        keys = _names_of_clusters(header)
-        design = clusters(keys, column("totals", "f", (len(keys), size)))
-    for square in products:
-        if not np.array_equal(square, square.T) or (square.diagonal() < 0).any():
-            raise ValueError("moments are not those of any rows")
-    low, high = map(float, header["weight_range"])
-    if not (0 < low <= high < np.inf and n > 0 and scale > 0 and products[0].sum() > 0):
-        raise ValueError("weights are not above 0")
-    vocabulary = _vocabulary(header)
-    none = np.zeros((0, len(vocabulary.targets)))
-    return MomentSample(
-        rows=SumsOfRows.of_sums(products, n, (low, high), scale),
-        design=design,
-        vocabulary=vocabulary,
-        codes=none,
-        labelled=tuple(map(str, header["labelled"])),
-        scores=dict.fromkeys(map(str, header["scored"]), Scores(none)),
-        numbers=dict.fromkeys(map(str, header["predicted"]), none),
-        items=dict.fromkeys(map(str, header.get("with_items", ())), none),
-        summands=columns,
-    )
-
-
-def _scores(
-    column: _Column, name: str, n_units: int, n_classes: int, eps: float
-) -> Scores:
-    """Scores of a model, for each class where there are several, or ranges in bins."""
-    if "score_edges" not in column.args[0]:
-        of_one = column.args[0][name].ndim == 1
-        shape = (n_units,) if of_one else (n_units, n_classes)
-        return Scores(column(name, "f", shape), eps=eps)
-    edges = column("score_edges", "f", (None,))
-    lowest, highest = (column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE)
-    scores = Scores.of_ranges(edges, np.array([lowest, highest]), eps)
-    above = np.searchsorted(edges, highest, side="right")
-    if (np.diff(edges) <= 0).any() or (lowest > highest).any():
-        raise ValueError("edges and ranges of scores are not in order")
-    if (scores.levels != above).any():
-        raise ValueError("ranges of scores are in several bins")
-    return scores
-
-
-def _below(end: int) -> Callable[[Array], Array]:
-    """Whether each number is from 0 to less than an end."""
-    return lambda x: (x >= 0) & (x < end)
-
-
-def _are_counts(x: Array) -> Array:
-    return (x >= 1) & (x == np.rint(x))
-
-
-def _check_powers(sums: Array) -> None:
-    """Check sums over rows of powers of their weights, from the power 0 to 4.
-
-    By the inequality of Cauchy and Schwarz a square is at most the product of its
-    neighbours; and a sum is at most the product of those that it is of.
-    """
-    largest = (1 + _ROUNDING) * np.concatenate(
-        [np.sqrt(sums[:-2]) * np.sqrt(sums[2:]), sums[1:-1] * sums[1]]
-    )
-    if (np.concatenate([sums[1:-1], sums[2:]]) > largest + _TINY).any():
-        raise ValueError("weights, rows and powers are not those of any rows")
-
-
-def _distinct(names: Any, kind: str, least: int = 1) -> list[Any]:
-    """Names, checked."""
-    if isinstance(names, str) or len(set(names)) < max(len(names), least):
-        raise ValueError(f"{kind} are not distinct names")
-    return list(names)
+    return Rows(weights, powers, numbers, scale, of_moments)
 
 
 def _names_of_clusters(header: Mapping[str, Any]) -> Array:
@@ -437,22 +405,65 @@ def _names_of_clusters(header: Mapping[str, Any]) -> Array:
     return np.fromiter(names, dtype=object, count=len(names))
 
 
-def _taken(
-    arrays: Mapping[str, Array],
-    name: str,
-    kinds: str,
-    shape: tuple[int | None, ...],
-    holds: Callable[[Array], Any] = np.isfinite,
-) -> Array:
-    """Take an array of some kinds and shape, all of whose values `holds` accepts.
+def _design(
+    header: Mapping[str, Any], column: _Arrays, rows: Rows
+) -> IndependentRows | Clusters:
+    """Clusters of the units, if there are any."""
+    if header["clusters"] is None:
+        return IndependentRows(rows.n_samples)
+    keys = _names_of_clusters(header)
+    number = column("cluster_number", "iu", (None,), _below(len(keys)))
+    size = (len(number),)
+    unit = column("cluster_unit", "iu", size, _below(len(rows)))
+    weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
+    if (np.diff(number) < 0).any():
+        raise ValueError("clusters are not in order")
+    if not np.allclose(np.bincount(unit, weights, len(rows)), rows.weights, rtol=1e-6):
+        raise ValueError("cluster_weights do not add up to weights")
+    squares = None
+    if "cluster_squares" in column:
+        squares = column("cluster_squares", "f", size, lambda x: x >= 0)
+    return Clusters(number, unit, weights, keys, squares)
 
-    Any length is accepted for None.
-    """
-    array = arrays[name]
-    pairs = zip(shape, array.shape, strict=False)
-    if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
-        raise ValueError(f"{name} has the shape {array.shape}")
-    are_known = array.dtype.kind in kinds or not array.size
-    if not (are_known and np.isfinite(array).all() and np.all(holds(array))):
-        raise ValueError(f"{name} holds other values than it may")
-    return array
+
+def _scores(
+    column: _Arrays, name: str, n_units: int, n_classes: int, eps: float
+) -> Scores:
+    """Scores of a model, for each class where there are several, or ranges in bins."""
+    if "score_edges" not in column:
+        shape = (n_units,) if column[name].ndim == 1 else (n_units, n_classes)
+        return Scores(column(name, "f", shape), eps=eps)
+    edges = column("score_edges", "f", (None,))
+    ranges = [column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE]
+    bins = [np.searchsorted(edges, end, side="right") for end in ranges]
+    if (np.diff(edges) <= 0).any() or (ranges[0] > ranges[1]).any():
+        raise ValueError("edges and ranges of scores are not in order")
+    if (bins[0] != bins[1]).any():
+        raise ValueError("ranges of scores are in several bins")
+    ends = Scores(ranges[0], edges, np.array(ranges), eps=eps)
+    return Scores.united([ends], edges, np.arange(n_units), n_units)
+
+
+def _moments(header: Mapping[str, Any], column: _Arrays) -> MomentSample:
+    """Moments of names and arrays, checked."""
+    monomials = [
+        tuple(Variable(str(name), str(model), int(k)) for name, model, k in each)
+        for each in header["columns"]
+    ]
+    if with_variables(monomials) != (*monomials,) or any(len(m) > 2 for m in monomials):
+        raise ValueError("columns are not in order")
+    rows = _rows(header, column)
+    variables = [monomial[0] for monomial in monomials if len(monomial) == 1]
+    origins = column("origins", "f", (len(variables),)).tolist()
+    values = column("values", "f", (len(rows), len(monomials)))
+    design: IndependentRows | Clusters = IndependentSums(rows.n_samples)
+    if header["clusters"] is not None:
+        design = _design(header, column, rows)
+    kinds = ("labelled", "scored", "predicted", "with_items")
+    return MomentSample.of_models(
+        rows,
+        design,
+        Means((*monomials,), dict(zip(variables, origins, strict=True)), values),
+        _vocabulary(header),
+        *([*map(str, header.get(kind, ()))] for kind in kinds),
+    )

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property, dataclass
+from skci._arrays import Array, cached_property, dataclass
 from skci._validation import as_numbers, check_known
 from skci.data.drawing import check_apart, names_in
 from skci.data.rows import check_thresholds
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.strata import Strata
+from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
@@ -31,7 +30,6 @@ METRICS = ("iqm", "mean", "optimality_gap")
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
 
-_IMPROVEMENT = "probability_of_improvement"
 _LEVELS = 20  # quantiles of scores that are thresholds of a profile
 _BY_VALUE: dict[str, Any] = {
     "bounds": (-np.inf, np.inf),
@@ -49,18 +47,24 @@ _TRAITS = {
     ),
 }
 _OF_PAIRS = Trait(
-    _IMPROVEMENT, scale=LOGIT, smooth=False, blurs=False, automatic=("logit",)
+    "probability_of_improvement",
+    scale=LOGIT,
+    smooth=False,
+    blurs=False,
+    automatic=("logit",),
 )
 _ABOVE = Trait("share_above", blurs=False)
 
 
 @dataclass(frozen=True, eq=False)
-class _Tasks(Strata):
+class _Tasks(IndependentRows):
     """Tasks as strata of the runs of each model."""
 
     n_models: int = 1
 
     def __str__(self) -> str:
+        if self.strata is None:
+            return ""
         return f"runs on {self.n_strata // self.n_models} tasks"
 
 
@@ -79,27 +83,26 @@ class Suite:
     @classmethod
     def of_arrays(cls, named: Mapping[str, Any]) -> Suite:
         """Read an array of shape (n_runs, n_tasks) of each model."""
-        scores, model, task, n_tasks = [], [], [], 0
-        for k, (name, values) in enumerate(named.items()):
+        arrays: list[Array] = []
+        for name, values in named.items():
             parameter = "scores" if len(named) == 1 else f"scores[{name!r}]"
-            array = as_numbers(values, parameter, missing=True)
-            if array.ndim != 2 or len(array) < 2:
+            arrays.append(as_numbers(values, parameter, missing=True))
+            if arrays[-1].ndim != 2 or len(arrays[-1]) < 2:
                 raise ValueError(
                     f"{parameter} must be of shape (n_runs, n_tasks), with two runs or "
-                    f"more, got shape {array.shape}"
+                    f"more, got shape {arrays[-1].shape}"
                 )
-            n_tasks = n_tasks or array.shape[1]
-            if array.shape[1] != n_tasks:
+            if arrays[-1].shape[1] != arrays[0].shape[1]:
                 raise ValueError(
-                    f"{parameter} must have a column for each of the {n_tasks} tasks "
-                    f"of the first model, got shape {array.shape}"
+                    f"{parameter} must have a column for each of the "
+                    f"{arrays[0].shape[1]} tasks of the first model, got shape "
+                    f"{arrays[-1].shape}"
                 )
-            column, run = np.nonzero(~np.isnan(array.T))
-            scores.append(array[run, column])
-            model.append(np.full(len(run), k))
-            task.append(column)
-        columns = map(np.concatenate, (scores, model, task))
-        return cls([*named], *columns)._checked(np.arange(n_tasks))
+        model = np.repeat(np.arange(len(arrays)), [each.size for each in arrays])
+        tasks = np.arange(arrays[0].shape[1])
+        task = np.concatenate([np.tile(tasks, len(each)) for each in arrays])
+        scores = np.concatenate([each.ravel() for each in arrays])
+        return cls._of_long([*named], tasks, scores, model, task)
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any]) -> Suite:
@@ -109,31 +112,28 @@ class Suite:
         if "run" in codes:
             must = "run must tell the runs of a model on a task apart"
             check_apart(names, codes, must)
-        models = [*map(str, names.get("model", ["scores"]))]
-        task = codes["task"]
+        models, task = [*map(str, names.get("model", ["scores"]))], codes["task"]
         model = codes.get("model", np.zeros_like(task))
+        return cls._of_long(models, names["task"], scores, model, task)
+
+    @classmethod
+    def _of_long(
+        cls, models: list[str], tasks: Array, scores: Array, model: Array, task: Array
+    ) -> Suite:
+        """Sort the scores that are known, of which each task of a model has two."""
         known = ~np.isnan(scores)
         order = np.lexsort([task[known], model[known]])
-        kept = (each[known][order] for each in (scores, model, task))
-        return cls(models, *kept)._checked(names["task"])
-
-    def _checked(self, tasks: Array) -> Suite:
-        """Check that each model has two runs or more of each task."""
-        cells = self.model * len(tasks) + self.task
-        sizes = np.bincount(cells, minlength=len(self.models) * len(tasks))
+        scores, model, task = (each[known][order] for each in (scores, model, task))
+        n_cells = len(models) * len(tasks)
+        sizes = np.bincount(model * len(tasks) + task, minlength=n_cells)
         if sizes.min() < 2:
             k, t = divmod(int(sizes.argmin()), len(tasks))
             raise ValueError(
                 "scores must be of two runs or more of each task, without which the "
-                f"variance is not known, got {sizes.min()} of {self.models[k]!r} in "
+                f"variance is not known, got {sizes.min()} of {models[k]!r} in "
                 f"task {tasks[t]!s}"
             )
-        return self
-
-    @cached_property
-    def _cell(self) -> Array:
-        """Number of the model and task of each score."""
-        return self.model * (self.task.max() + 1) + self.task
+        return cls(models, scores, model, task)
 
     @cached_property
     def rows(self) -> Rows:
@@ -144,29 +144,32 @@ class Suite:
         return Rows.of_units(np.arange(len(cells)), len(cells), weights)
 
     @property
-    def design(self) -> Strata:
+    def design(self) -> IndependentRows:
         """Tasks of each model as strata."""
-        rows = IndependentRows(len(self.scores))
-        return _Tasks(self._cell, rows, n_models=len(self.models))
+        n_models = len(self.models)
+        return _Tasks(len(self.scores), strata=self._cell, n_models=n_models)
 
-    def _of(self, *models: str) -> Array:
-        """Positions of the scores of models, in this order."""
-        numbers = [self.models.index(each) for each in models]
-        return np.concatenate([np.flatnonzero(self.model == k) for k in numbers])
+    @property
+    def _cell(self) -> Array:
+        """Index of the model and task of each score."""
+        return self.model * (self.task.max() + 1) + self.task
 
-    def _of_rows(
-        self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
+    def _of(self, model: str) -> Array:
+        """Positions of the scores of a model."""
+        return np.flatnonzero(self.model == self.models.index(model))
+
+    def _parameter(
+        self,
+        key: Key,
+        trait: Trait,
+        functional: Functional,
+        rows: Array,
+        cells: Array,
+        size: int,
     ) -> TableParameter:
-        """Parameter of some rows with a value and influence values."""
-        index = np.full(len(self.scores), len(rows))
-        index[rows] = np.arange(len(rows))
-        functional = AtObservedWeights((value, influence), self.rows.counts[rows])
-        return self._of_cells(key, trait, functional, index, len(rows))
-
-    def _of_cells(
-        self, key: Key, trait: Trait, functional: Functional, index: Array, size: int
-    ) -> TableParameter:
-        """Parameter of the cells that rows are in; `size` of those that are in none."""
+        """Parameter of some rows, each of which is in one of so many cells."""
+        index = np.full(len(self.scores), size)
+        index[rows] = cells
         return TableParameter(
             key=key,
             trait=trait,
@@ -176,6 +179,14 @@ class Suite:
             index=index,
             smoothing=2 / size if trait.smooth else 0.0,
         )
+
+    def _of_rows(
+        self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
+    ) -> TableParameter:
+        """Parameter of some rows with a value and influence values."""
+        functional = AtObservedWeights((value, influence), self.rows.counts[rows])
+        cells = np.arange(len(rows))
+        return self._parameter(key, trait, functional, rows, cells, len(rows))
 
     def aggregate(self, model: str, metric: str, target: float) -> TableParameter:
         """An aggregate of the scores of a model."""
@@ -198,28 +209,27 @@ class Suite:
             raise ValueError(
                 f"a probability of improvement needs two models, got {self.models}"
             )
-        if control is None:
-            pairs = list(combinations(self.models, 2))
-        else:
+        pairs = list(combinations(self.models, 2))
+        if control is not None:
             check_known(control, self.models, "control")
             pairs = [(model, control) for model in self.models if model != control]
-        return [self._improvement(*pair) for pair in pairs]
-
-    def _improvement(self, first: str, second: str) -> TableParameter:
-        by_model = [
-            [self.scores[rows[self.task[rows] == t]] for t in np.unique(self.task)]
-            for rows in (self._of(first), self._of(second))
-        ]
-        value, of_first, of_second = probability_of_improvement(*by_model)
-        rows = self._of(first, second)
-        # Means over the runs of each model, of all rows of both.
-        first_counts, second_counts = np.split(self.rows.counts[rows], [len(of_first)])
-        total = first_counts.sum() + second_counts.sum()
-        of_first *= total / first_counts.sum()
-        of_second *= total / second_counts.sum()
-        influence = np.concatenate([of_first, of_second])
-        key = Key(_IMPROVEMENT, f"{first} > {second}")
-        return self._of_rows(key, _OF_PAIRS, rows, value, influence)
+        parameters = []
+        for pair in pairs:
+            each = [self._of(model) for model in pair]
+            scores = [
+                [self.scores[rows[self.task[rows] == t]] for t in np.unique(self.task)]
+                for rows in each
+            ]
+            value, *influences = probability_of_improvement(*scores)
+            # Means over the runs of each model, of all rows of both.
+            totals = [self.rows.counts[rows].sum() for rows in each]
+            factors = sum(totals) / np.array(totals)
+            influence = np.concatenate(
+                [factor * x for factor, x in zip(factors, influences, strict=True)]
+            )
+            key, rows = Key(_OF_PAIRS.name, " > ".join(pair)), np.concatenate(each)
+            parameters.append(self._of_rows(key, _OF_PAIRS, rows, value, influence))
+        return parameters
 
     def thresholds(self, given: Any) -> list[float]:
         """Check thresholds of a profile, or take quantiles of all scores."""
@@ -230,15 +240,14 @@ class Suite:
 
     def profile(self, thresholds: Sequence[float]) -> list[TableParameter]:
         """Share of runs above each threshold, of each model."""
-        return [
-            self._above(model, threshold)
-            for model in self.models
-            for threshold in thresholds
-        ]
-
-    def _above(self, model: str, threshold: float) -> TableParameter:
-        is_of_model = self.model == self.models.index(model)
-        index = np.where(is_of_model, self.scores > threshold, 2)
-        ends = np.array([0.0, 1.0])
-        key = Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),))
-        return self._of_cells(key, _ABOVE, Mean(ends, binade(ends)), index, 2)
+        functional = Mean(np.array([0.0, 1.0]), 1.0)
+        parameters = []
+        for model in self.models:
+            rows = self._of(model)
+            for threshold in thresholds:
+                key = Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),))
+                above = self.scores[rows] > threshold
+                parameters.append(
+                    self._parameter(key, _ABOVE, functional, rows, above, 2)
+                )
+        return parameters

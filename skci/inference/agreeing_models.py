@@ -46,7 +46,7 @@ def agreement_of(
     """
     if len(components) != 2 or coefficients[0] + coefficients[1] or rows.are_mixtures:
         return None
-    if not (design.rows_are_units or design.units_are_disjoint):
+    if design.is_rowwise and not design.rows_are_units:
         return None
     first, second = components
     values = first.value, second.value
@@ -169,8 +169,8 @@ class _Term(NamedTuple):
     def placements(self) -> Array:
         """Number of negative rows below each positive one, and the other way round."""
         area, size = self.functional, len(self.functional.positive)
-        masses = area._masses(np.bincount(self.cells.ravel(), minlength=size)[:size])
-        below = np.where(area.positive, *map(area._below, masses))
+        table = np.bincount(self.cells.ravel(), minlength=size)[:size]
+        below = area.placements(table)
         return np.append(below, -1.0)[self.cells]
 
 
@@ -230,8 +230,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
     a, b = first.functional, second.functional
     if a.compared_by == "order":
         return np.array_equal(first.placements, second.placements)
-    same = np.array_equal(first.cells, second.cells) and a.n_missed == b.n_missed
-    return same and np.array_equal(a.level, b.level)
+    return np.array_equal(first.cells, second.cells) and a.n_missed == b.n_missed
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:

@@ -4,6 +4,8 @@ The cells of the table of a contrast are the possible combinations of those of i
 components; of means over the same rows they are the values of the combination.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +37,6 @@ from skci.inference.parameter import (
     Parameter,
     TableParameter,
 )
-from skci.inference.sampling import RowSampling
 from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import Component, LinearCombination, Mean, Ratio
 from skci.measures.traits import IDENTITY, LOG, Trait
@@ -62,8 +63,8 @@ class ContrastTables:
     the same possible outcomes, which are enumerated once.
     """
 
-    def __init__(self, sampling: RowSampling, ratio: bool, method: str | None) -> None:
-        self.sampling, self.ratio, self.method = sampling, ratio, method
+    def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
+        self.estimates, self.ratio, self.method = estimates, ratio, method
         self._enumerations: dict[object, _Enumeration | None] = {}
 
     def parameter(self, contrast: Contrast) -> TableParameter:
@@ -82,7 +83,7 @@ class ContrastTables:
         described = self._of_models_that_agree(described)
         limit = _size_limit([*combined.values()], components, described.trait, method)
         binned = any(component.binning_error for component in components)
-        counts = self.sampling.rows.counts
+        counts = self.estimates.rows.counts
         if are_means:
             table = _mean_table(components, coefficients, counts)
         else:
@@ -93,7 +94,7 @@ class ContrastTables:
             "binning_error": max(described.extension) if binned else 0.0,
         }
         parameter = TableParameter(**known | table)
-        rows, design = self.sampling.rows, self.sampling.design
+        rows, design = self.estimates.rows, self.estimates.design
         if design.strata is None:
             return parameter
         return smoothed_by_stratum(parameter, rows, design)
@@ -101,7 +102,7 @@ class ContrastTables:
     def _of_models_that_agree(self, contrast: Parameter) -> Parameter:
         """Interval method of models that agree in all rows; of others no other."""
         terms = cast(tuple[TableParameter, ...], contrast.components)
-        sample = self.sampling.rows, self.sampling.simplified_design
+        sample = self.estimates.rows, self.estimates.simplified_design
         found = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
         if found is None:
             return contrast
@@ -113,7 +114,7 @@ class ContrastTables:
 
     def _on_units_in_common(self, positions: list[int]) -> dict[int, TableParameter]:
         """Parameters by position; those by pair on the units that all depend on."""
-        combined = {k: self.sampling.parameters[k] for k in positions}
+        combined = {k: self.estimates.parameters[k] for k in positions}
         if not any(parameter.by_pair for parameter in combined.values()):
             return combined
         units = np.logical_and.reduce([p.units for p in combined.values()])
@@ -123,7 +124,7 @@ class ContrastTables:
                 "missing_grades='pairwise', got none of "
                 f"{join_names([p.key.name for p in combined.values()])}"
             )
-        counts = self.sampling.rows.counts
+        counts = self.estimates.rows.counts
         return {k: p.among(units, counts) for k, p in combined.items()}
 
     def _check_without_enumeration(self, trait: Trait, key: Key) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from skci._arrays import Array, cached_property, dot
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
-from skci.inference.exchangeable import ExchangeableErrors
-from skci.inference.other_labels import greatest_change
+from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
+from skci.inference.exchangeable import ExchangeableErrors, greatest_change
 from skci.inference.parameter_sampling import (
     NO_VARIANCE,
     ParameterSampling,
@@ -23,7 +23,6 @@ from skci.inference.stratified import (
     has_sparse_stratum,
     stratified_table,
 )
-from skci.inference.units import all_units_are_rows, is_simple_among, units_with
 from skci.measures.functional import Functional
 
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect

@@ -1,7 +1,7 @@
-"""What rows of unequal weight, and clusters, tell where few of them err.
+"""Corrections for rows of unequal weight, and clusters, few of which have errors.
 
 Heavy rows or large clusters may then have no error by chance, so that a design effect
-that is estimated from the errors is too small.
+that is estimated from the errors is too small, and a single true label may matter much.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
-from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import UnitWeights, intraclass_correlation
+from skci.inference.designs.units import IndependentRows, units_with
 from skci.inference.influences import Influences
-from skci.inference.parameter import TableParameter
+from skci.inference.parameter import CellMap, TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import units_with
+from skci.measures.traits import LOG
 
 _ROUNDING = 1e-12  # design effect that is zero
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
 _FEW_WITH_ERRORS = 30
 _OUTCOMES = 2  # of a row that is right or wrong
+_TRUTH = 0  # column of the true labels, which proxies replace by theirs
 _OUTSIDE = 2.0  # standard errors at the end of an interval
 _SHARE_OF_WORST = 0.75  # of the worst outcome, in the rows of an unseen cluster
 
@@ -179,3 +180,50 @@ class ExchangeableErrors:
         np.minimum.at(least, cells, of_label.min(axis=1, keepdims=True))
         np.maximum.at(greatest, cells, of_label.max(axis=1, keepdims=True))
         return least[:-1], greatest[:-1]
+
+
+def greatest_change(parameter: TableParameter, rows: Rows) -> float:
+    r"""Greatest change of an estimate if the true label of a row were another one.
+
+    .. math:: \max_i \Bigl| \sum_c a_c \frac{w_i}{W_c}
+        \bigl( L_c(y'_i, \hat y_i) - L_c(y_i, \hat y_i) \bigr) \Bigr|
+
+    over the rows i of weight :math:`w_i`, for a contrast of components c with
+    coefficients :math:`a_c`, whose rows have the total weight :math:`W_c`. Influence
+    values :math:`L_c` that are furthest from those observed are taken. Zero where
+    possible labels are not enumerated, or rows of a component have equal weights.
+    """
+    if rows.powers is None:
+        return 0.0
+    _, cubes, fourths = rows.powers
+    heaviest = fourths / np.where(cubes > 0, cubes, 1)  # of each unit, by weight
+    changes = np.zeros(len(rows))
+    coefficients = parameter.coefficients or (1.0,)
+    components = parameter.components or (parameter,)
+    for coefficient, component in zip(coefficients, components, strict=True):
+        assert isinstance(component, TableParameter)
+        cell_map, units = component.cell_map, component.units
+        if cell_map is None or cell_map.columns[0] != _TRUTH:
+            continue
+        if rows.are_equal_among(units):
+            continue
+        if parameter.components and parameter.trait.scale == LOG:
+            coefficient *= parameter.estimate / component.estimate
+        share = heaviest / rows.weights[units].sum()
+        influence = component.linearised.influence
+        changes += coefficient * share * _changes(influence, cell_map)[component.index]
+    return float(np.nan_to_num(np.abs(changes)).max(initial=0.0))
+
+
+def _changes(influence: Array, cell_map: CellMap) -> Array:
+    """Change of influence values of each cell with the true label; zero outside."""
+    influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
+    cells = cell_map.cells.reshape(len(cell_map.cells), -1)
+    values = influence[cells]
+    up, down = values.max(axis=0) - values, values - values.min(axis=0)
+    change = np.where(up >= down, up, -down).ravel()
+    order = np.argsort(np.abs(change))  # of several labels of a cell the greatest
+    found = np.zeros(len(influence))
+    found[cells.ravel()[order]] = change[order]
+    found[-1] = 0.0
+    return found

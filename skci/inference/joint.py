@@ -15,27 +15,31 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.critical.correlation import correlation_from, shrink_correlation
+from skci.inference.critical.correlation import (
+    Loadings,
+    correlation_from,
+    shrink_correlation,
+)
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
-from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
-from skci.inference.given_sampling import (
-    MOST_TABLES,
-    GivenCovariance,
-    ResampledEstimates,
-    excess_shares,
-)
+from skci.inference.estimates import Estimates
 from skci.inference.intervals.methods import (
     INTERVALS,
     METHODS,
     IntervalMethod,
     Task,
 )
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.linear_estimates import (
+    MOST_TABLES,
+    GivenEstimates,
+    ResampledEstimates,
+    excess_shares,
+)
+from skci.inference.parameter import Contrasts, Parameter, TableParameter
+from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
-from skci.inference.sampling import RowSampling, Sampling
 
 _TOLERANCE = 5e-3  # of quantiles of some of many contrasts: as accurate as p-values
 
@@ -52,7 +56,7 @@ class Target(NamedTuple):
 class JointEstimate:
     """Estimates of K parameters and what is known of them jointly."""
 
-    sampling: Sampling
+    sampling: Estimates
     """The parameters and the covariance of their estimates."""
     confidence_level: float = 0.95
     simultaneous: bool = True
@@ -78,7 +82,7 @@ class JointEstimate:
         **options: Any,
     ) -> JointEstimate:
         """Estimate parameters of the tables of rows, drawn by a design."""
-        sampling = RowSampling(tuple(parameters), rows, design)
+        sampling = RowEstimates(tuple(parameters), rows, design)
         for parameter in sampling.parameters:
             simple = not parameter.interval_method.needs_simple_sample
             if not (simple or sampling.is_simple):
@@ -99,17 +103,17 @@ class JointEstimate:
         *,
         common_variance: bool = False,
         excess: Array | None = None,
-        out_of_fold: Sampling | None = None,
+        out_of_fold: Estimates | None = None,
         **options: Any,
     ) -> JointEstimate:
-        """Take given estimates with a given covariance; see `GivenCovariance`.
+        """Take given estimates with a given covariance; see `GivenEstimates`.
 
         Differences of two models are free of an `excess` in it, of shape (K, K). Of
         resampled estimates, what is known out of fold; see `ResampledEstimates`.
         """
         parameters = tuple(parameters)
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
-        sampling = GivenCovariance(parameters, covariance, df, common_variance, shares)
+        sampling = GivenEstimates(parameters, covariance, df, common_variance, shares)
         if out_of_fold is not None:
             sampling = ResampledEstimates(**vars(sampling), of_rows=out_of_fold)
         return cls(sampling, **options)
@@ -134,9 +138,27 @@ class JointEstimate:
 
     def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
         """Return the estimates, and after them those of more parameters of the rows."""
-        assert isinstance(self.sampling, RowSampling)
+        assert isinstance(self.sampling, RowEstimates)
         extended = (*self.sampling.parameters, *parameters)
         return replace(self, sampling=self.sampling.with_parameters(extended))
+
+    def contrast(
+        self,
+        contrasts: Contrasts,
+        ratio: bool = False,
+        method: str | None = None,
+        simultaneous: bool = True,
+    ) -> JointEstimate:
+        """Estimate contrasts of the parameters: linear combinations, or ratios.
+
+        To first order where the method smooths, and without the excess of a given
+        covariance. The default method is that of the parameters if they have one in
+        common that serves contrasts and is not what "auto" stands for, else "auto". A
+        method that cannot serve a contrast is a ValueError, as are a ratio of signed
+        measures and terms that all cancel.
+        """
+        compared = self.sampling.contrast(contrasts, ratio, method)
+        return replace(self, sampling=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
         """Check that there are tables to plan from."""
@@ -383,7 +405,7 @@ class JointEstimate:
             return self.law_of(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
-            return MaximumLaw.from_loadings(
+            return MaximumLaw(
                 self._loadings.taken(usable),
                 alternative=alternative,
                 random_state=self.random_state,

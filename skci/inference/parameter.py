@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -128,6 +128,8 @@ class Key:
 
 Contrast = tuple[Key, Mapping[int, float]]
 """Name of a contrast, and the coefficients of parameters by their positions."""
+
+Contrasts = Sequence[Contrast]
 
 
 @dataclass(frozen=True, eq=False)

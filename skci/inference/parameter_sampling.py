@@ -24,11 +24,11 @@ from skci.inference.designs.totals import (
     tail_shape,
     weight_of_tail,
 )
+from skci.inference.designs.units import units_with
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.inference.units import units_with
 from skci.measures.functional import Functional, Mean, unsigned
 from skci.measures.traits import IDENTITY
 

@@ -1,4 +1,4 @@
-"""Sample sizes for the width of intervals and the power of tests.
+"""Margins of differences, and sample sizes for widths of intervals and power of tests.
 
 A plan is a joint estimate at the table expected of n rows: that of a pilot, or an
 assumed one, with every count multiplied.
@@ -18,19 +18,72 @@ from scipy.special import ndtr, ndtri
 from skci._arrays import Array
 from skci._validation import (
     by_metric,
+    check_choice,
     check_positive_number,
     check_probability,
     join_names,
 )
+from skci.inference.designs.units import is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.inference.pvalues import statistics_at
-from skci.inference.rows import Rows
-from skci.inference.units import is_simple
+from skci.inference.pvalues import pvalues, statistics_at
+
+CLAIMS = ("not worse", "better", "equivalent")
+"""What a difference can be shown to be beside a margin."""
 
 _MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
 _APART = 1e-3  # standard errors between a null and an estimate that are not rounding
+
+
+class Region(NamedTuple):
+    """Where an interval of each of C contrasts shall lie: between two values, (C,).
+
+    NaN for contrasts of which nothing shall be shown.
+    """
+
+    low: Array
+    high: Array
+
+
+def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
+    """Check margins of differences, one for all or by metric."""
+    margins = {}
+    for k, value in by_position(joint, margin, "margin").items():
+        most = joint.parameters[k].trait.bounds[1]
+        if check_positive_number(value, "margin") >= most:
+            raise ValueError(f"margin must be less than {most:g}, got {value!r}")
+        margins[joint.parameters[k].key.title] = float(value)
+    return margins
+
+
+def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
+    """Test claims of C differences beside margins m > 0, (C,); NaN where there is none.
+
+    By claim: with d how much better the first is than the second, the p-values of
+    d > -m, of d > m, and of both d > -m and d < m. Each is below alpha exactly where
+    the interval is on that side of the margin, or within both: the p-values are
+    two-sided and, of one difference, twice those of two one-sided tests (Schuirmann,
+    1987).
+    """
+    known = np.nan_to_num(margins)
+    signs = np.array([parameter.trait.sign for parameter in joint.parameters])
+    gains = signs * joint.estimates
+    at_loss, at_gain = (pvalues(joint, side * signs * known) for side in (-1, 1))
+    not_worse = np.where(gains > -known, at_loss, 1.0)
+    better = np.where(gains > known, at_gain, 1.0)
+    equivalent = np.maximum(not_worse, np.where(gains < known, at_gain, 1.0))
+    found = zip(CLAIMS, (not_worse, better, equivalent), strict=True)
+    return {claim: np.where(np.isnan(margins), np.nan, p) for claim, p in found}
+
+
+def region_of(claim: str, margins: Array, joint: JointEstimate) -> Region:
+    """Where the intervals of differences lie that show a claim."""
+    check_choice(claim, CLAIMS, "claim")
+    low = margins if claim == "better" else -margins
+    high = margins if claim == "equivalent" else np.where(margins > 0, np.inf, np.nan)
+    greater = np.array([p.trait.greater_is_better for p in joint.parameters])
+    return Region(np.where(greater, low, -high), np.where(greater, high, -low))
 
 
 def rows_for_width(
@@ -62,9 +115,8 @@ def rows_for_width(
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, wanted, on_boundary, fault)
     agree = np.array([p.interval_method.of_agreement for p in joint.parameters])
-    _refuse(
-        joint, wanted, agree, "of models that agree in all rows; expect some errors"
-    )
+    fault = "of models that agree in all rows; expect some errors"
+    _refuse(joint, wanted, agree, fault)
     crit, deviations = _per_row(joint)
     with np.errstate(over="ignore"):
         formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
@@ -89,173 +141,141 @@ def rows_for_width(
     return _least(fits, start, fewest)
 
 
-class Region(NamedTuple):
-    """Where an interval of each of C contrasts shall lie: between two values, (C,).
+class PowerPlan:
+    """Power of tests of C contrasts, from a pilot.
 
-    NaN for contrasts of which nothing shall be shown.
+    Intervals shall exclude a null value, or lie in a region. The true differences are
+    given for all or by metric; those of the pilot if not given.
     """
 
-    low: Array
-    high: Array
+    def __init__(
+        self,
+        joint: JointEstimate,
+        shown: float | Region,
+        difference: float | Mapping[str, float] | None = None,
+    ) -> None:
+        joint.check_has_tables()
+        self.joint, self.shown, self.difference = joint, shown, difference
+        self.fewest = 2 * joint.sampling.n_strata
+        self.distances = self._distances()
 
+    def n_rows(self, power: float) -> int:
+        """Find the least number of rows with which each test has a power."""
+        check_probability(power, "power")
+        tested = ~np.isnan(self.distances[0])
+        crit, deviations = _per_row(self.joint)
+        reach = max(crit + float(ndtri(power)), 0.0)
+        nearest = self.distances[:, tested].min(axis=0)
+        with np.errstate(over="ignore"):
+            formula = (reach * deviations[tested] / nearest) ** 2
+        _check_rows(formula.max(), "difference", self.difference)
+        start = max(math.ceil(formula.max()), self.fewest)
+        fewest = self.fewest if isinstance(self.shown, Region) else start
 
-def rows_for_power(
-    joint: JointEstimate,
-    power: float,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None = None,
-) -> int:
-    """Find the least number of rows with which each interval is as wanted with a power.
+        def fits(n: int) -> bool:
+            return bool((self._power(n)[tested] >= power).all())
 
-    It shall exclude a null value, or lie in a region. The true difference is of all or
-    by metric; that of the pilot if not given.
-    """
-    check_probability(power, "power")
-    joint.check_has_tables()
-    distances = _distances(joint, shown, difference)
-    tested = ~np.isnan(distances[0])
-    crit, deviations = _per_row(joint)
-    reach = max(crit + float(ndtri(power)), 0.0)
-    with np.errstate(over="ignore"):
-        formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
-    _check_rows(formula.max(), "difference", difference)
-    fewest = 2 * joint.sampling.n_strata
-    start = max(math.ceil(formula.max()), fewest)
-    if not isinstance(shown, Region):
-        fewest = start
+        return _least(fits, start, fewest)
 
-    def fits(n: int) -> bool:
-        return bool((_power(joint, n, shown, distances)[tested] >= power).all())
+    def power_at(self, n_samples: Any) -> Array:
+        """Compute the power of each test at some numbers of rows, shape (..., C).
 
-    return _least(fits, start, fewest)
-
-
-def power_at(
-    joint: JointEstimate,
-    n_samples: Any,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None = None,
-) -> Array:
-    """Compute the power of each test at some numbers of rows, shape (..., C).
-
-    See :func:`rows_for_power`. It is NaN for contrasts without a difference.
-    """
-    joint.check_has_tables()
-    numbers, fewest = np.asarray(n_samples), 2 * joint.sampling.n_strata
-    if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
-        raise ValueError(
-            f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
-        )
-    distances = _distances(joint, shown, difference)
-    powers = [_power(joint, n, shown, distances) for n in numbers.ravel().tolist()]
-    return np.reshape(powers, (*numbers.shape, distances.shape[1]))
-
-
-def _power(
-    joint: JointEstimate, n: float, shown: float | Region, distances: Array
-) -> Array:
-    """Probability that intervals of n rows exclude values at some distances."""
-    planned = _planned(joint, n, linear=True)
-    reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
-    errors = planned.standard_errors
-    if isinstance(shown, Region):
-        reach = reach * _errors_at_ends(_planned(joint, n), errors, distances) / errors
-    each = ndtr((distances - reach) / errors)
-    return np.maximum(each.sum(axis=0) - 1, 0.0)
-
-
-def _errors_at_ends(planned: JointEstimate, errors: Array, distances: Array) -> Array:
-    """Standard errors with which planned rows test the ends of a region, (2, C).
-
-    Score intervals take the error at the null, here much greater than that of the
-    estimate where models differ on few rows (Nam, 1997, Biometrics 53, 1422-1430). The
-    statistic of the null at the expected table is the distance over this error. Of a
-    null at the estimate it is rounding, and the error is that of the estimate.
-    """
-    errors = np.tile(errors, (2, 1))
-    smooths = [parameter.interval_method.smooths for parameter in planned.parameters]
-    for row, sign in enumerate((1, -1)):
-        apart = np.isfinite(distances[row]) & (distances[row] > _APART * errors[row])
-        chosen = np.flatnonzero(smooths & apart)
-        if len(chosen):
-            reached = distances[row, chosen]
-            nulls = planned.estimates[chosen] - sign * reached
-            above = np.full(len(chosen), sign > 0)
-            found = reached / statistics_at(planned, chosen, nulls, above)
-            errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
-    return errors
-
-
-def _distances(
-    joint: JointEstimate,
-    shown: float | Region,
-    difference: float | Mapping[str, float] | None,
-) -> Array:
-    """Distances of differences from what is to be excluded below and above, (2, C).
-
-    On the scale of their standard errors. A null is excluded on the nearer side.
-    """
-    if isinstance(shown, Region):
-        return _distances_within(joint, shown, difference)
-    distances = _distances_from_null(joint, shown, difference)
-    return np.stack([distances, np.where(np.isnan(distances), np.nan, np.inf)])
-
-
-def _distances_within(
-    joint: JointEstimate,
-    region: Region,
-    difference: float | Mapping[str, float] | None,
-) -> Array:
-    """Distances of differences from the ends of a region that they lie in."""
-    values = joint.estimates.copy()
-    if difference is not None:
-        given = by_position(joint, difference, "difference")
-        values = np.array([given.get(k, np.nan) for k in range(len(values))], float)
-    distances = np.stack([values - region.low, region.high - values])
-    distances[:, np.isnan(distances).any(axis=0)] = np.nan
-    wanted = np.flatnonzero(~np.isnan(distances[0]))
-    for k in wanted:
-        if not distances[:, k].min() > 0:
+        It is NaN for contrasts without a difference.
+        """
+        numbers = np.asarray(n_samples)
+        if numbers.dtype.kind not in "iuf" or not (numbers >= self.fewest).all():
             raise ValueError(
-                f"difference must be between {region.low[k]:g} and {region.high[k]:g} "
-                f"for {joint.parameters[k]}, where the claim holds, got {values[k]:g}"
+                f"n_samples must hold numbers of rows, at least {self.fewest}, got "
+                f"{n_samples!r}"
             )
-    if not len(wanted):
-        raise ValueError("difference must be given for a metric with a margin")
-    _refuse(joint, wanted, ~(_per_row(joint)[1] > 0), "without variance")
-    return distances
+        powers = [self._power(n) for n in numbers.ravel().tolist()]
+        return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
 
+    def _power(self, n: float) -> Array:
+        """Probability that intervals of n rows exclude values at the distances."""
+        planned = _planned(self.joint, n, linear=True)
+        reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
+        errors = planned.standard_errors
+        if isinstance(self.shown, Region):
+            reach = (
+                reach * self._errors_at_ends(_planned(self.joint, n), errors) / errors
+            )
+        each = ndtr((self.distances - reach) / errors)
+        return np.maximum(each.sum(axis=0) - 1, 0.0)
 
-def _distances_from_null(
-    joint: JointEstimate, null: float, difference: float | Mapping[str, float] | None
-) -> Array:
-    """Distances of differences from the null, shape (C,)."""
-    if difference is None:
-        wanted = dict(enumerate(joint.estimates.tolist()))
-    else:
-        wanted = by_position(joint, difference, "difference")
+    def _errors_at_ends(self, planned: JointEstimate, errors: Array) -> Array:
+        """Standard errors with which planned rows test the ends of a region, (2, C).
+
+        Score intervals use the error at the null, which is much greater than that of
+        the estimate where models differ on few rows (Nam, 1997, Biometrics 53,
+        1422-1430). The statistic of the null at the expected table is the distance over
+        this error. For a null at the estimate it is rounding, and the error is that of
+        the estimate.
+        """
+        errors = np.tile(errors, (2, 1))
+        smooths = [
+            parameter.interval_method.smooths for parameter in planned.parameters
+        ]
+        for row, sign in enumerate((1, -1)):
+            apart = np.isfinite(self.distances[row]) & (
+                self.distances[row] > _APART * errors[row]
+            )
+            chosen = np.flatnonzero(smooths & apart)
+            if len(chosen):
+                reached = self.distances[row, chosen]
+                nulls = planned.estimates[chosen] - sign * reached
+                above = np.full(len(chosen), sign > 0)
+                found = reached / statistics_at(planned, chosen, nulls, above)
+                errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
+        return errors
+
+    def _distances(self) -> Array:
+        """Distances of differences from what is to be excluded below and above, (2, C).
+
+        They are on the scale of the standard errors, and NaN for differences that are
+        not planned. A null is excluded on the nearer side.
+        """
+        joint, shown, difference = self.joint, self.shown, self.difference
+        if difference is None:
+            wanted = dict(enumerate(joint.estimates.tolist()))
+        else:
+            wanted = by_position(joint, difference, "difference")
+        if not isinstance(shown, Region):
+            _refuse_not_finite(joint, wanted)
+        distances = np.full((2, len(joint.parameters)), np.nan)
         for k, value in wanted.items():
-            low, high = joint.parameters[k].trait.bounds
-            inside = isinstance(value, Real) and low < float(value) < high
-            if not inside or value == null:
-                raise ValueError(
-                    f"difference must be a number between {low:g} and {high:g} other "
-                    f"than {null:g}, got {value!r}"
-                )
-    _refuse_not_finite(joint, wanted)
-    _refuse(joint, wanted, ~(_per_row(joint)[1] > 0), "without variance")
-    distances = np.full(len(joint.parameters), np.nan)
-    for k, value in wanted.items():
-        parameter = joint.parameters[k]
-        if value == null:
+            parameter, is_number = joint.parameters[k], isinstance(value, Real)
+            if isinstance(shown, Region):
+                low, high = shown.low[k], shown.high[k]
+                if np.isnan(low):
+                    continue
+                if not (is_number and low < value < high):
+                    raise ValueError(
+                        f"difference must be between {low:g} and {high:g} for "
+                        f"{parameter}, where the claim holds, got {value:g}"
+                    )
+                distances[:, k] = value - low, high - value
+                continue
+            if difference is not None:
+                low, high = parameter.trait.bounds
+                if not (is_number and low < value < high and value != shown):
+                    raise ValueError(
+                        f"difference must be a number between {low:g} and {high:g} "
+                        f"other than {shown:g}, got {value!r}"
+                    )
+            link = parameter.trait.scale
+            distance = abs(link.forward(value) - link.forward(shown))
+            distances[:, k] = distance / link.slope(parameter.estimate), np.inf
+        tested = np.flatnonzero(~np.isnan(distances[0]))
+        if isinstance(shown, Region) and not len(tested):
+            raise ValueError("difference must be given for a metric with a margin")
+        _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
+        if len(null := np.flatnonzero(distances[0] <= 0)):
             raise ValueError(
                 "difference must be given where the pilot shows none, as for "
-                f"{parameter}"
+                f"{joint.parameters[null[0]]}"
             )
-        link = parameter.trait.scale
-        distance = abs(link.forward(value) - link.forward(null))
-        distances[k] = distance / link.slope(parameter.estimate)
-    return distances
+        return distances
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
@@ -263,7 +283,15 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
     If linear, "delta" replaces methods that smooth, which it equals to first order.
     """
-    factor = n / joint.rows.n_samples
+    rows: Any = joint.rows
+    design: Any = joint.sampling.design
+    if not is_simple(rows, design):
+        raise ValueError(
+            "cannot plan from a pilot with sample_weight, groups or a design other "
+            "than Strata"
+        )
+    factor = n / rows.n_samples
+    rows = rows.times_rows(factor)
 
     @cache  # contrasts of the same parameters stay so
     def scaled(parameter: TableParameter) -> TableParameter:
@@ -283,22 +311,12 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
         ]
     return JointEstimate.from_rows(
         parameters,
-        *population(joint.rows, joint.sampling.design, factor),
+        rows,
+        design.of_population(rows.n_samples),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,
     )
-
-
-def population(rows: Rows, design: Any, factor: float) -> tuple[Rows, Any]:
-    """So many times the rows of a simple random sample, which are taken for all."""
-    if not is_simple(rows, design):
-        raise ValueError(
-            "cannot plan from a pilot with sample_weight, groups or a design other "
-            "than Strata"
-        )
-    many = rows.times_rows(factor)
-    return many, design.of_population(many.n_samples)
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:

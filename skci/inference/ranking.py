@@ -10,12 +10,15 @@ import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
-from skci.inference.contrasts import comparison, contrast_estimate
-from skci.inference.critical.correlation import covariance_factor
+from skci.inference.contrasts import comparison
+from skci.inference.critical.correlation import (
+    Loadings,
+    covariance_factor,
+    differences_of,
+)
 from skci.inference.critical.law import step_down_directions
-from skci.inference.critical.loadings import Loadings, differences_of
-from skci.inference.given_sampling import MOST_TABLES
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
@@ -58,7 +61,7 @@ def _better_by(
     contrasts = [
         comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
     ]
-    return contrast_estimate(joint, contrasts)
+    return joint.contrast(contrasts)
 
 
 def _settled(joint: JointEstimate, positions: Sequence[int]) -> Array:
@@ -277,7 +280,7 @@ def _loadings(
         comparison(joint, *pair, sign=joint.parameters[pair[0]].trait.sign)
         for pair in pairs
     ]
-    return Loadings(covariance_factor(contrast_estimate(joint, contrasts).covariance))
+    return Loadings(covariance_factor(joint.contrast(contrasts).covariance))
 
 
 def compact_letters(differ: Array) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,10 @@ class Rows:
     weights, of shape (3, units)."""
     numbers: Array | None = None
     """Number of rows of each unit, if they have weights."""
-    are_mixtures: ClassVar[bool] = False
-    """Whether units are no rows but cells, which a row belongs to several of."""
     scale: float = 1.0
     """Power of two that the weights were divided by, lest their powers overflow."""
+    are_mixtures: bool = False
+    """Whether units are no rows, but have the moments of rows."""
 
     @classmethod
     def of_units(
@@ -67,9 +67,11 @@ class Rows:
         weights = np.concatenate([rows.weights for rows in parts])
         if all(rows.numbers is None for rows in parts):
             return cls(weights, scale=scale)
-        powers = np.concatenate([rows._known_powers for rows in parts], axis=1)
+        powers = np.concatenate([rows.known_powers for rows in parts], axis=1)
         numbers = np.concatenate([rows.frequencies for rows in parts])
-        return cls(weights, powers, numbers, scale)
+        return replace(
+            parts[0], weights=weights, powers=powers, numbers=numbers, scale=scale
+        )
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -167,12 +169,17 @@ class Rows:
         """Multiply the weights of all rows."""
         if factor == 1:
             return self
-        powers = self._known_powers * factor ** np.array([[2], [3], [4]])
-        scale = self.scale / factor
-        return Rows(self.weights * factor, powers, self.frequencies, scale)
+        return replace(
+            self,
+            weights=self.weights * factor,
+            powers=self.known_powers * factor ** np.array([[2], [3], [4]]),
+            numbers=self.frequencies,
+            scale=self.scale / factor,
+        )
 
     @property
-    def _known_powers(self) -> Array:
+    def known_powers(self) -> Array:
+        """Sums of powers of the weights, each row of weight 1 if there are none."""
         return np.array([self.weights] * 3) if self.powers is None else self.powers
 
     def per_row(self) -> Rows:

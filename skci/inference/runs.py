@@ -22,12 +22,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.designs.design import SmallSampleReason
+from skci.inference.estimates import Estimates
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Contrast, Key, Parameter, given_parameter
-from skci.inference.sampling import RowSampling, Sampling, with_methods
+from skci.inference.parameter import Key, Parameter, given_parameter
+from skci.inference.row_estimates import RowEstimates
 
 _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
@@ -98,7 +98,7 @@ class CrossedMeans:
     @classmethod
     def of(
         cls,
-        sampling: RowSampling,
+        sampling: RowEstimates,
         means: Array,
         sets: Sequence[Sequence[Array]],
         at_least_rows: bool = True,
@@ -163,20 +163,20 @@ def _squares(coefficients: Array, covariance: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RunEstimates(Sampling):
+class RunEstimates(Estimates):
     """Means over runs, or contrasts of these, with a covariance of rows and runs."""
 
     parameters: tuple[Parameter, ...]
     means: CrossedMeans
     coefficients: Array
     """Of each of the K parameters in the P means, (K, P)."""
-    of_rows: Sampling
+    of_rows: Estimates
     """The same parameters of rows alone, the runs being given."""
     df_method: str
     """How degrees of freedom follow from those of runs and of rows."""
     runs_in_words: str
     """What the header of a report says of the runs."""
-    of_runs: Sampling
+    of_runs: Estimates
     """Parameters of each run."""
     runs: tuple[tuple[Key, str | None], ...]
     """Key of the mean that each of them is part of, and the name of its run."""
@@ -257,17 +257,12 @@ class RunEstimates(Sampling):
             of_rows=self.of_rows.select(positions),
         )
 
-    def contrasts(
-        self,
-        parameters: Sequence[Parameter],
-        slopes: sparse.csr_array,
-        contrasts: Sequence[Contrast],
-    ) -> RunEstimates:
+    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, whose rows and runs are added up anew."""
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
 
-    def each_run(self, header: str) -> Sampling:
+    def each_run(self, header: str) -> Estimates:
         """Parameters of each run of the means, which names a subgroup in `header`."""
         order = {parameter.key: k for k, parameter in enumerate(self.parameters)}
         kept = [j for j, (key, run) in enumerate(self.runs) if run and key in order]
@@ -352,7 +347,7 @@ def mean_over_runs(
         parameters=tuple(parameters),
         means=CrossedMeans.of(sampling, means, of_sets, at_least_rows),
         coefficients=np.eye(len(parameters)),
-        of_rows=with_methods(contrast_estimate(joint, contrasts).sampling, parameters),
+        of_rows=sampling.contrast(contrasts).with_methods(parameters),
         df_method=df_method,
         runs_in_words=runs_in_words,
         of_runs=sampling,

@@ -193,7 +193,7 @@ def stratified_table(
     component = Component(unsigned(parameter.functional), cell, size)
     mixed = Poststratified(component, stratum, known)
     return StratifiedTable(
-        mixed, count, inside, np.array(numbers), row_weights, design.within.ddof
+        mixed, count, inside, np.array(numbers), row_weights, design.ddof
     )
 
 

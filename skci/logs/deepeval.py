@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skci.logs.files import LogFile, total
-from skci.logs.rows import Row
+from skci.logs.files import LogFile, LogFormat, Sample, total
 
 _OUTER = "testRunData"
 _COPY = ".latest_run_full.json"  # a duplicate of the latest run
@@ -14,19 +13,16 @@ _CACHE = ".deepeval-cache.json"
 _CASES = "testCases", "conversationalTestCases"
 
 
-def recognises(file: LogFile) -> bool:
-    """Whether a file is a test run of DeepEval."""
-    is_run = bool({_OUTER, _CASES[0]} & {*file.keys})
-    return file.is_document and is_run and not accompanies(file)
-
-
-def accompanies(file: LogFile) -> bool:
-    """Whether a file is the copy or the cache of a test run."""
+def _accompanies(file: LogFile) -> bool:
     return file.name in (_COPY, _CACHE)
 
 
-def rows(file: LogFile) -> Iterator[Row]:
-    """Read the scores of test cases by all metrics."""
+def _recognises(file: LogFile) -> bool:
+    is_run = bool({_OUTER, _CASES[0]} & {*file.keys})
+    return file.kind == "document" and is_run and not _accompanies(file)
+
+
+def _samples(file: LogFile) -> Iterator[Sample]:
     header = {name: value for name, value, _ in _members(file) if name not in _CASES}
     given = file.field(header, "hyperparameters", 0, dict, {})
     settings = {k.lower(): v for k, v in given.items()}
@@ -40,15 +36,11 @@ def rows(file: LogFile) -> Iterator[Row]:
             continue
         n_cases += 1
         item = str(file.field(case, "name", line))
-        metadata = case.get("metadata"), case.get("additionalMetadata")
-        row = Row(line, model, task, item, metadata=metadata)
         metrics = file.field(case, "metricsData", line, list, [])
-        if not metrics:
-            yield row
-        for metric in metrics:
-            scorer = str(file.field(metric, "name", line))
-            yield row._replace(scorer=scorer, grade=metric.get("score"))
-    file.check_count(n_cases, total(header, "testPassed", "testFailed"))
+        grades = [(str(file.field(x, "name", line)), x.get("score")) for x in metrics]
+        metadata = case.get("metadata"), case.get("additionalMetadata")
+        yield Sample(line, model, task, item, grades=grades, metadata=metadata)
+    file.is_complete(n_cases, total(header, "testPassed", "testFailed"))
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
@@ -56,3 +48,6 @@ def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
     cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
     for name, value, line in file.members(_OUTER, *cases):
         yield name.removeprefix(f"{_OUTER}."), value, line
+
+
+FORMAT = LogFormat("DeepEval", _recognises, _samples, _accompanies)

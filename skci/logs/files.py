@@ -1,4 +1,7 @@
-"""Streaming readers of JSON and tables, whose errors name the line."""
+"""Files that may be logs, read as streams, and what formats make of them.
+
+A module of a format imports from here alone, and ends in a `LogFormat`.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,87 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from skci._arrays import cached_property
 from skci.data.files import DELIMITERS
+from skci.data.items import MEAN
 from skci.exceptions import IncompleteLogWarning, warn_caller
 
 _HEAD = 1 << 16  # characters from which the format is recognised
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
-_LINES = (".jsonl", ".ndjson")
+_KINDS = {
+    ".json": "document",
+    **dict.fromkeys((".jsonl", ".ndjson"), "lines"),
+    **dict.fromkeys(DELIMITERS, "table"),
+}
 _COMPRESSED = ".gz"
-_TEXT = (".json", *_LINES, *DELIMITERS)
-_KINDS: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a string"}
+_TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a string"}
+
+
+class Grade(NamedTuple):
+    """A grade that a harness does not simply average."""
+
+    value: Any
+    size: float = 1.0
+    """Number of units, such as tokens, of which the value is the mean."""
+    function: str = MEAN
+    """Key of `skci.grades.AGGREGATIONS`."""
+    refused: str = ""
+    """Why the harness has no number for each sample; empty if it has one."""
+
+
+class Sample(NamedTuple):
+    """A sample in a log, as parsed."""
+
+    line: int
+    model: str
+    task: str
+    item: str
+    run: str = "1"
+    grades: Sequence[tuple[str, Any]] = ()
+    """Scorers, each with a value or a `Grade`; none for an item without a grade."""
+    group: Any = ""
+    """Cluster if the caller names no field."""
+    metadata: Sequence[Any] = ()
+    """Mappings in which the field is looked up that the caller names as groups."""
+
+
+class Statement(NamedTuple):
+    """What a harness states of the grades of a task by a scorer."""
+
+    task: str
+    scorer: str
+    refused: str = ""
+    """Why its number does not follow from the samples; empty if it does."""
+    printed: str = ""
+    """Its numbers as text; empty if they are unknown."""
+    values: Sequence[Any] = ()
+    """Those of them that may be the number of the samples, of which one must be."""
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A format of logs."""
+
+    name: str
+    recognises: Callable[[LogFile], bool]
+    """Whether a file is of the format, by its name and its head."""
+    samples: Callable[[LogFile], Iterator[Sample | Statement]]
+    """Parse such a file."""
+    accompanies: Callable[[LogFile], bool] = lambda file: False
+    """Whether a file is one without samples that the harness writes beside its logs."""
+    check_beside: Callable[[LogFile], None] = lambda file: None
+    """Check the logs in a folder by such a file."""
 
 
 class Decoder(JSONDecoder):
@@ -40,7 +105,7 @@ class Decoder(JSONDecoder):
             raise JSONDecodeError(problem, s, idx) from error
 
 
-_DECODER = Decoder()
+DECODER = Decoder()
 
 
 @dataclass(frozen=True)
@@ -55,7 +120,7 @@ class LogFile:
     def name(self) -> str:
         """Its name, without the ending of compressed text."""
         name, ending = self.path.stem, self.path.suffix.lower()
-        is_text = Path(name).suffix.lower() in _TEXT
+        is_text = Path(name).suffix.lower() in _KINDS
         return name if ending == _COMPRESSED and is_text else self.path.name
 
     @property
@@ -69,44 +134,30 @@ class LogFile:
         return Path(self.name).suffix.lower()
 
     @property
-    def is_lines(self) -> bool:
-        """Whether it has a JSON object on each line."""
-        return self.ending in _LINES
-
-    @property
-    def is_document(self) -> bool:
-        """Whether it is one JSON document."""
-        return self.ending == ".json"
+    def kind(self) -> str:
+        """Kind of text by its ending: document or lines of JSON, table, or empty."""
+        return _KINDS.get(self.ending, "")
 
     @property
     def has_records(self) -> bool:
         """Whether it is JSON lines, an array or a table, by its name and its head."""
-        is_array = self.is_document and self.head.lstrip().startswith("[")
-        return is_array or self.is_lines or self.ending in DELIMITERS
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its ending is that of JSON or a table."""
-        return self.ending in _TEXT
+        is_array = self.kind == "document" and self.head.lstrip().startswith("[")
+        return is_array or self.kind in ("lines", "table")
 
     @cached_property
     def head(self) -> str:
         """The first characters or line; empty for a file that is not text."""
-        if not self.is_text:
+        if not self.kind:
             return ""
         with self._open() as file:
             head = file.read(_HEAD)
-            return head + file.readline() if self.is_lines else head
+            return head + file.readline() if self.kind == "lines" else head
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Keys of the first object in the head, or names of the columns."""
-        if self.ending in DELIMITERS:
-            header = self.head.partition("\n")[0]
-            try:
-                return tuple(next(csv.reader([header], **self._csv)))
-            except csv.Error as error:
-                raise self.error(1, str(error)) from error
+        if self.kind == "table":
+            return tuple(next(self._table(), ((), 0))[0])
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
         for match in _TOKEN.finditer(text):
             token = match[0]
@@ -124,16 +175,17 @@ class LogFile:
 
     def place(self, line: int) -> str:
         """Write the path and a line, or an entry of an archive; 0 for the file."""
-        kind = "line" if self.is_text else "entry"
+        kind = "line" if self.kind else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
-    def check_count(self, n_held: int, n_stated: Any, of: str = "") -> None:
+    def is_complete(self, n_held: int, n_stated: Any, of: str = "") -> bool:
         """Check that the log has as many samples as it states, if it states a number.
 
-        `of` says of what, such as a task.
+        `of` says of what, such as a task. Fewer are an error unless the caller asked
+        for a warning.
         """
         if not isinstance(n_stated, int) or n_held >= n_stated:
-            return
+            return True
         if self.incomplete == "error":
             must = (
                 f"the log must hold the {n_stated:,} samples{of} that it states, got "
@@ -146,6 +198,7 @@ class LogFile:
             "that it states; estimates do not cover the others",
             IncompleteLogWarning,
         )
+        return False
 
     def field(
         self,
@@ -155,7 +208,7 @@ class LogFile:
         kind: type = object,
         default: Any = None,
     ) -> Any:
-        """Return a field of the record of a line, which must be of a kind.
+        """Return a field of the record of a line, which must be of a type.
 
         With a default the field may also be missing or null.
         """
@@ -168,19 +221,21 @@ class LogFile:
         return self.check(found, kind, line, f"the field {name!r} ")
 
     def check(self, value: Any, kind: type, line: int, what: str = "") -> Any:
-        """Return a value on a line, which must be of a kind."""
+        """Return a value on a line, which must be of a type."""
         if not isinstance(value, kind):
-            must = f"{what}must be {_KINDS[kind]}, got {value!r:.40}"
+            must = f"{what}must be {_TYPES[kind]}, got {value!r:.40}"
             raise self.error(line, must)
         return value
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Read the rows of JSON lines, an array or a table, each with its line."""
-        if self.ending in DELIMITERS:
-            yield from self._table()
-            return
-        for value, line in self._lines() if self.is_lines else self._array():
-            yield self.check(value, dict, line), line
+        if self.kind == "table":
+            yield from islice(self._table(), 1, None)
+        elif self.kind == "lines":
+            yield from self._lines()
+        else:
+            for _, value, line in self.members():
+                yield self.check(value, dict, line), line
 
     def members(self, *opened: str) -> Iterator[tuple[str, Any, int]]:
         """Read a JSON document: names, values and lines of its members, in order.
@@ -206,39 +261,38 @@ class LogFile:
             except UnicodeDecodeError as error:
                 raise self.error(0, "must be text in UTF-8") from error
 
-    @property
-    def _csv(self) -> dict[str, Any]:
-        delimiter = DELIMITERS[self.ending]
-        return {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
-
-    def _array(self) -> Iterator[tuple[Any, int]]:
-        for _, value, line in self.members():
-            yield value, line
-
-    def _lines(self) -> Iterator[tuple[Any, int]]:
-        line = 0
+    def _lines(self) -> Iterator[tuple[dict[str, Any], int]]:
         with self._open() as file:
-            try:
-                for line, text in enumerate(file, 1):
-                    if text.strip():
-                        yield json.loads(text, cls=Decoder), line
-            except JSONDecodeError as error:
-                raise self.error(line, f"must be JSON: {error.msg}") from error
-            except UnicodeDecodeError as error:
-                raise self.error(line + 1, "must be text in UTF-8") from error
+            for line, text in enumerate(file, 1):
+                if not text.strip():
+                    continue
+                try:
+                    value = DECODER.decode(text)
+                except JSONDecodeError as error:
+                    raise self.error(line, f"must be JSON: {error.msg}") from error
+                yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Read the header, as a row of its own names, and the rows of a table."""
+        delimiter, header = DELIMITERS[self.ending], None
         with self._open() as file:
-            reader = csv.reader(file, **self._csv)
+            reader = csv.reader(
+                file, delimiter=delimiter, skipinitialspace=True, strict=True
+            )
             try:
-                header = next(reader)
                 for row in filter(None, reader):
+                    header = header or row
                     if len(row) != len(header):
                         must = f"must have {len(header)} fields, got {len(row)}"
                         raise self.error(reader.line_num, must)
                     yield dict(zip(header, row, strict=True)), reader.line_num
-            except (csv.Error, UnicodeDecodeError) as error:
+            except csv.Error as error:
                 raise self.error(reader.line_num, str(error)) from error
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a log is a number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def total(record: Any, *names: str) -> int | None:
@@ -261,7 +315,7 @@ class _Document:
     def __init__(self, file: LogFile, text: IO[str]) -> None:
         self._file, self._text = file, text
         self._buffer, self._at = "", 0
-        self._line, self._counted = 1, 0
+        self._line, self._counted = 1, 0  # and the index up to which lines are counted
 
     @property
     def line(self) -> int:
@@ -278,10 +332,8 @@ class _Document:
     ) -> Iterator[tuple[str, Any, int]]:
         start = self._take("{[")
         end = "}" if start == "{" else "]"
-        if self.peek() == end:
-            self._take(end)
-            return
-        while True:
+        following = self._take(end) if self.peek() == end else ","
+        while following != end:
             name = path
             if start == "{":
                 name = ".".join(filter(None, [path, str(self._value())]))
@@ -292,8 +344,7 @@ class _Document:
                 self.peek()
                 line = self.line
                 yield name, self._value(), line
-            if self._take("," + end) == end:
-                return
+            following = self._take("," + end)
 
     def peek(self) -> str:
         """Return the next character other than space; empty at the end."""
@@ -319,7 +370,7 @@ class _Document:
         self.peek()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._buffer, self._at)
+                value, end = DECODER.raw_decode(self._buffer, self._at)
             except JSONDecodeError as error:
                 if self._more():
                     continue

@@ -1,43 +1,60 @@
-"""Finding logs and reading their rows."""
+"""Finding logs, reading their samples and checking them."""
 
 from __future__ import annotations
 
-import json
+import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
+
+from skci._arrays import Array, factorise
 from skci._validation import check_choice, join_names
+from skci.data.files import MISSING
+from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
 from skci.logs import deepeval, inspect_ai, lm_eval, promptfoo, swebench, tables
-from skci.logs.files import Decoder, LogFile
-from skci.logs.rows import Aggregation, Collector, LogRows, Row
+from skci.logs.files import (
+    DECODER,
+    Grade,
+    LogFile,
+    LogFormat,
+    Sample,
+    Statement,
+    is_number,
+)
+from skci.logs.rows import Aggregation, LogRows
 
+FORMATS: list[LogFormat] = [
+    inspect_ai.FORMAT,
+    lm_eval.FORMAT,
+    promptfoo.FORMAT,
+    deepeval.FORMAT,
+    swebench.FORMAT,
+    tables.FORMAT,
+]
+"""Formats; the first that recognises a file reads it."""
 
-class LogFormat(Protocol):
-    """Interface of the module of a format.
-
-    A module may also have ``accompanies(file)``, whether a file is one without samples
-    that the harness writes beside its logs.
-    """
-
-    def recognises(self, file: LogFile) -> bool:
-        """Whether a file is of the format, by its name and its head."""
-
-    def rows(self, file: LogFile) -> Iterator[Row | Aggregation]:
-        """Parse the rows of such a file, with grades and groups as they are there."""
-
-
-FORMATS: dict[str, LogFormat] = {
-    "inspect_ai": inspect_ai,
-    "lm-evaluation-harness": lm_eval,
-    "promptfoo": promptfoo,
-    "DeepEval": deepeval,
-    "SWE-bench": swebench,
-    "tables in CSV or JSON": tables,
+_WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
+    **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
+    **dict.fromkeys((*MISSING, "none"), math.nan),
 }
-"""Formats by name; the first that recognises a file reads it."""
+"""Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
+_NAMES = ("model", "task", "item", "run", "scorer", "group")
+_KINDS = {
+    MEAN: "a mean over samples",
+    SHARE: "the share of true members of all lists",
+    RATIO: "a mean loss",
+    PERPLEXITY: "exp of a mean loss",
+    "": "not a mean over samples",
+}
+"""Functions of grades in messages."""
+_CLOSE = 1e-6  # relative difference of numbers that is rounding
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -131,61 +148,56 @@ def read(
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
     check_choice(incomplete, ["error", "warn"], "incomplete")
-    collector = Collector(groups)
+    collector = _Collector(groups)
     for model, given in by_model.items():
         for path in [given] if isinstance(given, str | os.PathLike) else given:
             for file, log_format in _logs(Path(path), incomplete):
-                collector.add(file, log_format.rows(file), model)
+                collector.add(file, log_format.samples(file), model)
     return collector.rows()
 
 
 def _logs(path: Path, incomplete: str) -> Iterator[tuple[LogFile, LogFormat]]:
     """Find the logs at a path, each with its format."""
-    beside = []
     path.stat()  # or there is none
-    is_folder, found = path.is_dir(), False
+    is_folder, found, beside = path.is_dir(), False, []
     within = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
     for file in (LogFile(each, incomplete) for each in within):
-        log_format = next((x for x in FORMATS.values() if x.recognises(file)), None)
+        log_format = next((x for x in FORMATS if x.recognises(file)), None)
         if log_format is not None:
             found = True
             yield file, log_format
-        elif not (is_folder and _is_ignored(file)):
+        elif is_folder and (by := [x for x in FORMATS if x.accompanies(file)]):
+            beside += [(each, file) for each in by]
+        elif not is_folder or (file.kind and not _is_settings(file)):
             raise _unrecognised(file)
-        else:
-            beside.append(file)
-    for file in beside:
-        if lm_eval.accompanies(file):
-            lm_eval.check_accompanying(file)
+    for log_format, file in beside:
+        log_format.check_beside(file)
     if not found:
         raise ValueError(
             f"{path}: the folder must have logs of one of the formats "
-            f"{join_names([*FORMATS])}, got none"
+            f"{_names_of_formats()}, got none"
         )
 
 
-def _is_ignored(file: LogFile) -> bool:
-    """Whether a file in a folder is no log, and need not be one."""
-    is_data = file.is_text and not _is_settings(file)
-    tests = (getattr(each, "accompanies", None) for each in FORMATS.values())
-    return not is_data or any(accompanies(file) for accompanies in tests if accompanies)
+def _names_of_formats() -> str:
+    return join_names([each.name for each in FORMATS])
 
 
 def _is_settings(file: LogFile) -> bool:
     """Whether a file is a JSON object of plain values."""
     found: Any = None
-    if file.is_document:
+    if file.kind == "document":
         with suppress(ValueError):
-            found = json.loads(file.head, cls=Decoder)
+            found = DECODER.decode(file.head)
     return isinstance(found, dict) and not any(
         isinstance(value, dict | list) for value in found.values()
     )
 
 
 def _unrecognised(file: LogFile) -> ValueError:
-    """Error of a file that should be a log, which says why it is none."""
-    must = f"must be a log of one of the formats {join_names([*FORMATS])}"
-    if not file.is_text:
+    """Make the error of a file that should be a log, which says why it is none."""
+    must = f"must be a log of one of the formats {_names_of_formats()}"
+    if not file.kind:
         return file.error(0, f"{must}, got the ending {file.ending!r}")
     if not file.head.strip():
         return file.error(0, f"{must}, got an empty file")
@@ -195,3 +207,188 @@ def _unrecognised(file: LogFile) -> ValueError:
         got = f"an object with the fields {[*file.keys][:20]}"
         return file.error(0, f"{must}, got {got}")
     return tables.lacking(file)
+
+
+class _Collector:
+    """Checked grades of all files, whose names are held once."""
+
+    def __init__(self, groups: str | None) -> None:
+        self._groups = groups
+        self._files: list[LogFile] = []
+        self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
+        self._grades, self._sizes = array("d"), array("d")
+        self._places = array("q"), array("q")  # the file and the line
+        self._functions: dict[tuple[str, str], str] = {}
+        self._better: dict[tuple[str, str], bool] = {}
+        self._refused: dict[tuple[str, str], str] = {}
+
+    def add(
+        self, file: LogFile, samples: Iterable[Sample | Statement], model: str | None
+    ) -> None:
+        """Add the samples of a file, of a model with another name if it is given."""
+        of_file, of_line = self._places
+        columns, intern = [*self._columns.values()], sys.intern
+        statements, start = [], len(self._grades)
+        for sample in samples:
+            if isinstance(sample, Statement):
+                statements.append(sample)
+                continue
+            name = sample.model if model is None else model
+            group = str(self._group(sample, file))
+            for scorer, value in sample.grades or [("", None)]:
+                names = name, sample.task, sample.item, sample.run, scorer, group
+                for column, each in zip(columns, names, strict=True):
+                    column.append(intern(each))
+                grade, size = self._grade(value, sample, scorer, file)
+                self._grades.append(grade)
+                self._sizes.append(size)
+                of_file.append(len(self._files))
+                of_line.append(sample.line)
+        if len(self._grades) == start:
+            raise file.error(0, "paths must be of logs with grades, got none")
+        self._files.append(file)
+        if statements:
+            self._check(statements, start, file)
+
+    def _group(self, sample: Sample, file: LogFile) -> Any:
+        """Look up the group of an item, in its metadata if the caller names a field."""
+        if self._groups is None:
+            if sample.group is None:
+                must = "the group of an item must be a name, got None"
+                raise file.error(sample.line, must)
+            return sample.group
+        fields: list[str] = []
+        for mapping in sample.metadata:
+            if isinstance(mapping, Mapping):
+                if mapping.get(self._groups) is not None:
+                    return mapping[self._groups]
+                fields += mapping
+        which = f"one of {fields[:20]}" if fields else "which has none"
+        must = (
+            f"groups must name a field of the metadata, {which}, got {self._groups!r}"
+        )
+        raise file.error(sample.line, must)
+
+    def _grade(
+        self, value: Any, sample: Sample, scorer: str, file: LogFile
+    ) -> tuple[float, float]:
+        """Check a grade; also return its size. A missing one, such as None, is NaN."""
+        if value is None:
+            return math.nan, 1.0
+        size, function, refused = 1.0, MEAN, ""
+        if isinstance(value, Grade):
+            value, size, function, refused = value
+        key = sample.task, scorer
+        if refused:
+            function = ""
+            self._refused.setdefault(key, refused)
+        before = self._functions.setdefault(key, function)
+        if function != before:
+            must = f"{scorer!r} is {_KINDS[before]} in other samples, got {value!r:.60}"
+            raise file.error(sample.line, must)
+        number = math.nan if refused else value
+        if type(number) is not float or math.isinf(number):
+            word, number = str(value).strip().lower(), math.inf
+            with suppress(ValueError):
+                number = _WORDS[word] if word in _WORDS else float(word)
+        if math.isinf(number):
+            raise file.error(
+                sample.line,
+                f"the grade by {scorer!r} must be a finite number, or one of C, P, I "
+                f"and N, true and false; got {value!r:.60}",
+            )
+        return number, size
+
+    def _check(
+        self, statements: Iterable[Statement], start: int, file: LogFile
+    ) -> None:
+        """Refuse scorers whose printed number is not that of the grades of a file."""
+        grades, sizes = (np.array(x[start:]) for x in (self._grades, self._sizes))
+        tasks, items, scorers = (
+            np.array(self._columns[name][start:], dtype=object)
+            for name in ("task", "item", "scorer")
+        )
+        for task, scorer, refused, printed, values, better in statements:
+            key = task, scorer
+            if better is not None and self._better.setdefault(key, better) != better:
+                must = f"higher_is_better of {scorer!r} of task {task!r} must be "
+                raise file.error(
+                    0, f"{must}{not better} as in other logs, got {better}"
+                )
+            rows = (tasks == task) & (scorers == scorer) & ~np.isnan(grades)
+            if printed and rows.any():
+                # The mean over samples of the mean over their runs.
+                item = factorise(items[rows])[1]
+                share = sizes[rows] / np.bincount(item)[item]
+                number = float(np.average(grades[rows], weights=share))
+                if self._functions[key] == PERPLEXITY:
+                    number = float(np.exp(number))
+                if not any(is_number(x) and _is_close(x, number) for x in values):
+                    kind = _KINDS[self._functions[key]]
+                    refused = (
+                        f"the harness prints {printed}, and {kind} is {number:.6g}"
+                    )
+            if refused:
+                self._refused.setdefault(key, refused)
+
+    def rows(self) -> LogRows:
+        """Return all rows; no two of them may be of the same grade.
+
+        Items without a grade have a missing one by each scorer of their task.
+        """
+        columns: dict[str, Array] = {
+            name: np.array(names, dtype=object) for name, names in self._columns.items()
+        }
+        if not self._grades:
+            raise ValueError("paths must be of logs with grades, got none")
+        self._check_distinct(columns)
+        graded = columns["scorer"] != ""
+        by_task: dict[str, dict[str, None]] = {}
+        rows, scorers = np.flatnonzero(graded).tolist(), [*columns["scorer"][graded]]
+        for task, scorer in zip(columns["task"][graded], scorers, strict=True):
+            by_task.setdefault(task, {})[scorer] = None
+        for row in np.flatnonzero(~graded).tolist():
+            if (task := columns["task"][row]) not in by_task:
+                raise ValueError(
+                    f"{self._place(row)}: task {task!r} must have a sample with a "
+                    "grade, got none"
+                )
+            rows += [row] * len(by_task[task])
+            scorers += by_task[task]
+        columns = {name: column[rows] for name, column in columns.items()}
+        columns["scorer"] = np.array(scorers, dtype=object)
+        columns["grade"] = np.array(self._grades)[rows]
+        sizes = np.array(self._sizes)[rows]
+        if (sizes != 1).any():
+            columns["size"] = sizes
+        aggregations = {}
+        for key in self._functions | self._better | self._refused:
+            function = self._functions.get(key) or MEAN
+            better = self._better.get(key, function in (MEAN, SHARE))
+            refused = self._refused.get(key, "")
+            aggregations[key] = Aggregation(function, better, refused)
+        return LogRows(columns, aggregations)
+
+    def _place(self, row: int) -> str:
+        of_file, of_line = self._places
+        return self._files[of_file[row]].place(of_line[row])
+
+    def _check_distinct(self, columns: Mapping[str, Array]) -> None:
+        codes = [factorise(columns[name])[1] for name in _NAMES if name != "group"]
+        order = np.lexsort(codes)
+        same = (np.diff(np.stack(codes)[:, order]) == 0).all(axis=0)
+        if not same.any():
+            return
+        first, second = np.sort(order[same.argmax() :][:2]).tolist()
+        of = {name: columns[name][first] for name in _NAMES}
+        raise ValueError(
+            f"{self._place(first)} and {self._place(second)}: model {of['model']!r} "
+            f"must have one grade of item {of['item']!r} of task {of['task']!r} by "
+            f"{of['scorer']!r} in run {of['run']}, got two; leave one of them out, "
+            "name the models of files, as new=new.json old=old.json in a shell or by a "
+            "mapping in Python, or distinguish runs of a table by a column 'run'"
+        )
+
+
+def _is_close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skci.data.files import DELIMITERS
 from skci.data.items import UNNAMED
-from skci.logs.files import LogFile
-from skci.logs.rows import Row
+from skci.logs.files import LogFile, LogFormat, Sample
 
 _ALIASES = {
     "model": "model model_name system",
@@ -33,15 +31,14 @@ def _columns(keys: Sequence[str]) -> dict[str, str]:
     return {name: key for name, key in found.items() if key is not None}
 
 
-def recognises(file: LogFile) -> bool:
-    """Whether a file is a table with a column of items and one of grades."""
+def _recognises(file: LogFile) -> bool:
     return file.has_records and {*_NEEDED} <= _columns(file.keys).keys()
 
 
 def lacking(file: LogFile) -> ValueError:
     """Make the error of a table without a column of items or one of grades."""
     kind, line = "column", 1
-    if file.ending not in DELIMITERS:
+    if file.kind != "table":
         kind, line = "field", next((line for _, line in file.records()), 1)
     name = next(name for name in _NEEDED if name not in _columns(file.keys))
     accepted = ", ".join(_ALIASES[name].split())
@@ -51,15 +48,20 @@ def lacking(file: LogFile) -> ValueError:
     )
 
 
-def rows(file: LogFile) -> Iterator[Row]:
+def _samples(file: LogFile) -> Iterator[Sample]:
     """Read grades; without a column the model has the name of the file."""
     columns = _columns(file.keys)
-    defaults = {"model": file.stem, "task": "", "run": "1", "scorer": UNNAMED}
-    named = [name for name in defaults if name in columns] + ["item"]
+    defaults = {"model": file.stem, "task": "", "item": "", "run": "1"}
+    defaults["scorer"] = UNNAMED
+    named = [(columns.get(name), default) for name, default in defaults.items()]
     for record, line in file.records():
-        texts = {name: str(file.field(record, columns[name], line)) for name in named}
-        grade = file.field(record, columns["grade"], line)
+        model, task, item, run, scorer = [
+            str(file.field(record, column, line)) if column else default
+            for column, default in named
+        ]
+        grades = [(scorer, file.field(record, columns["grade"], line))]
         group = record.get(columns["group"]) if "group" in columns else ""
-        of = defaults | texts
-        names = of["model"], of["task"], of["item"], of["run"], of["scorer"]
-        yield Row(line, *names, grade=grade, group=group, metadata=(record,))
+        yield Sample(line, model, task, item, run, grades, group, (record,))
+
+
+FORMAT = LogFormat("tables in CSV or JSON", _recognises, _samples)

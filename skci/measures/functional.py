@@ -12,7 +12,7 @@ Inference uses nothing else of a measure but its `Trait`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -119,13 +119,20 @@ class Functional(ABC):
         return False
 
 
-class EqualByParts(ABC):
-    """Equality and hash by what a functional is made of."""
+class EqualByParts:
+    """Equality and hash by the fields; arrays are compared by their bytes."""
 
-    @property
-    @abstractmethod
-    def _parts(self) -> Hashable:
-        """What it is made of, hashable."""
+    @cached_property
+    def _parts(self) -> tuple[Hashable, ...]:
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return tuple(
+            each.tobytes()
+            if isinstance(each, np.ndarray)
+            else tuple(each)
+            if isinstance(each, Sequence)
+            else each
+            for each in values
+        )
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._parts == other._parts
@@ -391,10 +398,6 @@ class Component(EqualByParts, Functional):
     size: int
 
     @cached_property
-    def _parts(self) -> tuple[Hashable, ...]:
-        return self.functional, self.size, self.cells.tobytes()
-
-    @cached_property
     def _indicators(self) -> Array:
         indicators: Array = self.cells[:, np.newaxis] == np.arange(self.size)
         return indicators.astype(float)
@@ -455,10 +458,6 @@ class Among(Component):
     n: int
     is_partial = True
 
-    @cached_property
-    def _parts(self) -> tuple[Hashable, ...]:
-        return (*super()._parts, self.units.tobytes())
-
     def table(self, p: Array) -> Array:
         return np.bincount(self.cells, p[self.units], minlength=self.size)
 
@@ -502,10 +501,6 @@ class LinearCombination(EqualByParts, Composite):
     """A linear combination of functionals on one table."""
 
     coefficients: Sequence[float]
-
-    @cached_property
-    def _parts(self) -> tuple[tuple[Functional, ...], tuple[float, ...]]:
-        return tuple(self.components), tuple(self.coefficients)
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)

@@ -27,11 +27,6 @@ class Poststratified(EqualByParts, Functional):
     cells, those of the strata in a sample of the population, tell them."""
 
     @cached_property
-    def _parts(self) -> tuple[Component, bytes, bytes | None]:
-        shares = None if self.shares is None else self.shares.tobytes()
-        return self.functional, self.strata.tobytes(), shares
-
-    @cached_property
     def samples(self) -> Array:
         """Number of the sample that each weight is of; the last tells the shares."""
         n_strata = self.strata.max() + 1

@@ -174,8 +174,11 @@ class Votes:
         rises = (margins @ found.x).max() > _GAIN
         return found.x[: self.n_models] if rises else None
 
-    def fit(self) -> Fit:
+    def fit(self) -> tuple[Array, Array]:
         """Maximise the likelihood, with strengths whose mean is zero.
+
+        Returns strengths, position effect, coefficients of covariates and log of nu,
+        (P,), and the influence values of each distinct vote on them, (m, P).
 
         Newton's method with scipy's trust region, on all parameters; strengths are only
         determined up to a constant, which is fixed by a penalty of their mean.
@@ -231,17 +234,4 @@ class Votes:
             (x.multiply(e[:, np.newaxis])) @ inverse
             for x, e in zip(regressors, errors.T, strict=True)
         )
-        return Fit(beta, influence, inverse)
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Estimates, and the influence of each distinct vote."""
-
-    estimates: Array
-    """Strengths, position effect, coefficients of covariates and log of nu, (P,)."""
-    influence: Array
-    """Influence values, (m, P)."""
-    inverse_information: Array
-    """Covariance of the estimates times the number of votes if the model holds, (P, P);
-    that of strengths whose mean is zero."""
+        return beta, influence

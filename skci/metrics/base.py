@@ -7,7 +7,7 @@ from functools import wraps
 from html import escape
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 import numpy as np
 from sklearn import get_config
@@ -16,8 +16,7 @@ from sklearn.metrics import make_scorer
 
 from skci import reports
 from skci._arrays import Array, allow_underflow
-from skci._docstrings import complete_parameters
-from skci._hints import unknown_options
+from skci._options import complete_parameters, unknown_options
 from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
@@ -46,9 +45,6 @@ from skci.measures.traits import IDENTITY, NEGATED, Trait
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
-
-_Metric = TypeVar("_Metric")
-
 
 Check = Callable[[Any, str], Any]
 """Function that checks the value of an option, whose name is for messages."""
@@ -80,48 +76,45 @@ def one_of(*choices: str) -> Check:
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
-def declare_options(cls: type[_Metric]) -> type[_Metric]:
-    """Add a constructor that stores the declared options, as scikit-learn demands."""
-    store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
-    checks = {each.name: each.metadata.get("check") for each in fields(cls)}  # type: ignore[arg-type]
-    cls._checks = {name: check for name, check in checks.items() if check}  # type: ignore[attr-defined]
+class _WithOptions(BaseEstimator):
+    """Base of classes whose fields are options, which the constructor stores.
 
-    @wraps(store)
-    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
-        try:
-            store(self, *arguments, **options)
-        except TypeError as error:
-            _, *known = signature(store).parameters
-            name = type(self).__name__
-            problem = str(error).partition("() ")[2] or error
-            raise TypeError(
-                f"{name} takes the options {known}, and data when it is called, as in "
-                f"{name}(...)(y_true, y_pred); it {problem}"
-                f"{unknown_options(known, options)}"
-            ) from error
-
-    cls.__init__ = __init__  # type: ignore[method-assign]
-    return cls
-
-
-class _WithOptions:
-    """Docstring of a metric, and of the options that its bases describe.
-
-    Completed when it is read, since a class inherits options before it declares its
-    own.
+    The docstring of a class is completed by what its bases say of their options.
     """
 
-    def __init__(self, docstring: str) -> None:
-        self.docstring = docstring
+    _checks: ClassVar[dict[str, Check]]
+    """Checks of options, by name."""
+    _docstring: ClassVar[str]
+    """Docstring of the class alone."""
 
-    def __get__(self, instance: Any, owner: type) -> str:
-        found = [vars(base).get("__doc__") for base in owner.__mro__]
-        docstrings = [getattr(each, "docstring", each) for each in found if each]
-        return complete_parameters(signature(owner).parameters, docstrings)
+    def __init_subclass__(cls) -> None:
+        # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
+        cls._docstring = cls.__doc__ = cls.__doc__ or ""
+        store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
+        checks = {each.name: each.metadata.get("check") for each in fields(cls)}
+        cls._checks = {name: check for name, check in checks.items() if check}
+        _, *known = signature(store).parameters
+
+        @wraps(store)
+        def __init__(self: Any, *arguments: Any, **options: Any) -> None:
+            try:
+                store(self, *arguments, **options)
+            except TypeError as error:
+                name = type(self).__name__
+                problem = str(error).partition("() ")[2] or error
+                raise TypeError(
+                    f"{name} takes the options {known}, and data when it is called, as "
+                    f"in {name}(...)(y_true, y_pred); it {problem}"
+                    f"{unknown_options(known, options)}"
+                ) from error
+
+        cls.__init__ = __init__  # type: ignore[method-assign]
+        if cls._docstring:
+            own = (vars(base).get("_docstring") for base in cls.__mro__)
+            cls.__doc__ = complete_parameters(known, filter(None, own))
 
 
-@declare_options
-class MetricCI(BaseEstimator):
+class MetricCI(_WithOptions):
     """Base class of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
@@ -177,8 +170,6 @@ class MetricCI(BaseEstimator):
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Averages that the name of the metric leaves out."""
-    _checks: ClassVar[dict[str, Check]]
-    """Checks of options, by name."""
     _measure = cast(Trait, None)
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
@@ -196,10 +187,9 @@ class MetricCI(BaseEstimator):
 
         The name of the measure is by default that of its function.
         """
-        # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
-        if cls.__doc__:
-            cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
-        cls._properties = cls._properties | properties
+        super().__init_subclass__()
+        if properties:
+            cls._properties = cls._properties | properties
         if measure := measure or getattr(properties.get("function"), "__name__", ""):
             cls._measure = Trait(measure, **cls._properties)
 
@@ -255,9 +245,12 @@ class MetricCI(BaseEstimator):
             True labels: two at most for a metric of a positive label, any number if it
             averages over classes or is symmetric in them. Or whether each of several
             targets is present, 0 or 1. Or true numbers, of a target or several, for
-            metrics of regression.
+            metrics of regression. Or the event, 0 or 1, and the time of each row, for
+            metrics of survival: two columns or a structured array of two fields. The
+            time of a row without an event is that of censoring.
         y_pred : array-like of the same shape
-            Predicted labels or numbers.
+            Predicted labels or numbers, or probabilities to survive each of some times
+            without the event.
         *more
             Not accepted: a metric is not a scorer, to which scikit-learn passes three
             arguments.
@@ -587,7 +580,6 @@ class MetricCI(BaseEstimator):
         return DEFAULT_MODEL if self._each else ""
 
 
-@declare_options
 class LabelMetricCI(MetricCI):
     """A metric of two labels, or of more if it averages or is symmetric in them.
 

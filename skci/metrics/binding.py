@@ -9,7 +9,7 @@ import numpy as np
 
 from skci._arrays import Array, binade, cached_property, dataclass, distinct_rows
 from skci.data.labels import label_or_1
-from skci.data.sample import Sample, Vocabulary
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
@@ -76,21 +76,19 @@ class Binding:
         multilabel = self.sample.vocabulary.multilabel
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
-        counts, classes = parameter.counts, self.sample.vocabulary.classes
-        extension = functional.extension(counts)
-        undefined = {
-            str(classes[code]): float(share)
-            for code, share in zip(
-                self.chosen(labels), functional.undefined_shares(counts), strict=False
-            )
-            if share and any(extension)
-        }
+        classes = self.sample.vocabulary.classes
+        found, shares, extension, undefined_as = functional.observed(parameter.counts)
+        lacking = zip(self.chosen(labels), shares, strict=False)
         return replace(
             parameter,
-            functional=functional.at(counts),
+            functional=found,
             extension=extension,
-            undefined_classes=undefined,
-            undefined_as=functional.without_true_rows(counts),
+            undefined_classes={
+                str(classes[code]): float(share)
+                for code, share in lacking
+                if share and any(extension)
+            },
+            undefined_as=undefined_as,
         )
 
     def of_correctness(self, measure: Trait) -> TableParameter:
@@ -114,54 +112,40 @@ class Binding:
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
-    def columns(self, kind: str) -> tuple[Array, Array]:
+    def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
         """True values and those of the model, of all units, for a kind of metrics.
 
-        Labels are those that codes stand for, of several targets 0 and 1.
+        Labels are those that codes stand for, of several targets 0 and 1. Also the kind
+        of each unit, and numbers by which units of a kind differ: units of the same
+        labels are alike, with scores or numbers as near as these are, and items never.
         """
         sample, model = self.sample, self.model
         if kind == "items":
-            return sample.true_items, sample.items[model]
+            return sample.true_items, sample.items[model], None, None
         if kind == "numbers":
-            return _flat(sample.truth), _flat(sample.numbers[model])
+            y, values = sample.truth, sample.numbers[model]
+            keys = np.column_stack([y - values, y, values])
+            return _flat(y), _flat(values), np.zeros(len(y), dtype=int), keys
         vocabulary = sample.vocabulary
         if vocabulary.abstains:
             raise ValueError(
                 f"abstain must not be set for {self.metric!r}, which is of a user's "
                 "function of rows"
             )
-        n_targets = len(vocabulary.targets)
-        codes = _flat(sample.codes[:, :n_targets].astype(int))
-        labels = np.array([0, 1] if vocabulary.multilabel else _known(vocabulary))
+        n_targets, known = len(vocabulary.targets), vocabulary.labels
+        # A label that is not known does not occur.
+        known = tuple(known[-1] if label is None else label for label in known)
+        labels = np.array([0, 1] if vocabulary.multilabel else known)
+        codes = sample.codes[:, :n_targets].astype(int)
+        truth = labels[_flat(codes)]
         if kind == "scores":
-            return labels[codes], sample.scores[model].values
-        answer = sample.columns(model)[1]
-        answers = _flat(sample.codes[:, answer : answer + n_targets].astype(int))
-        return labels[codes], labels[answers]
-
-    def likeness(self, kind: str) -> tuple[Array | None, Array | None]:
-        """Kind of each unit in the subgroup, and numbers by which those of one differ.
-
-        Units of the same labels are alike, with scores or numbers as near as these
-        are, and items never are.
-        """
-        sample, model = self.sample, self.model
-        if kind == "items":
-            return None, None
-        if kind == "numbers":
-            truth, answer = sample.truth, sample.numbers[model]
-            keys = np.column_stack([truth - answer, truth, answer])
-            return np.zeros(len(keys[self.within]), dtype=int), keys[self.within]
-        n_targets = len(sample.vocabulary.targets)
-        columns = sample.codes[:, :n_targets]
-        if kind == "labels":
-            start = sample.columns(model)[1]
-            columns = np.hstack([columns, sample.codes[:, start : start + n_targets]])
-        kinds = distinct_rows(columns[self.within])[1]
-        if kind == "labels":
-            return kinds, None
-        scores = sample.scores[model].values[self.within]
-        return kinds, scores.reshape(len(scores), -1)
+            scores = sample.scores[model].values
+            keys = scores.reshape(len(scores), -1)
+            return truth, scores, distinct_rows(codes)[1], keys
+        start = sample.columns(model)[1]
+        answers = sample.codes[:, start : start + n_targets].astype(int)
+        kinds = distinct_rows(np.hstack([codes, answers]))[1]
+        return truth, labels[_flat(answers)], kinds, None
 
     def of_mean(self, trait: Trait, values: Array) -> TableParameter:
         """Bind the mean of a number of each unit in the subgroup, of those not NaN.
@@ -340,7 +324,9 @@ class Binding:
         subgroup_names: tuple[tuple[str, str], ...] = ()
         subgroup_size = None
         if self.subgroups is not None:
-            subgroup_names = self._subgroup_names
+            named = self.sample.subgroups and self.sample.subgroups.names
+            if named and len(self.subgroups) == 1:  # and not several together
+                subgroup_names = named[min(self.subgroups)]
             subgroup_size = self._size_of(index < size)
         too_many = size > most
         if trait.smooth and not smooth:
@@ -374,14 +360,6 @@ class Binding:
             return parameter
         return smoothed_by_stratum(parameter, rows, design)
 
-    @property
-    def _subgroup_names(self) -> tuple[tuple[str, str], ...]:
-        """Names of the subgroup by column; none of several together."""
-        if self.sample.subgroups is None or self.subgroups is None:
-            return ()
-        names = [self.sample.subgroups.names[code] for code in self.subgroups]
-        return names[0] if len(names) == 1 else ()
-
     def _size_of(self, units: Array) -> SubgroupSize:
         """Count the rows of units in the subgroup, and the positive ones."""
         sample, positives = self.sample, None
@@ -395,12 +373,6 @@ class Binding:
 def _flat(columns: Array) -> Array:
     """Make one dimension of a single column."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
-
-
-def _known(vocabulary: Vocabulary) -> list[Any]:
-    """Labels by their codes, of which one that is not known does not occur."""
-    labels = vocabulary.labels
-    return [labels[-1] if label is None else label for label in labels]
 
 
 def bind_references(

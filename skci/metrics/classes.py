@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -118,51 +118,49 @@ class Averaged(Functional):
     undefined: Array | bool = False
 
     def estimate(self, p: Array) -> Array:
-        return self._mean(*self._classes(np.asarray(p, dtype=float))).value
+        return self._mean(*self._classes(np.asarray(p, dtype=float)))[0]
 
-    def at(self, counts: Array) -> Averaged:
-        """Average of the classes that are defined at some counts."""
-        return replace(self, undefined=np.isnan(self._classes(counts)[1]))
+    def observed(
+        self, counts: Array
+    ) -> tuple[Averaged, Array, tuple[float, float], float]:
+        """Average of the classes that are defined at some counts.
 
-    def undefined_shares(self, counts: Array) -> Array:
-        """Weight in the average of each class whose value is undefined, else 0."""
+        Also the weights of those that are not, zero for others; the extension of the
+        interval for them; and the mean that is reported where no class has true rows,
+        as in scikit-learn.
+        """
         tables, values = self._classes(counts)
-        shares = self._mean(tables, np.zeros(values.shape)).shares
-        return np.where(np.isnan(values), shares, 0.0)
-
-    def extension(self, counts: Array) -> tuple[float, float]:
-        """Extension of the interval for classes whose value is undefined."""
-        share = float(self.undefined_shares(counts).sum())
-        value = float(self.estimate(counts))
-        if np.isnan(value) or not share:
-            return 0.0, 0.0
-        if np.isinf(value):
-            return np.inf, np.inf
-        low, high = self.measure.bounds
-        value = value if np.isnan(self.undefined_as) else self.undefined_as
-        return share * (value - low), share * (high - value)
-
-    def without_true_rows(self, counts: Array) -> float:
-        """Mean that is reported where no class has true rows, as in scikit-learn."""
+        defined = replace(self, undefined=np.isnan(values))
+        shares = self._mean(tables, np.zeros(values.shape))[1]
+        lacking = np.where(defined.undefined, shares, 0.0)
+        value, share = float(self._mean(tables, values)[0]), float(lacking.sum())
+        extension = 0.0, 0.0
+        if share and np.isinf(value):
+            extension = np.inf, np.inf
+        elif share and not np.isnan(value):
+            low, high = self.measure.bounds
+            value = value if np.isnan(self.undefined_as) else self.undefined_as
+            extension = share * (value - low), share * (high - value)
         tp, _, fn, _ = np.moveaxis(self.bits.tables(counts), -1, 0)
         if (tp + fn).any():
-            return np.nan
-        return float(replace(self, average="macro").estimate(counts))
+            return defined, lacking, extension, np.nan
+        macro = replace(self, average="macro").estimate(counts)
+        return defined, lacking, extension, float(macro)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         if self.measure.bounds != (0, 1):
             return []
         tables, values = self._classes(counts)
-        shares = self._mean(tables, values).shares
+        shares = self._mean(tables, values)[1]
         if self.average == "micro":
             tables = tables * self.bits.n_classes
         on_boundary = (values <= EDGE) | (values >= 1 - EDGE)
         return [
-            Boundary(float(shares[k]), self._trials(tables[k]))
+            Boundary(float(shares[k]), self._n_rows(tables[k]))
             for k in np.flatnonzero(on_boundary & (shares != 0))
         ]
 
-    def _trials(self, table: Array) -> float:
+    def _n_rows(self, table: Array) -> float:
         """Number of rows that the value of a class is estimated from."""
         if self.measure.proportion is not None:
             return self.measure.successes_and_trials(table)[1]
@@ -196,10 +194,11 @@ class Averaged(Functional):
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
-    def _mean(self, tables: Array, values: Array) -> _ClassMean:
+    def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
         """Mean over classes of values of shape (..., C), leaving out those undefined.
 
         Where they are weighted, it is by their true rows, which are estimated as well.
+        Returns the mean, and its derivatives in the values and in the true rows.
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -212,18 +211,7 @@ class Averaged(Functional):
             terms = np.where(shares > 0, values * shares, 0).sum(axis=-1)
             value = np.where(total[..., 0] > 0, terms, np.nan)
             slopes = (values - value[..., np.newaxis]) / total
-        return _ClassMean(value, shares, np.where(known & weighted, slopes, 0))
-
-
-class _ClassMean(NamedTuple):
-    """A mean over classes of shape (...), and its derivatives of shape (..., C).
-
-    They are in the values of the classes and in their true rows.
-    """
-
-    value: Array
-    shares: Array
-    row_slopes: Array
+        return value, shares, np.where(known & weighted, slopes, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,17 +292,6 @@ class Hits(CellFunctional):
         return Evaluation(estimate, influence, gradient[..., :1] / 2)
 
 
-class _Marginals(NamedTuple):
-    """Mean weight of the pairs of a true and a predicted label, and both marginals.
-
-    Or the derivatives in them. Of shapes (...), (..., C) and (..., C).
-    """
-
-    mean: Array
-    truth: Array
-    answer: Array
-
-
 @dataclass(frozen=True, eq=False)
 class _Agreement(Functional):
     """A smooth function of the mean weight of pairs of labels and of both marginals."""
@@ -323,74 +300,59 @@ class _Agreement(Functional):
     """Of each pair of a true and a predicted label, (C, C)."""
 
     @abstractmethod
-    def _value(self, means: _Marginals) -> Array:
-        """Value of the function."""
+    def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
+        """Value at a mean weight and marginals, and derivatives in all three.
 
-    @abstractmethod
-    def _slopes(self, means: _Marginals) -> _Marginals:
-        """Derivatives of the function."""
+        The mean has shape (...), and each of the marginals the shape (..., C).
+        """
 
     def __call__(self, p: Array) -> Evaluation:
-        means = self._means(p)
-        with np.errstate(all="ignore"):
-            slopes = self._slopes(means)
-            slope = slopes.mean[..., np.newaxis]
-            pairs = slope[..., np.newaxis] * self.weights
-            pairs += slopes.truth[..., :, np.newaxis]
-            pairs += slopes.answer[..., np.newaxis, :]
-            influence = pairs.reshape(np.shape(p))
-            terms = zip(means, slopes, strict=True)
-            mean, *marginals = (m * s for m, s in terms)
-            centre = mean + sum(each.sum(axis=-1) for each in marginals)
-            influence -= np.asarray(centre)[..., np.newaxis]
-            gradient = np.concatenate([slope, slopes.answer, slopes.truth], axis=-1)
-            return Evaluation(np.asarray(self._value(means)), influence, gradient)
-
-    def _means(self, p: Array) -> _Marginals:
         shares = p / p.sum(axis=-1, keepdims=True)
         pairs = shares.reshape(*p.shape[:-1], *self.weights.shape)
-        return _Marginals(
-            shares @ self.weights.ravel(), pairs.sum(axis=-1), pairs.sum(axis=-2)
-        )
+        means = shares @ self.weights.ravel(), pairs.sum(axis=-1), pairs.sum(axis=-2)
+        with np.errstate(all="ignore"):
+            value, slope, in_truth, in_answer = self._value(*means)
+            slope = slope[..., np.newaxis]
+            pairs = slope[..., np.newaxis] * self.weights
+            pairs += in_truth[..., :, np.newaxis]
+            pairs += in_answer[..., np.newaxis, :]
+            influence = pairs.reshape(np.shape(p))
+            centre = means[0] * slope[..., 0]
+            centre = centre + (means[1] * in_truth).sum(-1)
+            centre = centre + (means[2] * in_answer).sum(-1)
+            influence -= np.asarray(centre)[..., np.newaxis]
+            gradient = np.concatenate([slope, in_answer, in_truth], axis=-1)
+            return Evaluation(np.asarray(value), influence, gradient)
 
 
 class Correlation(_Agreement):
     """Correlation of one-hot vectors; the weights are 1 for a right answer, else 0."""
 
-    def _value(self, means: _Marginals) -> Array:
-        right, z, a = means
-        variances = self._variance(a) * self._variance(z)
-        return (right - (a * z).sum(axis=-1)) / np.sqrt(variances)
-
-    def _slopes(self, means: _Marginals) -> _Marginals:
-        _, z, a = means
-        of_truth, of_answer = self._variance(z), self._variance(a)
-        slope = 1 / np.sqrt(of_truth * of_answer)
-        value = self._value(means)
+    def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
+        of_truth, of_answer = (
+            np.asarray(divisor(1 - (each * each).sum(axis=-1), _ROUNDING))
+            for each in (truth, answer)
+        )
+        spread = np.sqrt(of_truth * of_answer)
+        value, slope = (mean - (answer * truth).sum(axis=-1)) / spread, 1 / spread
         in_truth, in_answer = (
             (value / of_one)[..., np.newaxis] * one - slope[..., np.newaxis] * other
-            for one, of_one, other in ((z, of_truth, a), (a, of_answer, z))
+            for one, of_one, other in (
+                (truth, of_truth, answer),
+                (answer, of_answer, truth),
+            )
         )
-        return _Marginals(slope, in_truth, in_answer)
-
-    def _variance(self, shares: Array) -> Array:
-        return np.asarray(divisor(1 - (shares * shares).sum(axis=-1), _ROUNDING))
+        return value, slope, in_truth, in_answer
 
 
 class Kappa(_Agreement):
     """1 less disagreement, the mean weight, over that of independent labels."""
 
-    def _value(self, means: _Marginals) -> Array:
-        disagreement, z, a = means
-        expected = ((z @ self.weights) * a).sum(axis=-1)
-        return np.asarray(1 - disagreement / divisor(expected, _ROUNDING))
-
-    def _slopes(self, means: _Marginals) -> _Marginals:
-        disagreement, z, a = means
-        of_answer, of_truth = z @ self.weights, a @ self.weights.T
-        expected = divisor((of_answer * a).sum(axis=-1), _ROUNDING)
-        factor = (disagreement / expected**2)[..., np.newaxis]
-        return _Marginals(-1 / expected, factor * of_truth, factor * of_answer)
+    def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
+        in_answer, in_truth = truth @ self.weights, answer @ self.weights.T
+        expected = divisor((in_answer * answer).sum(axis=-1), _ROUNDING)
+        factor = (mean / expected**2)[..., np.newaxis]
+        return 1 - mean / expected, -1 / expected, factor * in_truth, factor * in_answer
 
 
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:

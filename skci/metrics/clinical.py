@@ -19,11 +19,11 @@ from scipy.special import expit, logit
 
 from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
 from skci.measures.traits import LOG, Trait
-from skci.metrics.base import declare_options, one_of, option
+from skci.metrics.base import one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI
 
@@ -43,22 +43,9 @@ def bin_numbers(
     """Number the bins of repeated probabilities from 0 on; empty ones are left out."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
-        edges = _quantiles(probabilities, repeats, edges)
+        edges = np.quantile(np.repeat(probabilities, repeats.astype(int)), edges)
     number = np.searchsorted(edges[1:-1], probabilities)
     return np.unique(number, return_inverse=True)[1]
-
-
-def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
-    """Quantiles of repeated values, those of numpy of the values written out."""
-    order = np.argsort(values, kind="stable")
-    last = np.cumsum(repeats[order])
-    places = levels * (last[-1] - 1)
-    below, above = np.floor(places), np.ceil(places)
-    low, high = (
-        values[order][np.searchsorted(last, each, side="right")]
-        for each in (below, above)
-    )
-    return low + (places - below) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +71,21 @@ class CalibrationCoefficient(Functional):
         ones = np.ones_like(self.logits)
         return np.stack([ones, self.logits][: 1 + self.fits_slope], axis=1)
 
-    @property
-    def _offset(self) -> Array | float:
-        return 0.0 if self.fits_slope else self.logits
+    def _logits(self, coefficients: Array) -> Array:
+        offset = 0.0 if self.fits_slope else self.logits
+        return offset + self.columns @ coefficients
 
     def __call__(self, p: Array) -> Evaluation:
         coefficients = self._fit(p)
         value = np.asarray(coefficients[-1])
         if np.isnan(value):
             return Evaluation(value, np.full(len(p), np.nan), np.array([np.inf]))
-        mean = self._means(coefficients)
+        mean = expit(self._logits(coefficients))
         unit = np.eye(len(coefficients))[-1]
         information = self._information(p, mean)
         direction = np.linalg.lstsq(information, unit, rcond=EPS)[0]
         influence = (self.positive - mean) * (self.columns @ direction)
         return Evaluation(value, influence - dot(p, influence), np.ones(1))
-
-    def _means(self, coefficients: Array) -> Array:
-        return expit(self._offset + self.columns @ coefficients)
 
     def _information(self, p: Array, mean: Array) -> Array:
         weights = p * mean * (1 - mean)
@@ -113,7 +97,7 @@ class CalibrationCoefficient(Functional):
         if not self._exists(p):
             return coefficients * np.nan
         for _ in range(_MOST_STEPS):
-            mean = self._means(coefficients)
+            mean = expit(self._logits(coefficients))
             slopes = self.columns.T @ (p * (self.positive - mean))
             step = np.linalg.lstsq(self._information(p, mean), slopes, rcond=EPS)[0]
             likelihood = self._likelihood(p, coefficients)
@@ -129,7 +113,7 @@ class CalibrationCoefficient(Functional):
 
     def _likelihood(self, p: Array, coefficients: Array) -> float:
         """Log likelihood, in which terms of the labels alone are left out."""
-        logits = self._offset + self.columns @ coefficients
+        logits = self._logits(coefficients)
         signed = np.where(self.positive, -logits, logits)
         return -float(dot(p, np.logaddexp(0, signed)))
 
@@ -237,7 +221,6 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, worth, 0.0)
 
 
-@declare_options
 class _ThresholdMetricCI(_ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
@@ -258,12 +241,11 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
         threshold = check_probability(self.threshold, "threshold")
         return Trait(
             f"{self._title}@{threshold:g}",
-            **self._properties | {"bounds": self._bounds(odds(threshold))},
+            **self._properties | {"bounds": (self._lowest(odds(threshold)), 1.0)},
         )
 
-    @staticmethod
-    def _bounds(odds: float) -> tuple[float, float]:
-        """Range of the measure."""
+    def _lowest(self, odds: float) -> float:
+        """Minimum of the measure."""
         raise NotImplementedError
 
 
@@ -305,9 +287,8 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     _title = "net_benefit"
 
-    @staticmethod
-    def _bounds(odds: float) -> tuple[float, float]:
-        return -odds, 1.0
+    def _lowest(self, odds: float) -> float:
+        return -odds
 
     def _bind_rows(
         self, binding: Binding, positive: Array, probabilities: Array
@@ -341,9 +322,8 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
 
     _title = "standardized_net_benefit"
 
-    @staticmethod
-    def _bounds(odds: float) -> tuple[float, float]:
-        return -np.inf, 1.0
+    def _lowest(self, odds: float) -> float:
+        return -np.inf
 
     def _functional(self, positive: Array, probabilities: Array) -> Functional:
         treated = probabilities >= self.threshold
@@ -376,9 +356,8 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     _title = "interventions_avoided"
 
-    @staticmethod
-    def _bounds(odds: float) -> tuple[float, float]:
-        return -1 / odds, 1.0
+    def _lowest(self, odds: float) -> float:
+        return -1 / odds
 
     def _bind_rows(
         self, binding: Binding, positive: Array, probabilities: Array
@@ -501,7 +480,6 @@ class ObservedToExpectedCI(
         return _ratio(positive, probabilities)
 
 
-@declare_options
 class SquaredCalibrationErrorCI(
     _ClinicalMetricCI,
     measure="squared_calibration_error",

@@ -1,13 +1,13 @@
 """Metrics of a user's function of the four cells, of means, or of the rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Any, overload
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import QUERY_HINT
+from skci._options import QUERY_HINT
 from skci._validation import (
     LARGEST,
     Assumed,
@@ -16,12 +16,12 @@ from skci._validation import (
     check_range,
     errors_of_function,
 )
-from skci.data.moments import Means, MomentSample, Monomial, Variable
+from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.traits import CELLS, Trait
-from skci.metrics.base import LabelMetricCI, MetricCI, declare_options
+from skci.metrics.base import LabelMetricCI, MetricCI
 from skci.metrics.binding import Binding
 from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
@@ -36,15 +36,7 @@ _TOLERANCE = 1e-5
 _ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
-class _Declared:
-    """Attributes that are derived from the measure in other metrics."""
-
-    name = ""
-    bounds = (-np.inf, np.inf)
-
-
-@declare_options
-class _CustomMetric(_Declared):
+class _CustomMetric(MetricCI):
     """The options of a metric of a user's function.
 
     Parameters
@@ -62,20 +54,20 @@ class _CustomMetric(_Declared):
     """
 
     g: Callable[..., Any] = field(kw_only=False)
-    name: str = field()
-    bounds: tuple[float, float] = field()
+    name: str = ""
+    bounds: tuple[float, float] = (-np.inf, np.inf)
     greater_is_better: bool = True
 
     def _check(self, method: str | None = None) -> None:
-        super()._check(method)  # type: ignore[misc]
-        if self.negate:  # type: ignore[attr-defined]
+        super()._check(method)
+        if self.negate:
             raise ValueError(
                 f"negate must not be set for {self.name!r}, which is of a user's "
                 "function; negate that, got True"
             )
 
     @property
-    def _measure(self) -> Trait:
+    def _measure(self) -> Trait:  # type: ignore[override]
         low, high = self.bounds
         declared: dict[str, Any] = {
             "name": self.name,
@@ -83,10 +75,9 @@ class _CustomMetric(_Declared):
             "greater_is_better": self.greater_is_better,
             "scale_free": False,
         }
-        return Trait(**self._properties | declared)  # type: ignore[attr-defined]
+        return Trait(**self._properties | declared)
 
 
-@declare_options
 class CustomCI(_CustomMetric, LabelMetricCI):
     """Metric defined by a function of the four cells; see :func:`make_metric_ci`.
 
@@ -113,7 +104,6 @@ class CustomCI(_CustomMetric, LabelMetricCI):
         return replace(super()._measure, function=self.g)
 
 
-@declare_options
 class _FeatureMetric(_CustomMetric):
     """Metric of a user's function of means of features of rows."""
 
@@ -169,8 +159,7 @@ class _FeatureMetric(_CustomMetric):
         _check_derivative(functional, first, self.name, "numbers", undefined=True)
 
 
-@declare_options
-class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[override]
+class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     """Metric defined by a function of means over rows; see :func:`make_metric_ci`.
 
     Parameters
@@ -194,20 +183,12 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[ov
 
     _serves_moments = False
 
-    def _columns(self, y: Array, values: Array, weights: Array) -> dict[str, Array]:
-        features = self._checked_features(y, values, weights)
-        return {str(k): column for k, column in enumerate(features.T)}
-
-    def _of_columns(
-        self, columns: Mapping[str, Array], binding: Binding, target: int
-    ) -> Functional:
-        variables = {Variable(name): column for name, column in columns.items()}
-        monomials: list[Monomial] = [(variable,) for variable in variables]
-        return Means.of_rows(monomials, variables).function(self.g, monomials)
+    def _functional(self, binding: Binding, target: int) -> Functional:
+        features = self._checked_features(*self._rows(binding, target))
+        return FunctionOfMeans(self.g, features)
 
 
-@declare_options
-class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[override]
+class CustomItemCI(_FeatureMetric, heavy_tails=True):
     """Metric defined by a function of means over items; see :func:`make_metric_ci`.
 
     Parameters
@@ -247,7 +228,7 @@ class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[
     def monomials(self, binding: Binding) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
-            kept = binding.sample.summands.origins
+            kept = binding.sample.means.origins
             found = [v for v in kept if v[:2] == name]
             return [(variable,) for variable in found or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
@@ -267,7 +248,7 @@ class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[
         key = self.features, binding.model, self.reads
 
         def compute() -> Array:
-            truth, answer = binding.columns(self.reads)
+            truth, answer, *_ = binding.columns(self.reads)
             if self.reads == "labels":
                 truth, answer = truth.astype(object), answer.astype(object)
             return self._checked_features(truth, answer, sample.rows.counts)
@@ -275,61 +256,7 @@ class CustomItemCI(_FeatureMetric, MetricCI, heavy_tails=True):  # type: ignore[
         return sample.once(key, compute)
 
 
-@declare_options
-class _MetricOfRows(_CustomMetric, MetricCI, heavy_tails=True):
-    """Metric of a user's function of the rows.
-
-    Parameters
-    ----------
-    reads : {"labels", "scores", "numbers", "items"}, default="labels"
-        What the predictions are that the function takes.
-    """
-
-    reads: str = Assumed("labels")  # type: ignore[misc]
-
-    @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        curved = self._takes_weights and self._has_values_elsewhere
-        return replace(super()._measure, has_curvature=curved, reads=self.reads)
-
-    _has_values_elsewhere = True
-    """Whether it can be computed at other weights than those of the rows."""
-
-    @property
-    def _takes_weights(self) -> bool:
-        return takes_weights(self.g)
-
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        truth, answer = binding.columns(self.reads)
-        functional = self._functional(
-            binding,
-            function=self.g,
-            name=self.name,
-            truth=truth[binding.within],
-            answer=answer[binding.within],
-            weights=binding.sample.rows.counts[binding.within],
-            frequencies=binding.frequencies,
-        )
-        parameter = binding.of_units(self._measure, functional)
-        if binding.sample.queries is not None:
-            self._check_on_rows_of_queries(parameter)
-        return [parameter]
-
-    def _check_on_rows_of_queries(self, parameter: TableParameter) -> None:
-        """Note what the function is given, if it fails on that."""
-        try:
-            _ = parameter.value
-        except Exception as error:
-            rows = f"{self.name!r} has all rows, not those of a query"
-            error.add_note(f"{rows}: {QUERY_HINT}")
-            raise
-
-    def _functional(self, binding: Binding, **given: Any) -> FunctionalOfRows:
-        raise NotImplementedError
-
-
-@declare_options
-class CustomFunctionCI(_MetricOfRows):
+class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     """Metric defined by any function of the rows; see :func:`make_metric_ci`.
 
     Parameters
@@ -337,6 +264,8 @@ class CustomFunctionCI(_MetricOfRows):
     g : callable
         ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which returns a
         number.
+    reads : {"labels", "scores", "numbers", "items"}, default="labels"
+        What the predictions are that the function takes.
 
     Examples
     --------
@@ -353,13 +282,40 @@ class CustomFunctionCI(_MetricOfRows):
     macro F3 (labels) = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
     """
 
-    def _functional(self, binding: Binding, **given: Any) -> FunctionOfRows:
-        kinds, keys = binding.likeness(self.reads)
-        return FunctionOfRows(**given, kinds=kinds, keys=keys)
+    reads: str = Assumed("labels")  # type: ignore[misc]
+
+    _functional: ClassVar[type[FunctionalOfRows]] = FunctionOfRows
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        curved = self._functional.has_curvature and takes_weights(self.g)
+        return replace(super()._measure, has_curvature=curved, reads=self.reads)
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        truth, answer, kinds, keys = binding.columns(self.reads)
+        within = binding.within
+        functional = self._functional(
+            function=self.g,
+            name=self.name,
+            truth=truth[within],
+            answer=answer[within],
+            weights=binding.sample.rows.counts[within],
+            frequencies=binding.frequencies,
+            kinds=None if kinds is None else kinds[within],
+            keys=None if keys is None else keys[within],
+        )
+        parameter = binding.of_units(self._measure, functional)
+        if binding.sample.queries is not None:
+            try:
+                _ = parameter.value
+            except Exception as error:
+                rows = f"{self.name!r} has all rows, not those of a query"
+                error.add_note(f"{rows}: {QUERY_HINT}")
+                raise
+        return [parameter]
 
 
-@declare_options
-class CustomInfluenceCI(_MetricOfRows):
+class CustomInfluenceCI(CustomFunctionCI):
     """Metric defined by its influence values; see :func:`make_metric_ci`.
 
     Parameters
@@ -386,34 +342,7 @@ class CustomInfluenceCI(_MetricOfRows):
     ratio (numbers) = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
     """
 
-    _has_values_elsewhere = False
-
-    def _functional(self, binding: Binding, **given: Any) -> GivenInfluence:
-        return GivenInfluence(**given)
-
-
-@overload
-def make_metric_ci(
-    g: Callable[..., Any],
-    *,
-    name: str,
-    bounds: tuple[float, float],
-    greater_is_better: bool = True,
-) -> CustomCI: ...
-
-
-@overload
-def make_metric_ci(
-    g: Callable[..., Any] | None = None,
-    *,
-    name: str,
-    bounds: tuple[float, float],
-    greater_is_better: bool = True,
-    features: Callable[[Array, Array], Any] | None = None,
-    reads: str | None = None,
-    of: str | None = None,
-    influence: Callable[..., Any] | None = None,
-) -> MetricCI: ...
+    _functional = GivenInfluence
 
 
 def make_metric_ci(
@@ -426,7 +355,7 @@ def make_metric_ci(
     reads: str | None = None,
     of: str | None = None,
     influence: Callable[..., Any] | None = None,
-) -> MetricCI:
+) -> Any:
     r"""Make a metric from a function of the four cells, of means over rows, or of rows.
 
     The derivative of a function of cells or means, from which the influence values
@@ -531,11 +460,13 @@ def make_metric_ci(
     >>> wape([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     wape = 0.300 [0.225, 0.363], 95% interval (hall, n = 40)
     """
+    wanted = "mean_1, ..., mean_k" if features is not None else "tp, fp, fn, tn"
+    must = f"g must be a function g({'y_true, y_pred' if of else wanted})"
     if influence is not None:
         check_alone("influence", {"g": g, "features": features, "of": of})
-        g = influence
+        g, must = influence, "influence must be a function influence(y_true, y_pred)"
     if not callable(g):
-        raise TypeError(f"{_wanted(features, of, influence)}, got {g!r}")
+        raise TypeError(f"{must}, got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
     bounds = check_range(bounds, "two increasing numbers, (lower end, upper end)")
@@ -561,14 +492,6 @@ def make_metric_ci(
     if reads == "numbers":
         return CustomRegressionCI(g, features, **options)
     return CustomItemCI(g, features, reads=reads, **options)
-
-
-def _wanted(features: Any, of: Any, influence: Any) -> str:
-    """Say what function is wanted."""
-    if influence is not None:
-        return "influence must be a function influence(y_true, y_pred)"
-    arguments = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"
-    return f"g must be a function g({'y_true, y_pred' if of else arguments})"
 
 
 def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:

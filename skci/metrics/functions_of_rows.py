@@ -16,9 +16,10 @@ Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. SIAM,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from skci.measures.functional import Linearised, harmonic, is_ratio_between
 
 _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
-_STEP_OF_ALL = 2.0**-9  # that of all weights at once
 _ROUNDED = 8  # units of rounding that no change of weights exceeds by chance
 _PAIRS = 16  # pairs of random quarters of the rows
 _PAIRS_OF_SCALE = 8  # to check the scale of given influence values
@@ -38,13 +38,16 @@ _LEAST_ALLOWED = 0.05  # of the logarithm of the ratio, and per relative residua
 _ALLOWED = 10.0
 _FEW_ROWS = 16  # rows of which quarters show nothing
 _MANY_ROWS = 10**9  # rows that numpy draws none of
-_TOLERANCE = 1e-3  # relative difference of derivatives with two steps
+_TOLERANCE = 1e-3  # relative differences that are rounding
 _MOST_ERROR = 0.2  # relative error of the linear approximation without a quarter
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionalOfRows(Linearised):
     """A function of rows, linearised in the weights of their units."""
+
+    has_curvature: ClassVar[bool] = True
+    """Whether it can be computed at other weights than those of the rows."""
 
     function: Callable[..., Any]
     name: str
@@ -54,11 +57,19 @@ class FunctionalOfRows(Linearised):
     """Total weight of the rows of each unit, on the scale of numbers of rows."""
     frequencies: Array
     """Number of rows of each unit."""
+    kinds: Array | None
+    """Index of the kind of each unit; None if each is of a kind of its own."""
+    keys: Array | None
+    """Numbers by which units of one kind differ, (m, keys); None if they do not."""
 
     @cached_property
     def takes_weights(self) -> bool:
         """Whether the function has a parameter ``sample_weight``."""
         return takes_weights(self.function)
+
+    @cached_property
+    def _frequencies(self) -> Array:
+        return np.asarray(self.frequencies, dtype=int)
 
     def call(self, weights: Array, frequencies: Array) -> Any:
         """Call the function on the rows of units with some weights or frequencies.
@@ -72,11 +83,6 @@ class FunctionalOfRows(Linearised):
         rows = np.repeat(np.arange(len(frequencies)), frequencies)
         return self.function(self.truth[rows], self.answer[rows])
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(np.sum(self.frequencies))
-
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
         """Differences of values without some of the rows, and what they should be.
 
@@ -85,32 +91,28 @@ class FunctionalOfRows(Linearised):
         function has no linear approximation. Of few rows quarters show nothing, nor
         where the function fails without them.
         """
-        frequencies = np.asarray(self.frequencies, dtype=int)
-        n, rng = self.n_rows, np.random.default_rng(0)
+        frequencies = self._frequencies
+        n, rng = int(frequencies.sum()), np.random.default_rng(0)
         if not _FEW_ROWS <= n < _MANY_ROWS:
             return None
-        found = []
-        for _ in range(n_pairs):
-            drawn = rng.multivariate_hypergeometric
-            first = drawn(frequencies, n // 4, method="marginals")
-            second = drawn(frequencies - first, n // 4, method="marginals")
-            left = [frequencies - some for some in (first, second)]
-            weights = [self.weights * (some / frequencies) for some in left]
-            values = [self._of_some(*pair) for pair in zip(weights, left, strict=True)]
-            means = [w @ influence / w.sum() for w in weights]
-            found.append([values[0] - values[1], means[0] - means[1]])
-        change, linear = np.transpose(found)
+        found = np.full((n_pairs, 2, 2), np.nan)
+        for pair in found:
+            first = rng.multivariate_hypergeometric(
+                frequencies, n // 4, method="marginals"
+            )
+            second = rng.multivariate_hypergeometric(
+                frequencies - first, n // 4, method="marginals"
+            )
+            for k, some in enumerate([first, second]):
+                left = frequencies - some
+                weights = self.weights * (left / frequencies)
+                pair[1, k] = weights @ influence / weights.sum()
+                # It may fail, as for rows without one of the labels.
+                with suppress(Exception):
+                    pair[0, k] = self._value_of(self.call(weights, left))
+        change, linear = (found[..., 0] - found[..., 1]).T
         known = np.isfinite(change)
-        if known.sum() < n_pairs / 2:
-            return None
-        return change[known], linear[known]
-
-    def _of_some(self, weights: Array, frequencies: Array) -> float:
-        """Value for some of the rows; NaN where it fails."""
-        try:
-            return self._value_of(self.call(weights, frequencies))
-        except Exception:  # as of rows without one of the labels
-            return np.nan
+        return (change[known], linear[known]) if known.sum() >= n_pairs / 2 else None
 
     def _value_of(self, returned: Any) -> float:
         """Value among what the function returns."""
@@ -130,6 +132,8 @@ class FunctionalOfRows(Linearised):
 class GivenInfluence(FunctionalOfRows):
     """A function that returns its value and influence values."""
 
+    has_curvature = False
+
     @property
     def value(self) -> float:
         return self._evaluated[0]
@@ -141,7 +145,7 @@ class GivenInfluence(FunctionalOfRows):
     @cached_property
     def _evaluated(self) -> tuple[float, Array]:
         self.check_weights()
-        frequencies = np.asarray(self.frequencies, dtype=int)
+        frequencies = self._frequencies
         with errors_of_function(
             f"influence of {self.name!r} must take y_true and y_pred and return the "
             "estimate and an influence value for each row"
@@ -176,7 +180,8 @@ class GivenInfluence(FunctionalOfRows):
         is not, as quantiles are not, the ratio varies with what is not in proportion.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
-        if changes is None or self.n_rows < _FEW_ROWS_OF_SCALE:
+        n = self._frequencies.sum()
+        if changes is None or n < _FEW_ROWS_OF_SCALE:
             return
         change, linear = changes
         size, squares = np.sqrt(change @ change), linear @ linear
@@ -190,7 +195,7 @@ class GivenInfluence(FunctionalOfRows):
                 f"influence of {self.name!r} must return influence values on the scale "
                 "of the estimate, which without a row of n changes by about its "
                 f"influence value / -n, got changes of {ratio:.2g} times as much "
-                f"without a quarter of the {self.n_rows} rows"
+                f"without a quarter of the {n} rows"
             )
 
 
@@ -198,26 +203,14 @@ class GivenInfluence(FunctionalOfRows):
 class FunctionOfRows(FunctionalOfRows):
     """A function of rows that returns its value."""
 
-    kinds: Array | None = None
-    """Number of the kind of each unit; those of one kind are alike."""
-    keys: Array | None = None
-    """Numbers by which units of one kind differ, (m, keys); None if they do not."""
-
     @cached_property
     def value(self) -> float:
         return self._value(self.weights, self._frequencies)
 
-    @cached_property
-    def _frequencies(self) -> Array:
-        return np.asarray(self.frequencies, dtype=int)
-
     def estimate(self, p: Array) -> Array:
         if not self.takes_weights:
             return super().estimate(p)
-        p = np.asarray(p, dtype=float)
-        tables = p.reshape(-1, p.shape[-1])
-        values = [self._at(table) for table in tables]
-        return np.reshape(values, p.shape[:-1])
+        return np.apply_along_axis(self._at, -1, np.asarray(p, dtype=float))
 
     @cached_property
     def is_ratio(self) -> bool:
@@ -276,41 +269,26 @@ class FunctionOfRows(FunctionalOfRows):
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
         """Part that each unit is in, and whether the units of a part are identical."""
-        n = len(self.weights)
-        if self.kinds is None or (self.keys is not None and n <= _MOST_PARTS):
+        n, kinds, keys = len(self.weights), self.kinds, self.keys
+        if kinds is None or (keys is not None and n <= _MOST_PARTS):
             return np.arange(n), True
-        kinds = np.unique(self.kinds, return_inverse=True)[1].ravel()
-        if self.keys is None:
+        kinds = np.unique(kinds, return_inverse=True)[1].ravel()
+        if keys is None:
             return kinds, True
-        return alike(kinds, self.keys, _MOST_PARTS), False
+        return _alike(kinds, keys, _MOST_PARTS), False
 
     def _derivatives(self, parts: Array) -> Array:
         """Mean influence value of each part, by its weight."""
         masses = np.bincount(parts, self.shares)
-
-        def slope(direction: Array, step: float) -> float:
+        changes = np.empty(len(masses))
+        for k in range(len(masses)):
             ahead, behind = (
-                self._at(self.weights * (1 + sign * step * direction))
-                for sign in (1, -1)
+                self._at(self.weights * (1 + step * (parts == k)))
+                for step in (_STEP, -_STEP)
             )
-            return (ahead - behind) / (2 * step)
-
-        changes = np.array([slope(parts == k, _STEP) for k in range(len(masses))])
-        if np.abs(changes).max() <= _ROUNDED * EPS * abs(self.value) / _STEP:
-            return np.zeros(len(masses))
-        rng = np.random.default_rng(0)
-        for _ in range(2):
-            signs = rng.choice([-1.0, 1.0], len(masses))
-            expected, found = signs @ changes, slope(signs[parts], _STEP_OF_ALL)
-            size = np.sqrt(changes @ changes)
-            rounding = EPS * abs(self.value) / _STEP * len(masses)
-            if not abs(found - expected) <= _TOLERANCE * size + rounding:
-                raise ValueError(
-                    f"{self._must} but its derivatives in the weights of rows with two "
-                    f"steps are {expected:.4g} and {found:.4g}; it must compute in "
-                    "double precision, or not take sample_weight"
-                )
-        return changes / masses
+            changes[k] = (ahead - behind) / (2 * _STEP)
+        rounding = _ROUNDED * EPS * abs(self.value) / _STEP
+        return np.where(np.abs(changes).max() <= rounding, 0.0, changes / masses)
 
     def _jackknife(self, parts: Array, identical: bool) -> Array:
         """Mean influence value of each part, from the value without it.
@@ -343,8 +321,9 @@ class FunctionOfRows(FunctionalOfRows):
             share = error / size if size else np.inf
             raise ValueError(
                 f"{self._must} but influence values are off by {share:.0%} of "
-                f"how it changes without a quarter of the {self.n_rows} rows; more of "
-                "them, or another scale, such as its logarithm, may do"
+                f"how it changes without a quarter of the {self._frequencies.sum()} "
+                "rows; more of them, values in double precision, or another scale, "
+                "such as its logarithm, may do"
             )
 
 
@@ -356,25 +335,11 @@ def takes_weights(function: Callable[..., Any]) -> bool:
         return False
 
 
-def alike(kinds: Array, keys: Array, most: int) -> Array:
-    """Part rows of some kinds in at most so many parts, each of rows that are alike.
+def _alike(kinds: Array, keys: Array, most: int) -> Array:
+    """Part rows of some kinds, from 0, in at most so many parts of similar rows.
 
     Again and again the part whose keys vary most is cut at the mean of the one that
     varies most, in units of its spread over all rows, so that outliers are alone soon.
-
-    Parameters
-    ----------
-    kinds : ndarray of shape (n,)
-        Number of the kind of each row, from 0 on. A part has rows of one kind.
-    keys : ndarray of shape (n, keys)
-        Numbers of the rows.
-    most : int
-        Largest number of parts, if there are fewer kinds.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Number of the part of each row.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)
@@ -382,9 +347,8 @@ def alike(kinds: Array, keys: Array, most: int) -> Array:
     def squares(rows: Array) -> float:
         return len(rows) * float(keys[rows].var(axis=0).sum())
 
-    order = np.argsort(kinds, kind="stable")
-    starts = np.searchsorted(kinds[order], np.arange(1, kinds.max() + 1))
-    parts = np.split(order, starts)
+    starts = np.cumsum(np.bincount(kinds))[:-1]
+    parts = np.split(np.argsort(kinds, kind="stable"), starts)
     varied = [*map(squares, parts)]
     while len(parts) < most and max(varied) > EPS:
         k = varied.index(max(varied))

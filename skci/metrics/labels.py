@@ -22,7 +22,7 @@ from skci._validation import check_positive_number
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.traits import DICE, EDGE, LOG, Trait
-from skci.metrics.base import LabelMetricCI, declare_options, one_of, option
+from skci.metrics.base import LabelMetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
 
@@ -136,7 +136,6 @@ def diagnostic_odds_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
     return tp * tn / (fp * fn)
 
 
-@declare_options
 class _AveragedCI(LabelMetricCI):
     """A metric of one positive label, or averaged over classes.
 
@@ -178,7 +177,6 @@ class _AveragedCI(LabelMetricCI):
             )
 
 
-@declare_options
 class _ZeroDivisionCI(_AveragedCI):
     """Such a metric whose function in scikit-learn has ``zero_division``.
 
@@ -295,7 +293,6 @@ class SelectionRateCI(
     """
 
 
-@declare_options
 class FBetaCI(_ZeroDivisionCI):
     r"""F-beta, a weighted harmonic mean of precision and recall.
 
@@ -377,7 +374,6 @@ class JaccardCI(
     """
 
 
-@declare_options
 class TverskyCI(_AveragedCI):
     r"""Tversky's index: :math:`TP / (TP + \alpha FP + \beta FN)`.
 
@@ -604,7 +600,6 @@ class HammingLossCI(
         return super()._bind_classes(binding)
 
 
-@declare_options
 class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=True):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
@@ -657,7 +652,6 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
         return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(labels)))
 
 
-@declare_options
 class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
@@ -697,7 +691,6 @@ MEASURES: dict[str, Trait] = {
 """Measures of the four cells by their names."""
 
 
-@declare_options
 class RejectionRateCI(_AgreementCI):
     r"""Rejection rate, the share of rows on which a model abstains. Lower is better.
 

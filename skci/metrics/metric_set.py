@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci._hints import data_hint
+from skci._options import data_hint
 from skci._validation import (
     Assumed,
     by_metric,
@@ -23,7 +23,6 @@ from skci._validation import (
     named_columns,
     named_values,
 )
-from skci.data.design_options import Prevalence
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
@@ -34,6 +33,7 @@ from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
 from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
+from skci.inference.designs.strata import Prevalence
 from skci.inference.intervals.methods import Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
@@ -65,17 +65,15 @@ class MetricSet:
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
-        self.kinds: dict[str, str] = {}
-        self.several = True  # whether there may be more than two labels, or targets
-        may_miss: list[bool] = []  # scores, by metric
         self.by_rows = False  # whether units of samples are rows, whatever is read
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
-            self.kinds[name] = metric.reads
-            self.several &= metric._several
-            if metric.reads == "scores":
-                may_miss.append(metric._may_miss)
-        self.may_miss_scores = bool(may_miss) and all(may_miss)
+        chosen = self.metrics.values()
+        # Whether there may be more than two labels, or targets.
+        self.several = all(metric._several for metric in chosen)
+        of_scores = [metric for metric in chosen if metric.reads == "scores"]
+        self.may_miss_scores = bool(of_scores) and all(m._may_miss for m in of_scores)
+        self.kinds = {name: metric.reads for name, metric in self.metrics.items()}
         self.reads = set(self.kinds.values())
         self._check_truths()
 
@@ -200,39 +198,32 @@ class MetricSet:
 
         `abstain` and `labels`, which need not occur, apply to all of them.
         """
-        abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
-        truths: set[str] = set()
-        positive: dict[str, Any] = {}
-        known: list[Any] = []
-        require_pos_label = False
-        for metric in self.metrics.values():
-            wanted = metric.wanted(self.pos_label)
-            known += wanted.labels
-            truths |= wanted.truths
-            require_pos_label |= wanted.require_pos_label
-            if wanted.abstain is not None:
-                abstains[check_label(wanted.abstain, "abstain")] = None
-            if not wanted.infer_pos_label:
-                positive.setdefault(metric.reads, wanted.pos_label)
+        wanted = [each.wanted(self.pos_label) for each in self.metrics.values()]
+        given = [abstain, *(each.abstain for each in wanted)]
+        abstains = {check_label(x, "abstain") for x in given if x is not None}
         if len(abstains) > 1:
             raise ValueError(
                 f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
                 "report and its metrics"
             )
+        positive: dict[str, Any] = {}
+        for each in wanted:
+            if not each.infer_pos_label:
+                positive.setdefault(min(each.kinds), each.pos_label)
         # The positive one of two labels is that of the scores, if there are any.
         kind = "scores" if "scores" in positive else "labels"
-        wanted = Wanted(
+        united = Wanted(
             frozenset(self.reads),
             self.several,
             positive.get(kind, self.pos_label),
             infer_pos_label=kind not in positive,
-            require_pos_label=require_pos_label,
-            labels=(*known, *labels),
+            require_pos_label=any(each.require_pos_label for each in wanted),
+            labels=(*chain.from_iterable(each.labels for each in wanted), *labels),
             abstain=next(iter(abstains), None),
-            truths=frozenset(truths),
+            truths=frozenset().union(*(each.truths for each in wanted)),
             missing_scores=self.may_miss_scores,
         )
-        return Reader.open(wanted, y_true, rows, truth)
+        return Reader.open(united, y_true, rows, truth)
 
     def read(
         self,
@@ -297,7 +288,12 @@ class MetricSet:
         of_survival = reader.wanted.truth == "survival"
         if of_survival or not self.reads & {"labels", "scores"}:
             return reader, ()
-        known = set() if is_multilabel(reader.y) else _known_labels(estimators)
+        known: set[Any] = set()
+        if not is_multilabel(reader.y):
+            classes = (
+                getattr(estimator, "classes_", ()) for _, estimator in estimators
+            )
+            known = {label for each in classes for label in np.ravel(each).tolist()}
         several = self.several or len(known) <= 2
         if known and several and known >= reader.true_labels:
             reader = reader.with_labels(known)
@@ -353,10 +349,11 @@ class MetricSet:
         horizon: Horizon | None = None,
     ) -> JointEstimate:
         """Estimate parameters of a sample jointly, with the settings of the report."""
+        first = self._first(sample)
         joint = JointEstimate.from_rows(
             parameters,
-            sample.rows,
-            sample.design,
+            first.rows,
+            first.design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
             horizon=horizon,
@@ -367,9 +364,14 @@ class MetricSet:
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
         """Report the metrics of all models of a sample, perhaps at all looks."""
         references = None
-        if sample.subgroups is not None:
+        if self._first(sample).subgroups is not None:
             references = partial(self.references, sample)
         return JointReport(self.estimate(sample, horizon=horizon), references)
+
+    def _first(self, sample: Any) -> Sample:
+        """Return a sample of all rows, of which there may be one for each truth."""
+        first: Sample = sample
+        return first
 
     def references(self, sample: Sample, to: str) -> dict[Key, TableParameter]:
         """Bind the metrics to the rest, or to all, of the rows of each subgroup."""
@@ -411,12 +413,6 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
     return {name: given.get(name, given.get(_OTHERS)) for name in metrics}
 
 
-def _known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
-    """Collect the labels that estimators know."""
-    known = (getattr(estimator, "classes_", ()) for _, estimator in estimators)
-    return {label for labels in known for label in np.ravel(labels).tolist()}
-
-
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     """Metrics by their names in the report."""
     if isinstance(metrics, Mapping):
@@ -429,60 +425,56 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     return named_values(pairs, "metrics")
 
 
-Samples = Sequence[Sample]
-"""A sample for each set of metrics, whose units are the same rows."""
+class MetricsByTruth(MetricSet):
+    """Metrics of several truths, whose samples are lists of one for each truth."""
 
-
-@dataclass(frozen=True, eq=False)
-class MetricsByTruth:
-    """Metrics of several truths, used as a `MetricSet`; see `skci.joint_report`."""
-
-    sets: Mapping[tuple[str | None, ...], MetricSet]
-    """Sets of metrics by the keys of their truth and of their predictions."""
-    order: Sequence[str]
-    """Names of all metrics."""
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         given: Mapping[str, Any],
         metrics: Any,
         confidence_level: Any,
         method: Any,
         *settings: Any,
-    ) -> MetricsByTruth:
-        """Unite metrics that are given the same, and check them."""
+    ) -> None:
         named = named_metrics(metrics)
         keys = [_keys(values, named, name) for name, values in given.items()]
         chosen: dict[tuple[str | None, ...], dict[str, Any]] = {}
         for name, metric in named.items():
             chosen.setdefault(tuple(key[name] for key in keys), {})[name] = metric
-        sets = {}
+        self.sets: dict[tuple[str | None, ...], MetricSet] = {}
+        """Sets of metrics by the keys of their truth and of their predictions."""
         for key, some in chosen.items():
             methods = method
             if isinstance(method, Mapping):
                 others = named.keys() - some.keys()
                 methods = {k: each for k, each in method.items() if k not in others}
-            sets[key] = MetricSet(some, confidence_level, methods, *settings)
-            sets[key].by_rows = True
-        return cls(sets, [*named])
+            self.sets[key] = MetricSet(some, confidence_level, methods, *settings)
+            self.sets[key].by_rows = True
+        first = next(iter(self.sets.values()))
+        self.confidence_level, self.seed = first.confidence_level, first.seed
+        self.metrics = named
 
-    def without_tables(self, *known: Any) -> MetricsByTruth:
+    def without_tables(self, *known: Any) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
-        sets = {key: each.without_tables(*known) for key, each in self.sets.items()}
-        return replace(self, sets=sets)
+        other = copy(self)
+        sets = self.sets.items()
+        other.sets = {key: each.without_tables(*known) for key, each in sets}
+        return other
+
+    def _first(self, sample: Any) -> Sample:
+        return super()._first(sample[0])
 
     def read(
         self,
         y_true: Any,
-        y_pred: Any,
-        y_score: Any,
-        rows: RowOptions,
+        y_pred: Any = None,
+        y_score: Any = None,
+        rows: RowOptions | None = None,
         data: Any = None,
         **labels: Any,
-    ) -> Samples:
+    ) -> Any:
         """Read what is given for each set, row by row."""
-        if isinstance(rows.design, Prevalence):
+        if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
                 "design=Prevalence is of the label of one y_true, got y_true by metric"
             )
@@ -505,35 +497,20 @@ class MetricsByTruth:
             )
         return [*samples.values()]
 
-    def bind(self, samples: Samples, parts: Any = None) -> Iterator[TableParameter]:
+    def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Bind all metrics, by model and in the order in which they were given."""
         pairs = [*zip(self.sets.values(), samples, strict=True)]
         for model in dict.fromkeys(m for sample in samples for m in sample.models):
-            for name in self.order:
+            for name in self.metrics:
                 for metric_set, sample in pairs:
-                    bound = metric_set.bind(sample, only=[name], parts=parts)
+                    bound = metric_set.bind(sample, only=[name])
                     yield from (p for p in bound if p.key.model == model)
 
-    def estimate(self, samples: Samples) -> JointEstimate:
-        """Estimate the metrics of all models."""
-        return self.joint(self.bind(samples), samples)
-
-    def joint(
-        self, parameters: Iterable[TableParameter], samples: Samples
-    ) -> JointEstimate:
-        """Estimate parameters of the samples jointly."""
-        return next(iter(self.sets.values())).joint(parameters, samples[0])
-
-    def report(self, samples: Samples) -> JointReport:
-        """Report the metrics of all models."""
-
-        def references(to: str) -> dict[Key, TableParameter]:
-            each = zip(self.sets.values(), samples, strict=True)
-            found = [metric_set.references(sample, to) for metric_set, sample in each]
-            return {key: value for part in found for key, value in part.items()}
-
-        by = samples[0].subgroups is not None
-        return JointReport(self.estimate(samples), references if by else None)
+    def references(self, samples: Any, to: str) -> dict[Key, TableParameter]:
+        """Bind the metrics to the rest, or to all, of the rows of each subgroup."""
+        each = zip(self.sets.values(), samples, strict=True)
+        found = [metric_set.references(sample, to) for metric_set, sample in each]
+        return {key: value for part in found for key, value in part.items()}
 
 
 def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
@@ -554,14 +531,14 @@ def _keys(given: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, A
     return keys
 
 
-def metrics_of_truths(given: Mapping[str, Any], settings: Sequence[Any]) -> Any:
-    """Check metrics and their settings: a `MetricSet`, or sets if truth is by metric.
+def metrics_of_truths(given: Mapping[str, Any], *settings: Any) -> MetricSet:
+    """Check metrics and their settings, which read one truth or a truth by metric.
 
     `given` are the truth and the predictions, by parameter.
     """
-    if not isinstance(given["y_true"], Mapping):
-        return MetricSet(*settings)
-    return MetricsByTruth.of(given, *settings)
+    if isinstance(given["y_true"], Mapping):
+        return MetricsByTruth(given, *settings)
+    return MetricSet(*settings)
 
 
 class Points(NamedTuple):
@@ -588,7 +565,7 @@ def estimate_at_points(
     outcomes = np.stack(
         [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
     )
-    if design.counts_suffice:
+    if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
         rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)

@@ -2,7 +2,6 @@
 
 import difflib
 import re
-from collections.abc import Mapping
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -73,116 +72,6 @@ _ALIASES = {
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms, of which some need a k or a time t."""
 
-_PARTITIONS = (
-    "compares partitions of the rows, whatever the names of their parts, and is no "
-    "measure of how well labels are predicted; use one, such as 'accuracy'"
-)
-_CLUSTERS = (
-    "measures how far apart clusters of features are, without a truth or a prediction; "
-    "use a metric of predictions, such as 'accuracy'"
-)
-_DISTANCES = (
-    "is of pairs of rows of features, and not of a truth and its prediction; use a "
-    "metric of predictions, such as 'mean_squared_error'"
-)
-_SCORERS = "makes or finds scorers; give the scorer, or the name of the metric"
-_BIASED = (
-    "is a mean of absolute values, whose bias is largest where predictions are "
-    "calibrated and is not known, so that no interval covers; use "
-    "'squared_calibration_error', of which the bias is subtracted, "
-    "'calibration_intercept' and 'calibration_slope', or calibration_report"
-)
-_IMPROPER = (
-    "is no proper score: a model that is wrong may have a better one than the right "
-    "model (Hilden and Gerds, 2014), and its test rejects too often; use differences "
-    "of 'log_loss', 'brier_score', 'roc_auc' or 'net_benefit@0.1'"
-)
-
-
-def _see(entry_point: str) -> str:
-    return f"is not one number; use skci.{entry_point}, which has its intervals"
-
-
-MIXED_CASE = {
-    "mAP": "is of rankings or of boxes; use 'map' for the mean over queries, or "
-    "AveragePrecisionCI(interpolation='101') for detections",
-}
-"""Reasons by names that mean another metric in lower case."""
-
-_NAMES = {
-    _PARTITIONS: """
-        adjusted_mutual_info_score adjusted_rand_score completeness_score
-        homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
-        v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
-        consensus_score cluster""",
-    f"{_PARTITIONS} or, of two labels, 'cosine'": "fowlkes_mallows_score",
-    _CLUSTERS: """
-        calinski_harabasz_score davies_bouldin_score silhouette_samples
-        silhouette_score""",
-    _DISTANCES: """
-        distancemetric euclidean_distances nan_euclidean_distances pairwise_distances
-        pairwise_distances_argmin pairwise_distances_argmin_min
-        pairwise_distances_chunked pairwise_kernels""",
-    _SCORERS: "check_scoring get_scorer get_scorer_names make_scorer",
-    _see("roc_report"): "roc_curve roccurvedisplay",
-    _see("det_report"): "det_curve detcurvedisplay",
-    _see("precision_recall_report"): "precision_recall_curve precisionrecalldisplay",
-    _see("threshold_report"): "confusion_matrix_at_thresholds metric_at_thresholds",
-    _see("classification_report_ci"): "classification_report",
-    _see("confusion_matrix_report"): """
-        confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
-    "is a plot of each row; use 'mean_squared_error' or 'r2' for all": """
-        predictionerrordisplay""",
-    "is the area under any points, which are of no rows; use 'roc_auc' or "
-    "'average_precision'": "auc",
-    "is an extreme of the errors, which has no normal distribution in large samples "
-    "and so no interval from a standard error; use 'median_absolute_error', or the "
-    "quantile of errors that matters": "max_error",
-    "is read off a curve; use skci.det_report, which has both error rates at all "
-    "thresholds with a joint band": "eer equal_error_rate",
-    "is a function of means over items; use make_metric_ci(g, features=f, "
-    "reads='items') with the counts of a package such as jiwer or sacrebleu": """
-        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
-        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
-    "is the mean of a number that a package computes of each item; use grades_report "
-    "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
-        rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
-        bert_score bleurt""",
-    "is of boxes that are matched with objects; use "
-    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
-    "detection, and groups= of the images": """
-        ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
-        map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
-    "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
-    "that of scipy.stats, or 'pearson_correlation'": """
-        spearman spearmanr kendall kendalltau""",
-    "has weights; use CohenKappaCI(weights='quadratic') or 'linear'": """
-        qwk quadratic_weighted_kappa weighted_kappa""",
-    "is of labels or of times; use 'roc_auc' or 'concordance'": "c_statistic c_stat",
-    "is a test, whose verdict depends on the number of bins and of rows; use "
-    "'calibration_intercept' and 'calibration_slope', or calibration_report": """
-        hosmer_lemeshow""",
-    _BIASED: """
-        ece expected_calibration_error mce ici maximum_calibration_error
-        integrated_calibration_index""",
-    _IMPROPER: """
-        nri net_reclassification_improvement net_reclassification_index idi
-        integrated_discrimination_improvement""",
-}
-REFUSED = {name: reason for reason, names in _NAMES.items() for name in names.split()}
-"""Reasons by names in lower case."""
-
-
-def refusal(name: str) -> str | None:
-    """Say why a name is of no metric; None if nothing is known of it."""
-    if name in MIXED_CASE:
-        return f"{name!r} {MIXED_CASE[name]}"
-    for known in (name, f"{name}_score"):
-        if (reason := REFUSED.get(known.lower())) is not None:
-            return f"{name!r} {reason}"
-    return None
-
-
 METRIC_CLASSES = [
     cls
     for module in (
@@ -221,19 +110,97 @@ _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_titl
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
 _AT = re.compile(f"(.+)(?:@|_at_|_cut_){_NUMBER}")
-
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
-_NEEDS_BETA = (
-    "fbeta_score needs a beta; use a name such as 'f0.5' or a metric object such as "
-    "FBetaCI(0.5)"
-)
-_LIKELIHOOD_RATIOS = ("positive_likelihood_ratio", "negative_likelihood_ratio")
 _SEVERAL = {
-    "class_likelihood_ratios": _LIKELIHOOD_RATIOS,
+    "class_likelihood_ratios": (
+        *("positive_likelihood_ratio", "negative_likelihood_ratio"),
+    ),
     "precision_recall_fscore_support": ("precision", "recall", "f1"),
 }
 """Metrics by the names of functions that return several."""
+
+_REASONS = {
+    "compares partitions of the rows, whatever the names of their parts; use a metric "
+    "of predicted labels, such as 'accuracy'": """
+        adjusted_mutual_info_score adjusted_rand_score completeness_score
+        homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
+        v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
+        consensus_score cluster fowlkes_mallows_score""",
+    "is of features, without a truth and its prediction; use a metric of predictions, "
+    "such as 'accuracy' or 'mean_squared_error'": """
+        calinski_harabasz_score davies_bouldin_score silhouette_samples
+        silhouette_score distancemetric euclidean_distances nan_euclidean_distances
+        pairwise_distances pairwise_distances_argmin pairwise_distances_argmin_min
+        pairwise_distances_chunked pairwise_kernels""",
+    "makes or finds scorers; give the scorer, or the name of the metric": """
+        check_scoring get_scorer get_scorer_names make_scorer""",
+    "is not one number; use skci.roc_report": "roc_curve roccurvedisplay",
+    "is read off a curve; use skci.det_report, which has both error rates at all "
+    "thresholds with a joint band": "det_curve detcurvedisplay eer equal_error_rate",
+    "is not one number; use skci.precision_recall_report": """
+        precision_recall_curve precisionrecalldisplay""",
+    "is not one number; use skci.threshold_report": """
+        confusion_matrix_at_thresholds metric_at_thresholds""",
+    "is not one number; use skci.classification_report_ci": "classification_report",
+    "is not one number; use skci.confusion_matrix_report": """
+        confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
+    "is a plot of each row; use 'mean_squared_error' or 'r2' for all": """
+        predictionerrordisplay""",
+    "is the area under any points, which are of no rows; use 'roc_auc' or "
+    "'average_precision'": "auc",
+    "is an extreme of the errors, which has no interval from a standard error; use "
+    "'median_absolute_error', or the quantile of errors that matters": "max_error",
+    "is a function of means over items; use make_metric_ci(g, features=f, "
+    "reads='items') with the counts of a package such as jiwer or sacrebleu": """
+        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
+        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
+    "is the mean of a number that a package computes of each item; use grades_report "
+    "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
+        rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
+        bert_score bleurt""",
+    "is of boxes that are matched with objects; use "
+    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
+    "detection, and groups= of the images": """
+        ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
+        map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
+    "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
+    "that of scipy.stats, or 'pearson_correlation'": """
+        spearman spearmanr kendall kendalltau""",
+    "has weights; use CohenKappaCI(weights='quadratic') or 'linear'": """
+        qwk quadratic_weighted_kappa weighted_kappa""",
+    "is of labels or of times; use 'roc_auc' or 'concordance'": "c_statistic c_stat",
+    "is a test, whose verdict depends on the number of bins and of rows; use "
+    "'calibration_intercept' and 'calibration_slope', or calibration_report": """
+        hosmer_lemeshow""",
+    "has a bias that is not known and is largest where predictions are calibrated, so "
+    "that no interval covers; use 'squared_calibration_error', "
+    "'calibration_intercept' and 'calibration_slope', or calibration_report": """
+        ece expected_calibration_error mce ici maximum_calibration_error
+        integrated_calibration_index""",
+    "is no proper score: a model that is wrong may have a better one than the right "
+    "model (Hilden and Gerds, 2014); use differences of 'log_loss', 'brier_score', "
+    "'roc_auc' or 'net_benefit@0.1'": """
+        nri net_reclassification_improvement net_reclassification_index idi
+        integrated_discrimination_improvement""",
+    "needs a beta; use a name such as 'f0.5' or a metric object such as "
+    "FBetaCI(0.5)": "fbeta_score",
+    "needs times; use IntegratedBrierCI(times)": "integrated_brier",
+}
+_REFUSED = (
+    {name: reason for reason, names in _REASONS.items() for name in names.split()}
+    | {name: f"is several metrics, {[*each]}" for name, each in _SEVERAL.items()}
+    | {name: f"needs a time, as in '{name}@365'" for name in _AT_A_NUMBER}
+    | {
+        name: f"needs a threshold, as in '{name}@0.1'"
+        for name in clinical.AT_THRESHOLDS
+    }
+)
+"""Why there is no metric of a name in lower case."""
+_MAP = (
+    "use 'map' for the mean over queries, or AveragePrecisionCI(interpolation='101') "
+    "for detections"
+)
 
 
 def available_metrics() -> list[str]:
@@ -272,13 +239,11 @@ def resolve_metric(metric: Any) -> MetricCI:
         return _signed(metric.metric, 1 if metric.metric.greater_is_better else -1)
     if hasattr(metric, "_score_func"):  # scorers of make_scorer have no public class
         return _of_scorer(metric)
-    options: dict[str, Any] = {}
-    function = metric
-    if isinstance(metric, partial) and not metric.args:
-        function, options = metric.func, metric.keywords
+    function, options = _with_options(metric)
     if isinstance(function, MetricCI):
         return function._replace(options)
-    if not _is_scikit_learn_s(function):
+    name = _name_in_scikit_learn(function)
+    if not name:
         remedy = 'make_metric_ci makes a metric of a function, with of="rows" of any'
         if isinstance(metric, type) and issubclass(metric, MetricCI):
             remedy = f"make an object of the class, {metric.__name__}()"
@@ -288,7 +253,12 @@ def resolve_metric(metric: Any) -> MetricCI:
             "metrics must be names or metric objects such as F1CI(), or functions or "
             f"scorers of sklearn.metrics, got {metric!r}; {remedy}"
         )
-    return _of_function(function.__name__.rpartition(".")[2], options)
+    options = {key: value for key, value in options.items() if value is not None}
+    if name == "fbeta_score" and "beta" in options:
+        return labels.FBetaCI(options.pop("beta"))._replace(options)
+    if name == "auc":  # as a name it is that of roc_auc
+        raise ValueError(f"{name!r} {_REFUSED[name]}")
+    return _of_name(name)._replace(options)
 
 
 def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
@@ -296,28 +266,38 @@ def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
 
     They are several for a function of scikit-learn that returns several numbers.
     """
-    function, options = given, {}
-    if isinstance(given, partial) and not given.args:
-        function, options = given.func, dict(given.keywords)
-    name = function if isinstance(function, str) else ""
-    if _is_scikit_learn_s(function):
-        name = function.__name__
+    function, options = _with_options(given)
+    name = function if isinstance(given, str) else _name_in_scikit_learn(function)
     if (usual := _usual(name)) not in _SEVERAL:
         metric = resolve_metric(given)
         return [(given if isinstance(given, str) else metric.name, metric)]
     names = list(_SEVERAL[usual])
     if usual == "precision_recall_fscore_support":
         options = {"average": None} | options
-        beta = options.pop("beta", 1)
-        names[2] = f"f{beta:g}"
+        names[2] = f"f{options.pop('beta', 1):g}"
     metrics = [_of_name(each)._replace(options) for each in names]
     return [(metric.name, metric) for metric in metrics]
 
 
+def _with_options(given: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a function, and the options that a partial fixes."""
+    if isinstance(given, partial) and not given.args:
+        return given.func, dict(given.keywords)
+    return given, {}
+
+
+def _name_in_scikit_learn(function: Any) -> str:
+    """Name of a function of scikit-learn, else an empty string."""
+    name = getattr(function, "__name__", None) or ""
+    module = getattr(function, "__module__", None) or name
+    of_metrics = bool(name) and module.startswith("sklearn.metrics.")
+    return name.rpartition(".")[2] if of_metrics else ""
+
+
 def _of_name(name: str) -> MetricCI:
     """Make the metric of a name, in upper or lower case, as "ROC AUC" and "roc_auc"."""
-    if name in MIXED_CASE:
-        raise ValueError(refusal(name))
+    if name == "mAP":
+        raise ValueError(f"{name!r} is of rankings or of boxes; {_MAP}")
     usual = _usual(name)
     positive = usual.removeprefix(NEGATED)
     metric = _named(positive)
@@ -357,24 +337,6 @@ def _named(name: str) -> MetricCI | None:
     return None
 
 
-def _is_scikit_learn_s(function: Any) -> bool:
-    name = getattr(function, "__name__", None)
-    module = getattr(function, "__module__", None) or name or ""
-    return name is not None and module.startswith("sklearn.metrics.")
-
-
-def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
-    """Make the metric of the name of a function and options of a call of it."""
-    if reason := refusal(name):
-        raise ValueError(reason)
-    options = {key: value for key, value in options.items() if value is not None}
-    if name == "fbeta_score":
-        if "beta" not in options:
-            raise ValueError(_NEEDS_BETA)
-        return labels.FBetaCI(options.pop("beta"))._replace(options)
-    return _of_name(name)._replace(options)
-
-
 def _of_scorer(scorer: Any) -> MetricCI:
     """Make the metric that a scorer of make_scorer scores by."""
     # Scorers have no public names for their parts; one without them is refused.
@@ -395,25 +357,16 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
     return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 
-def _unknown(metric: str, positive: str) -> str:
-    """Say what there is in place of a metric, whose usual name is `positive`."""
-    positive = ALIASES.get(positive, positive)
-    if positive in clinical.AT_THRESHOLDS:
-        return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
-    if positive in _AT_A_NUMBER:
-        return f"{metric!r} needs a time, as in '{positive}@365'"
-    if positive == survival.IntegratedBrierCI._measure.name:
-        return f"{metric!r} needs times; use IntegratedBrierCI(times)"
-    if positive in _SEVERAL:
-        return f"{metric!r} is several metrics, {[*_SEVERAL[positive]]}"
-    if positive == "fbeta_score":
-        return _NEEDS_BETA
-    if reason := refusal(positive):
-        return reason
+def _unknown(metric: str, usual: str) -> str:
+    """Say what there is in place of a metric."""
+    usual = ALIASES.get(usual, usual)
+    for known in (usual, f"{usual}_score"):
+        if known in _REFUSED:
+            return f"{metric!r} {_REFUSED[known]}"
     names = re.split(r"[,;\s]+", metric.strip())
     if len(names) > 1 and all(map(_named, names)):
         return f"unknown metric {metric!r}; give a list, as metrics={names}"
-    near = _near(positive)
+    near = _near(usual)
     meant = f"did you mean {near!r}? " if near else ""
     return (
         f"unknown metric {metric!r}; {meant}available_metrics() lists all, "

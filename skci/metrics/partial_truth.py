@@ -23,12 +23,14 @@ from skci.data.partial_truth import (
     PREDICTION,
     Columns,
     Part,
-    PartlyLabelledSample,
+    are_labelled,
     check_enough,
     describe,
     parted,
+    parts_by_truth,
     proxy_name,
     read_columns,
+    sizes_of,
 )
 from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
@@ -66,10 +68,6 @@ class PartlyVerified(EqualByParts, Functional):
     """Number of the stratum of each of the m cells, from 0 to S - 1."""
 
     @cached_property
-    def _parts(self) -> tuple[Component, bytes]:
-        return self.functional, self.strata.tobytes()
-
-    @cached_property
     def _indicators(self) -> Array:
         """Indicators of the stratum of each cell, (m, S)."""
         indicators: Array = self.strata[:, np.newaxis] == np.arange(
@@ -105,13 +103,13 @@ class PartlyVerified(EqualByParts, Functional):
 
 
 def bind_verified(
-    metric_set: MetricSet, sample: PartlyLabelledSample, parts: Sequence[Part]
+    metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
     """Bind metrics to all rows, whose labelling depends on their predictions alone."""
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
         _check_strata(sample, stratum, strata, part)
-    codes = np.column_stack([sample.codes, stratum, sample.are_labelled]).astype(int)
+    codes = np.column_stack([sample.codes, stratum, are_labelled(sample)]).astype(int)
     subgroups = {part.every: part.subgroup for part in parts}
     parameters = []
     for parameter in metric_set.bind(sample, parts=subgroups):
@@ -127,14 +125,12 @@ def bind_verified(
     return parameters
 
 
-def _check_strata(
-    sample: PartlyLabelledSample, stratum: Array, strata: Array, part: Part
-) -> None:
+def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
     """Check that rows of each prediction were labelled, and warn of few of many."""
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
         np.bincount(stratum, each, len(strata))
-        for each in (counts, counts * sample.are_labelled)
+        for each in (counts, counts * are_labelled(sample))
     )
     missing = (sizes > 0) & (labelled == 0)
     if not missing.any():
@@ -237,15 +233,15 @@ def estimate_partly_labelled(
     sample = _sample(metric_set, copies, rows, abstain=abstain)
     expected = n_given = None
     if copies.proxies:
-        n_given = sample.rows.n_rows(~sample.are_labelled)
+        n_given = sample.rows.n_rows(~are_labelled(sample))
         assert copies.probability is not None
         requested = np.where(copies.labelled, 1, copies.probability)
         weights = rows.sample_weight / np.sqrt(requested)
         rows = replace(rows, sample_weight=weights, groups=None)
         expected = _sample(metric_set, copies, rows, abstain=abstain).rows
-    parts = sample.parts_by_truth(disjoint=bool(copies.proxies))
+    parts = parts_by_truth(sample, disjoint=bool(copies.proxies))
     bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
-    joint = _estimate(metric_set, sample, *bound, describe(read), expected)
+    joint = _estimate(metric_set, sample, *bound, describe(read, read.sizes), expected)
     return replace(joint, n_given=n_given)
 
 
@@ -255,25 +251,26 @@ def read_partly_labelled(
     rows: RowOptions,
     data: Any = None,
     **labels: Any,
-) -> PartlyLabelledSample:
+) -> Sample:
     """Read rows of which a random part is labelled, or one that predictions tell."""
     read, rows = read_columns(columns, rows, data)
     return _sample(metric_set, read, rows, **labels)
 
 
-def estimate(metric_set: MetricSet, sample: PartlyLabelledSample) -> JointEstimate:
+def estimate(metric_set: MetricSet, sample: Sample) -> JointEstimate:
     """Estimate metrics of a sample by `read_partly_labelled`."""
-    check_enough(*sample.sizes)
-    parts = sample.parts_by_truth()
+    sizes = sizes_of(sample)
+    check_enough(*sizes)
+    parts, target = parts_by_truth(sample), describe(sample, sizes)
     if sample.by_prediction:
         verified = bind_verified(metric_set, sample, parts)
-        return _estimate(metric_set, sample, verified, None, describe(sample))
+        return _estimate(metric_set, sample, verified, None, target)
     _check_shares(sample, parts)
     bound = _bound(metric_set, sample, parts, AUTOMATIC)
-    return _estimate(metric_set, sample, *bound, describe(sample))
+    return _estimate(metric_set, sample, *bound, target)
 
 
-def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
+def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
     """Check that of a part as much is labelled whatever the stratum and prediction."""
     if not sample.design.rows_are_units:
         return
@@ -296,14 +293,14 @@ def _check_shares(sample: PartlyLabelledSample, parts: Sequence[Part]) -> None:
             )
 
 
-def _other_shares(sample: PartlyLabelledSample, part: Part, group: Array) -> str:
+def _other_shares(sample: Sample, part: Part, group: Array) -> str:
     """Shares of labels in groups of a part if they are not those of chance, else "".
 
     By the chi-squared test of groups of which labels of enough rows are expected.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
-    known = np.bincount(group, counts * sample.are_labelled)
+    known = np.bincount(group, counts * are_labelled(sample))
     share = known.sum() / sizes.sum()
     enough = sizes * min(share, 1 - share) >= _ENOUGH
     shares, sizes = known[enough] / sizes[enough], sizes[enough]
@@ -340,7 +337,7 @@ def _estimate(
 
 def _sample(
     metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
-) -> PartlyLabelledSample:
+) -> Sample:
     """Sample of rows, in parts with and without a truth."""
     metric_set.must_be_given(read.predicted or None, read.scores or None)
     if read.by_prediction:
@@ -357,14 +354,16 @@ def _sample(
         for name in read.proxies:
             message = message.replace(parameter_name(name), proxy_name(name))
         raise type(error)(message) from error
-    found = PartlyLabelledSample.of(sample, read.proxies, read.by_prediction)
+    found = replace(
+        sample, proxies=tuple(read.proxies), by_prediction=read.by_prediction
+    )
     _check_missing(found)
     return found
 
 
-def _check_missing(sample: PartlyLabelledSample) -> None:
+def _check_missing(sample: Sample) -> None:
     """Check that no label stands for missing ones: most are, and nothing else is."""
-    if not sample.codes.size or not sample.are_labelled.all():
+    if not sample.codes.size or not are_labelled(sample).all():
         return
     counts = np.bincount(sample.codes[:, 0].astype(int), sample.rows.frequencies)
     most = int(counts.argmax())
@@ -432,7 +431,7 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
 
 def _bound(
     metric_set: MetricSet,
-    sample: PartlyLabelledSample,
+    sample: Sample,
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
@@ -440,7 +439,7 @@ def _bound(
 
     Methods that "auto" stands for in their contrasts are given.
     """
-    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies}
+    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies or ()}
     of_proxies = {
         part.subgroup: [
             (proxy, [_moved(metric_set, each, codes, proxy) for codes in part.unions])

@@ -11,8 +11,7 @@ from skci._arrays import EPS, Array
 from skci._validation import LARGEST, check_sizes
 from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
-from skci.data.sample import Vocabulary
-from skci.data.scores import Scores
+from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
 from skci.measures.traits import EDGE, LOSS, SKILL, Trait
@@ -169,7 +168,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
         labels = _indicators(sample.vocabulary)
-        shares = np.array([sample.summands.origins[label] for label in labels])
+        shares = np.array([sample.means.origins[label] for label in labels])
         truth = np.eye(len(shares) + 1, dtype=bool)
         constant = np.broadcast_to([1 - shares.sum(), *shares], truth.shape)
         return partial(_skill_over_shares, self._losses(truth, constant))

@@ -43,13 +43,11 @@ from skci._arrays import Array
 from skci.data.items import GradedSamples
 from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
-from skci.inference.parameter_sampling import ParameterSampling
+from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
-from skci.inference.sampling import RowSampling
 from skci.measures.traits import Trait
 from skci.metrics.binding import Binding
 
@@ -89,14 +87,14 @@ def corrected(
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
         for block in blocks
     ]
-    combined = contrast_estimate(joint, contrasts)
+    combined = joint.contrast(contrasts)
     sampling: Any = combined.sampling
     parameters: list[Parameter] = []
     for (key, terms), block, parameter in zip(
         contrasts, blocks, combined.parameters, strict=True
     ):
         of_truth = joint.parameters[block.truth]
-        if len(terms) == 1 and isinstance(sampling, RowSampling):
+        if len(terms) == 1 and isinstance(sampling, RowEstimates):
             parameters.append(replace(of_truth, key=key, subgroup_size=None))
             continue
         bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
@@ -119,10 +117,10 @@ def _weights(
 ) -> dict[int, float]:
     """Coefficients of the parameters of the proxies."""
     sampling = joint.sampling
-    assert isinstance(sampling, RowSampling)
+    assert isinstance(sampling, RowEstimates)
     estimates = joint.estimates
 
-    def observed(places: Sequence[int]) -> RowSampling:
+    def observed(places: Sequence[int]) -> RowEstimates:
         """At the observed tables, where a proxy like a prediction has no variance."""
         parameters = [sampling.parameters[k].with_method("delta") for k in places]
         return sampling.with_parameters(parameters)
@@ -135,11 +133,11 @@ def _weights(
     pairs = [*compress(block.proxies, informs)]
     if not (pairs and np.isfinite(estimates[block.truth])):
         return {}
+    n_proxies = len(pairs)
     positions = [block.truth, *np.ravel(pairs).tolist()]
-    few, many = np.arange(1, len(positions), 2), np.arange(2, len(positions), 2)
-    order = np.arange(len(pairs))
-    changes = np.zeros((len(pairs), len(positions)))
-    changes[order, many], changes[order, few] = 1.0, -1.0
+    changes = np.zeros((n_proxies, len(positions)))
+    for k, row in enumerate(changes):
+        row[2 * k + 1 : 2 * k + 3] = -1.0, 1.0  # of labelled rows, and of all
     chosen = observed(positions)
     covariance = chosen.unsmoothed
     gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
@@ -147,23 +145,28 @@ def _weights(
     if expected is not None:
         of_both = [*compress(block.of_both, informs)]
         unseen = _unseen(of_both, chosen.parameters[1], expected)
-        share = np.full(len(pairs), 1 / len(pairs))
+        share = np.full(n_proxies, 1 / n_proxies)
         gains, matrix = gains - unseen @ share, matrix + unseen
         variance += share @ unseen @ share
     explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
-    explained /= max(variance, np.finfo(float).tiny)
+    explained = min(explained / max(variance, np.finfo(float).tiny), 1.0)
     if block.of_labels and expected is None:
-        of_all = covariance[np.ix_(many, many)]
+        of_all = covariance[2::2, 2::2]
         matrix = matrix + _unseen_errors(sampling.select(positions), matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
-    df = chosen.each[0].degrees_of_freedom
-    weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
+    # The adjusted over the plain share of the variance that proxies explain.
+    left = chosen.each[0].degrees_of_freedom - n_proxies
+    if left <= 0 or explained <= 0:
+        return {}
+    weights *= max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
     change = float(weights @ changes @ estimates[positions])
-    weights *= _within(estimates[block.truth], change, joint, block)
+    low, high = joint.parameters[block.truth].trait.bounds
+    room = (high if change > 0 else low) - estimates[block.truth]
+    if abs(change) > abs(room):  # the estimate stays within the range
+        weights *= room / change
     return {
-        positions[k]: sign * float(weight)
-        for column, sign in ((few, -1.0), (many, 1.0))
-        for k, weight in zip(column.tolist(), weights, strict=True)
+        place: float(weight)
+        for place, weight in zip(positions[1:], (weights @ changes)[1:], strict=True)
         if abs(weight) > _NO_WEIGHT
     }
 
@@ -188,43 +191,41 @@ def _unseen(
     return _positive((influence * squares) @ influence.T / total**2)
 
 
-def _unseen_errors(chosen: RowSampling, of_change: Array, of_all: Array) -> Array:
+def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Array:
     r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    Score intervals of labels allow for them. For other methods for few rows it has two
-    terms. The first is due to one row in n in which a proxy errs:
-    :math:`\Delta^2 / n^2`, with the range :math:`\Delta` of the influence values of all
-    rows. The second is the shortfall of the variance from the one that the proxies of
-    all rows show. `chosen` are a metric of the truth, and of each proxy on labelled
-    rows and on all.
+    `chosen` are a metric of the truth, and of each proxy on labelled rows and on all.
+    Score intervals of labels allow for outcomes that no row has, of a share of
+    :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, that is
+
+    .. math:: rac{z^2}{n^2} \max_{\hat y} igl(\max_y L(y, \hat y) - \min_y L(y,
+        \hat y) igr)^2 .
+
+    For other methods for few rows the variance has two terms. The first is due to one
+    row in n in which a proxy errs: :math:`\Delta^2 / n^2`, with the range
+    :math:`\Delta` of the influence values of all rows. The second is the shortfall of
+    the variance from the one that the proxies of all rows show.
     """
     of_truth, few, many, *_ = chosen.parameters
     method = of_truth.interval_method
-    if method.smooths and few.cell_map is not None:
-        return np.diag([*map(_allowed_for, chosen.each[1::2])])
-    if not (method.smooths or method.studentises):
+    smooths = method.smooths and few.cell_map is not None
+    if not (smooths or method.smooths or method.studentises):
         return np.zeros_like(of_all)
-    lacking = _positive(of_all * (many.total / few.total - 1) - of_change)
-    influences = [each.observed.parameter.linearised.influence for each in chosen.each]
-    changes = np.array([np.ptp(np.nan_to_num(each)) for each in influences[2::2]])
-    return lacking + np.diag((changes / few.total) ** 2)
-
-
-def _allowed_for(of_proxy: ParameterSampling) -> float:
-    r"""Variance that score intervals have for outcomes that no row has.
-
-    .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
-        \hat y) \bigr)^2
-
-    with influence values L of the metric of a proxy: such an outcome can have a share
-    of :math:`z^2 / (n + z^2)`.
-    """
-    parameter = of_proxy.parameter
-    assert parameter.cell_map is not None
-    influence = np.append(of_proxy.observed.parameter.linearised.influence, 0.0)
-    change = np.nan_to_num(np.ptp(influence[parameter.cell_map.cells], axis=0)).max()
-    change *= of_proxy.design_effect / parameter.total
-    return float(_Z_SQUARED * change**2)
+    changes = []
+    for sampling in chosen.each[1 if smooths else 2 :: 2]:
+        influence = sampling.observed.parameter.linearised.influence
+        if smooths:
+            cells = sampling.parameter.cell_map.cells  # type: ignore[union-attr]
+            each = np.ptp(np.append(influence, 0.0)[cells], axis=0)
+            change = np.nan_to_num(each).max() * sampling.design_effect
+            changes.append(change / sampling.parameter.total)
+        else:
+            changes.append(np.ptp(np.nan_to_num(influence)) / few.total)
+    variances = np.diag(np.square(changes))
+    if smooths:
+        return _Z_SQUARED * variances
+    lacking = of_all * (many.total / few.total - 1) - of_change
+    return _positive(lacking) + variances
 
 
 def _positive(matrix: Array) -> Array:
@@ -232,23 +233,6 @@ def _positive(matrix: Array) -> Array:
     values, vectors = np.linalg.eigh(matrix)
     part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return part
-
-
-def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
-    """Adjusted over plain share of the variance that proxies explain, at least 0."""
-    left = df - n_proxies
-    if left <= 0 or explained <= 0:
-        return 0.0
-    return max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
-
-
-def _within(
-    estimate: float, change: float, joint: JointEstimate, block: Block
-) -> float:
-    """Share of a change that keeps an estimate within the range of its measure."""
-    low, high = joint.parameters[block.truth].trait.bounds
-    room = high - estimate if change > 0 else low - estimate
-    return 1.0 if abs(change) <= abs(room) else room / change
 
 
 _FEW = 10  # graded items of a stratum
@@ -265,7 +249,17 @@ def estimate_judged_grades(
 
     Which items people graded may differ between models.
     """
-    _check_alike(people, judge)
+    shapes = [(each.models, each.scorers, each.n_items) for each in (people, judge)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "proxy must have the models, scorers and number of items of grades, "
+            f"{shapes[0]}, got {shapes[1]}; give it by model, as grades"
+        )
+    both_named = people.names is not None and judge.names is not None
+    if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
+        raise ValueError(
+            "proxy must have the items of grades in the same order, got others"
+        )
     for graded in (people, judge):
         graded.check_range([trait.bounds for trait, _ in metrics.values()])
     columns = [(model, scorer) for model in people.models for scorer in metrics]
@@ -276,7 +270,13 @@ def estimate_judged_grades(
     sample = checked.sample_without_labels()
     strata = sample.design.strata
     if strata is not None:
-        _warn_of_few(strata, ~np.isnan(of_people))
+        least = min(np.bincount(strata, each).min() for each in ~np.isnan(of_people))
+        if least < _FEW:
+            warn_caller(
+                f"a task or stratum has {least:.0f} graded items, fewer than {_FEW}: "
+                "intervals may be too narrow; those of fewer than 2 are taken together",
+                SmallSampleWarning,
+            )
     if clusters_are_tasks:
         strata = checked.cluster_numbers
     parameters: list[TableParameter] = []
@@ -323,17 +323,6 @@ def estimate_judged_grades(
     return replace(corrected(joint, blocks), target=Target(target))
 
 
-def _warn_of_few(strata: Array, graded: Array) -> None:
-    """Warn of strata, or tasks, of which the variance is hardly known."""
-    least = min(np.bincount(strata, each).min() for each in graded)
-    if least < _FEW:
-        warn_caller(
-            f"a task or stratum has {least:.0f} graded items, fewer than {_FEW}: "
-            "intervals may be too narrow; those of fewer than 2 are taken together",
-            SmallSampleWarning,
-        )
-
-
 def _of_graded(
     some: Binding, every: Binding, strata: Array | None, trait: Trait, grades: Array
 ) -> TableParameter:
@@ -367,19 +356,3 @@ def _of_graded(
     values = means[strata] + np.where(graded, deviations, 0.0)
     mean = every.of_mean(replace(trait, bounds=(-np.inf, np.inf)), values)
     return replace(mean, trait=replace(mean.trait, bounds=trait.bounds))
-
-
-def _check_alike(people: GradedSamples, judge: GradedSamples) -> None:
-    """Check that a judge graded the models and items of people, by the same scorers."""
-    shapes = [(each.models, each.scorers, each.n_items) for each in (people, judge)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            "proxy must have the models, scorers and number of items of grades, "
-            f"{shapes[0]}, got {shapes[1]}; give it by model, as grades"
-        )
-    items, others = people.names, judge.names
-    named = items is not None and others is not None
-    if named and not np.array_equal(items, others):  # type: ignore[arg-type]
-        raise ValueError(
-            "proxy must have the items of grades in the same order, got others"
-        )

@@ -17,228 +17,98 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
-from skci._docstrings import parameters_from, with_keywords_of
-from skci._validation import check_integer, check_number
+from skci._arrays import Array
+from skci._options import parameters_from, with_keywords_of
+from skci._validation import check_integer, check_number, check_positive_number
 from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
-from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import MetricScorer
 
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Documents of some queries, those of a query side by side in descending order.
+    """Documents of some queries in descending order of scores, in sets of tied ones.
 
-    Documents without a score were not retrieved, and come last.
+    Documents without a score were not retrieved, and are in no set.
     """
 
-    order: Array
-    """Row of each document, shape (n,)."""
     query: Array
-    """Number of its query, ascending from 0 on."""
-    found: Array
-    """Whether it was retrieved."""
-    tie: Array
-    """Number of the set of documents that it is tied with, ascending from 0 on."""
+    """Query of each set, ascending from 0, (sets,)."""
+    size: Array
+    """Number of documents of each set."""
+    before: Array
+    """Number of documents of the query before each set."""
+    gains: Array
+    """Sum of the gains of each set, such as its number of relevant documents."""
+    gains_before: Array
+    """Sum of the gains of the query before each set."""
+    totals: Array
+    """Sum of the gains of all documents of each query, NaN if 0, (queries,)."""
+    sizes: Array
+    """Number of all documents of each query, (queries,)."""
 
     @classmethod
-    def of(cls, query: Array, scores: Array, averages_ties: bool = True) -> Rankings:
+    def of(
+        cls, query: Array, scores: Array, gains: Array, averages_ties: bool = True
+    ) -> Rankings:
         """Sort rows by query and score; ties by row, unless they are averaged."""
-        found = ~np.isnan(scores)
-        scores = np.where(found, scores, 0)
-        order = np.lexsort((-scores, ~found, query))
-        columns = query[order], found[order], scores[order]
-        starts = np.ones(len(order), dtype=bool)
-        if averages_ties:
-            differs = [column[1:] != column[:-1] for column in columns]
-            starts[1:] = np.any(differs, axis=0)
-        return cls(order, *columns[:2], np.cumsum(starts) - 1)
-
-    @cached_property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return int(self.query[-1]) + 1
-
-    @cached_property
-    def sizes(self) -> Array:
-        """Number of documents of each query."""
-        return np.bincount(self.query)
-
-    @cached_property
-    def position(self) -> Array:
-        """Number of documents of the query before each one."""
-        return self._within(np.arange(len(self.order)))
-
-    def _within(self, values: Array) -> Array:
-        """Running values, less that at the first document of the query."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        return values - values[starts][self.query]
-
-    @cached_property
-    def _tied(self) -> tuple[Array, Array, Array]:
-        """First document, query and number of documents of each set of ties."""
-        first = np.flatnonzero(np.diff(self.tie, prepend=-1))
-        return first, self.query[first], np.bincount(self.tie)
-
-    @property
-    def before(self) -> Array:
-        """Number of documents of the query before each set of ties."""
-        return self.position[self._tied[0]]
+        totals, sizes = np.bincount(query, gains), np.bincount(query)
+        rows = np.flatnonzero(~np.isnan(scores))
+        rows = rows[np.lexsort((-scores[rows], query[rows]))]
+        query, scores = query[rows], scores[rows]
+        begins = np.diff(query, prepend=-1) != 0
+        differs = begins | (not averages_ties)
+        differs[1:] |= scores[1:] != scores[:-1]
+        first = np.flatnonzero(differs)
+        size = np.diff(first, append=len(rows))
+        sums = np.bincount(np.cumsum(differs) - 1, gains[rows], len(first))
+        earlier = np.cumsum(sums) - sums
+        is_start = begins[first]
+        start = np.maximum.accumulate(np.where(is_start, np.arange(len(first)), 0))
+        return cls(
+            query[first],
+            size,
+            first - first[start],
+            sums,
+            earlier - earlier[start],
+            np.where(totals > 0, totals, np.nan),
+            sizes,
+        )
 
     def sums(self, values: Array) -> Array:
-        """Sum values of the documents over each query."""
-        return np.bincount(self.query, values, self.n_queries)
+        """Sum values of the sets over each query."""
+        return np.bincount(self.query, values, len(self.sizes))
 
-    def gain(self, gains: Array, discounts: Array) -> Array:
-        """Sum the gains of rows over each query, times discounts of positions.
+    def shown(self, k: int | None) -> Array:
+        """Number of documents of each set that are among the first k."""
+        return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
-        Discounts are of the positions from the first on, and 0 at all further ones.
+    def discounted_gain(self, discounts: Array) -> Array:
+        """Sum the gains over each query, times discounts of all positions."""
+        total = np.append(0, np.cumsum(discounts))
+        means = (total[self.before + self.size] - total[self.before]) / self.size
+        return self.sums(self.gains * means)
+
+    def first_hit(self, k: int | None, power: int) -> Array:
+        """Mean of the inverse position of the first relevant document, to a power.
+
+        It is 0 beyond k. Gains are 1 for relevant documents, and else 0.
         """
-        longest = int(self.sizes.max())
-        total = np.zeros(longest + 1)
-        n = min(len(discounts), longest)
-        np.cumsum(discounts[:n], out=total[1 : n + 1])
-        total[n + 1 :] = total[n]
-        size, before = self._tied[2], self.before
-        means = (total[before + size] - total[before]) / size
-        return self.sums(gains[self.order] * self.found * means[self.tie])
-
-    def greatest_gain(self, gains: Array, discounts: Array) -> Array:
-        """Gain of the best order of the documents."""
-        best = gains[self.order]
-        best = best[np.lexsort((-best, self.query))]  # queries stay where they are
-        padded = np.zeros(max(int(self.sizes.max()), len(discounts)))
-        padded[: len(discounts)] = discounts
-        return self.sums(best * padded[self.position])
-
-    def hits(self, relevant: Array) -> Hits:
-        """Say which of the rows are relevant."""
-        return Hits(self, relevant[self.order].astype(float))
-
-
-@dataclass(frozen=True, eq=False)
-class Hits:
-    """Relevant documents among those of some rankings."""
-
-    rankings: Rankings
-    relevant: Array
-    """Whether each document is relevant, as a float."""
-
-    @cached_property
-    def totals(self) -> Array:
-        """Number of relevant documents of each query; NaN for none."""
-        totals = self.rankings.sums(self.relevant)
-        return np.where(totals > 0, totals, np.nan)
-
-    @cached_property
-    def _sets(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Columns with an entry for each set of ties that was retrieved.
-
-        Its query, its numbers of documents and of relevant ones, and both numbers
-        before it.
-        """
-        rankings = self.rankings
-        first, query, size = rankings._tied
-        relevant = np.bincount(rankings.tie, self.relevant)
-        earlier = rankings._within(np.cumsum(self.relevant) - self.relevant)[first]
-        found = rankings.found[first]
-        sets = query, size, relevant, rankings.before, earlier
-        return tuple(column[found] for column in sets)  # type: ignore[return-value]
-
-    def _sums(self, query: Array, values: Array) -> Array:
-        return np.bincount(query, values, self.rankings.n_queries)
-
-    def average_precision(self, k: int | None) -> Array:
-        r"""Mean over the relevant documents of the precision at each, 0 beyond k.
-
-        The i-th of m tied documents, r of which are relevant, is relevant with
-        probability r / m, and :math:`(i - 1)(r - 1) / (m - 1)` of those before it in
-        the mean.
-        """
-        query, size, relevant, before, earlier = self._sets
-        shown = _shown(size, before, k)
-        harmonic = np.append(0, np.cumsum(1 / np.arange(1, _longest(size, before) + 1)))
-        inverses = harmonic[before + shown] - harmonic[before]
-        others = (relevant - 1) / np.maximum(size - 1, 1)
-        # The sum over i of (i - 1) / (before + i).
-        ramp = shown - (before + 1) * inverses
-        precisions = relevant / size * ((earlier + 1) * inverses + others * ramp)
-        return self._sums(query, precisions) / self.totals
-
-    def reciprocal_rank(self, k: int | None) -> Array:
-        """Reciprocal of the position of the first relevant document, 0 beyond k."""
-        return self._of_first(k, 1)
-
-    def any(self, k: int) -> Array:
-        """Probability that a relevant document is among the first k."""
-        return self._of_first(k, 0)
-
-    def _of_first(self, k: int | None, power: int) -> Array:
-        """Mean of the inverse position of the first relevant document, to a power."""
-        query, size, relevant, before, earlier = self._sets
-        best = np.flatnonzero((relevant > 0) & (earlier == 0))
-        size, relevant, before = size[best], relevant[best], before[best]
-        shown = _shown(size, before, k)
-        values = np.zeros(len(best))
+        best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
+        size, relevant = self.size[best], self.gains[best]
+        shown, position = self.shown(k)[best], self.before[best] + 1.0
+        values = np.zeros(len(self.query))
         chance = relevant / size  # that the first relevant one is the next
         for i in range(int(shown.max(initial=0))):
-            values += np.where(i < shown, chance / (before + i + 1.0) ** power, 0)
+            values[best] += np.where(i < shown, chance / (position + i) ** power, 0)
             left = size - i - 1
             chance = chance * np.maximum(left - relevant + 1, 0) / np.maximum(left, 1)
-        return self._sums(query[best], values) + 0 * self.totals
-
-    def found(self, k: int) -> Array:
-        """Number of relevant documents among the first k."""
-        query, size, relevant, before, _ = self._sets
-        return self._sums(query, relevant * _shown(size, before, k) / size)
-
-    def label_ranking_average_precision(self) -> Array:
-        """Mean over the relevant ones of the precision at them, with all their ties."""
-        query, size, relevant, before, earlier = self._sets
-        precisions = relevant * (earlier + relevant) / (before + size)
-        return self._sums(query, precisions) / self.totals
-
-    def label_ranking_loss(self) -> Array:
-        """Share of the pairs of a relevant and an irrelevant one that are not in order.
-
-        A tie is none.
-        """
-        query, size, relevant, before, earlier = self._sets
-        wrong = relevant * (before + size - earlier - relevant)
-        pairs = self.totals * (self.rankings.sizes - self.totals)
-        return self._sums(query, wrong) / np.where(pairs > 0, pairs, np.nan)
-
-    def coverage(self) -> Array:
-        """Number of documents down to the last relevant one, with all its ties."""
-        query, size, relevant, before, _ = self._sets
-        depth = np.zeros(self.rankings.n_queries)
-        np.maximum.at(depth, query, np.where(relevant > 0, before + size, 0))
-        return depth + 0 * self.totals
+        return self.sums(values) + 0 * self.totals
 
 
-def _shown(size: Array, before: Array, k: int | None) -> Array:
-    """Number of positions of each set of ties that are among the first k."""
-    return size if k is None else np.clip(k - before, 0, size)
-
-
-def _longest(size: Array, before: Array) -> int:
-    return int((before + size).max(initial=0))
-
-
-class RankingScorer(MetricScorer):
-    """Scorer of estimators by a metric of rankings, with ``query=`` of a row each."""
-
-    def _scores(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        shape = np.shape(y)
-        labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
-        return scores_of(estimator, X, labels, self.metric._score_methods), {}
-
-
-@declare_options
 class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     """A metric of rankings: the mean over queries of a value of each.
 
@@ -332,8 +202,14 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         rows = RowOptions(sample_weight=sample_weight, query=query)
         return self._influence(y_true, y_score, rows)
 
-    def _scorer(self, bound: str | None) -> RankingScorer:
-        return RankingScorer(self, bound)
+    def _scorer(self, bound: str | None) -> MetricScorer:
+        return MetricScorer(self, bound)
+
+    def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        """Score documents by an estimator; rows with several have a label for each."""
+        shape = np.shape(y)
+        labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
+        return scores_of(estimator, X, labels, self._score_methods), {}
 
     @property
     def _name(self) -> str:
@@ -379,7 +255,6 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         raise NotImplementedError
 
 
-@declare_options
 class RankingToK(RankingMetricCI):
     """A metric of the first documents of a ranking.
 
@@ -397,11 +272,10 @@ class RankingToK(RankingMetricCI):
     k: int | None = option(default=None, check=check_integer)
     ties: str = option(default="average", check=one_of("average", "order"))
 
-    def _rankings(self, query: Array, scores: Array) -> Rankings:
-        return Rankings.of(query, scores, self.ties == "average")
+    def _ranked(self, query: Array, gains: Array, scores: Array) -> Rankings:
+        return Rankings.of(query, scores, gains, self.ties == "average")
 
 
-@declare_options
 class _GainCI(RankingToK):
     """A metric of gains, which are discounted by their position.
 
@@ -423,16 +297,17 @@ class _GainCI(RankingToK):
         return gains
 
     def _discounts(self, query: Array) -> Array:
-        longest = int(np.bincount(query).max())
-        n = longest if self.k is None else min(int(self.k), longest)
-        return 1 / np.log2(np.arange(n) + 2)
+        """Discounts of all positions, 0 beyond k."""
+        discounts = 1 / np.log2(np.arange(np.bincount(query).max()) + 2)
+        if self.k is not None:
+            discounts[self.k :] = 0
+        return discounts
 
 
 def _check_base(value: Any, name: str) -> float:
     return check_number(value, name, "a number above 1", lambda x: 1 < x < math.inf)
 
 
-@declare_options
 class NDCGCI(_GainCI, measure="ndcg"):
     r"""Normalized discounted cumulative gain (nDCG), the mean over queries.
 
@@ -455,13 +330,11 @@ class NDCGCI(_GainCI, measure="ndcg"):
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         gains, discounts = self._gains(relevance), self._discounts(query)
-        rankings = self._rankings(query, scores)
-        best = rankings.greatest_gain(gains, discounts)
-        found = rankings.gain(gains, discounts)
+        found = self._ranked(query, gains, scores).discounted_gain(discounts)
+        best = Rankings.of(query, gains, gains).discounted_gain(discounts)
         return found / np.where(best > 0, best, np.nan)
 
 
-@declare_options
 class DCGCI(
     _GainCI, measure="dcg", bounds=(0, np.inf), smooth=False, automatic=("hall",)
 ):
@@ -490,12 +363,10 @@ class DCGCI(
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         discounts = self._discounts(query) * math.log2(self.log_base)
-        gains = self._gains(relevance)
-        values = self._rankings(query, scores).gain(gains, discounts)
-        return np.where(np.bincount(query, gains) > 0, values, np.nan)
+        rankings = self._ranked(query, self._gains(relevance), scores)
+        return rankings.discounted_gain(discounts) + 0 * rankings.totals
 
 
-@declare_options
 class _HitsCI(RankingToK):
     """A metric of documents that are relevant or not.
 
@@ -505,13 +376,13 @@ class _HitsCI(RankingToK):
         Least relevance of a document that is relevant.
     """
 
-    relevance_level: float = option(default=1, check=check_time)
+    relevance_level: float = option(default=1, check=check_positive_number)
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         relevant = relevance >= self.relevance_level
-        return self._of_hits(self._rankings(query, scores).hits(relevant))
+        return self._of_hits(self._ranked(query, relevant, scores))
 
-    def _of_hits(self, hits: Hits) -> Array:
+    def _of_hits(self, hits: Rankings) -> Array:
         """Value of each query; NaN where it has no relevant document."""
         raise NotImplementedError
 
@@ -535,8 +406,8 @@ class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
     mrr = 0.778 [0.694, 0.848], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.reciprocal_rank(self.k)
+    def _of_hits(self, hits: Rankings) -> Array:
+        return hits.first_hit(self.k, power=1)
 
 
 class MeanAveragePrecisionCI(_HitsCI, measure="map"):
@@ -561,11 +432,19 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
     map = 0.722 [0.648, 0.788], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.average_precision(self.k)
+    def _of_hits(self, hits: Rankings) -> Array:
+        # The i-th of m tied documents, r of which are relevant, is relevant with
+        # probability r / m, and (i - 1) (r - 1) / (m - 1) before it are in the mean.
+        size, before, shown = hits.size, hits.before, hits.shown(self.k)
+        longest = np.arange(1, hits.sizes.max() + 1)
+        harmonic = np.append(0, np.cumsum(1 / longest))
+        inverses = harmonic[before + shown] - harmonic[before]
+        others = (hits.gains - 1) / np.maximum(size - 1, 1)
+        ramp = shown - (before + 1) * inverses  # sum over i of (i - 1) / (before + i)
+        precisions = (hits.gains_before + 1) * inverses + others * ramp
+        return hits.sums(hits.gains / size * precisions) / hits.totals
 
 
-@declare_options
 class _AtKCI(_HitsCI):
     """A metric of the relevant documents among the first.
 
@@ -576,6 +455,10 @@ class _AtKCI(_HitsCI):
     """
 
     k: int = option(default=10, check=check_integer)
+
+    def _found(self, hits: Rankings) -> Array:
+        """Number of relevant documents among the first k of each query."""
+        return hits.sums(hits.gains * hits.shown(self.k) / hits.size)
 
 
 class RecallAtKCI(_AtKCI, measure="recall@k"):
@@ -593,8 +476,8 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
     recall@2 = 0.50 [0.40, 0.60], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.found(self.k) / hits.totals
+    def _of_hits(self, hits: Rankings) -> Array:
+        return self._found(hits) / hits.totals
 
 
 class PrecisionAtKCI(_AtKCI, measure="precision@k"):
@@ -613,8 +496,8 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
     precision@2 = 0.333 [0.270, 0.386], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.found(self.k) / self.k + 0 * hits.totals
+    def _of_hits(self, hits: Rankings) -> Array:
+        return self._found(hits) / self.k + 0 * hits.totals
 
 
 class HitRateCI(_AtKCI, measure="hit_rate@k"):
@@ -634,11 +517,10 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
     hit_rate@2 = 0.67 [0.54, 0.77], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.any(self.k)
+    def _of_hits(self, hits: Rankings) -> Array:
+        return hits.first_hit(self.k, power=0)
 
 
-@declare_options
 class _LabelRankingCI(RankingMetricCI):
     """A metric of the ranking of the labels that a row has, as in scikit-learn.
 
@@ -654,14 +536,13 @@ class _LabelRankingCI(RankingMetricCI):
             raise ValueError(
                 f"y_true must hold 0 and 1 for {self.name!r}, got {others[0]:g}"
             )
-        return self._of_hits(Rankings.of(query, scores).hits(relevance == 1))
+        return self._of_hits(Rankings.of(query, scores, relevance == 1))
 
-    def _of_hits(self, hits: Hits) -> Array:
+    def _of_hits(self, hits: Rankings) -> Array:
         """Value of each query; NaN where it has no relevant label."""
         raise NotImplementedError
 
 
-@declare_options
 class LabelRankingAveragePrecisionCI(
     _LabelRankingCI, measure="label_ranking_average_precision"
 ):
@@ -692,8 +573,9 @@ class LabelRankingAveragePrecisionCI(
 
     zero_division: float = 1.0
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.label_ranking_average_precision()
+    def _of_hits(self, hits: Rankings) -> Array:
+        precisions = (hits.gains_before + hits.gains) / (hits.before + hits.size)
+        return hits.sums(hits.gains * precisions) / hits.totals
 
 
 class LabelRankingLossCI(
@@ -719,8 +601,11 @@ class LabelRankingLossCI(
     label_ranking_loss = 0.306 [0.240, 0.376], 95% interval (score, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.label_ranking_loss()
+    def _of_hits(self, hits: Rankings) -> Array:
+        wrong = hits.before + hits.size - hits.gains_before - hits.gains
+        pairs = hits.totals * (hits.sizes - hits.totals)
+        found = hits.sums(hits.gains * wrong)
+        return found / np.where(pairs > 0, pairs, np.nan)
 
 
 class CoverageErrorCI(
@@ -754,5 +639,8 @@ class CoverageErrorCI(
     coverage_error = 2.33 [2.07, 2.56], 95% interval (hall, n = 60)
     """
 
-    def _of_hits(self, hits: Hits) -> Array:
-        return hits.coverage()
+    def _of_hits(self, hits: Rankings) -> Array:
+        depth = np.zeros(len(hits.sizes))
+        down_to = np.where(hits.gains > 0, hits.before + hits.size, 0)
+        np.maximum.at(depth, hits.query, down_to)
+        return depth + 0 * hits.totals

@@ -36,7 +36,7 @@ from skci.measures.functional import (
     skill,
 )
 from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
-from skci.metrics.base import MetricCI, declare_options, option
+from skci.metrics.base import MetricCI, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import WeightedMean
 
@@ -84,13 +84,34 @@ class Median(Functional):
     @property
     def link(self) -> Link:
         """The scale of F, on which Wald's interval of the median is Woodruff's."""
+        return Link(self._share_at, self._density_at, self._quantile_at)
+
+    def _share_at(self, value: Any) -> Any:
+        """F at a value: where it repeats, the share that is nearest to 1/2.
+
+        It is 1/2 from one neighbour of the median to the other, as every interval holds
+        both.
+        """
+        values, shares = self._knots
+        lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
+        highest = np.interp(value, values, shares, left=0.0, right=1.0)
+        below, above = self._neighbours
+        is_between = (below <= value) & (value <= above)
+        return np.where(is_between, 0.5, np.clip(0.5, lowest, highest))
+
+    def _density_at(self, value: Any) -> Any:
+        """Density of the values, which is that at the median everywhere."""
         with np.errstate(over="ignore"):
             density = np.divide(1.0, self._spread) if self._spread else 0.0
-        return Link(
-            partial(_share_at, knots=self._knots, neighbours=self._neighbours),
-            partial(np.full_like, fill_value=density, dtype=float),
-            partial(_quantile_at, knots=self._knots, neighbours=self._neighbours),
-        )
+        return np.full_like(value, density, dtype=float)
+
+    def _quantile_at(self, share: Any) -> Any:
+        """Quantile at a share, at least as far from the median as the next value."""
+        values, shares = self._knots
+        below, above = self._neighbours
+        found = np.interp(share, shares, values, left=0.0, right=np.inf)
+        found = np.where(share < 0.5, np.minimum(found, below), found)
+        return np.where(share > 0.5, np.maximum(found, above), found)
 
     @cached_property
     def _median(self) -> float:
@@ -121,11 +142,11 @@ class Median(Functional):
     @cached_property
     def _neighbours(self) -> tuple[float, float]:
         """Values next to the median; itself where there is none."""
-        below = self.values[self.values < self._median]
-        above = self.values[self.values > self._median]
+        sides = self.values < self._median, self.values > self._median
+        below, above = (self.values[side] for side in sides)
         return (
-            float(below.max(initial=-np.inf)) if len(below) else self._median,
-            float(above.min(initial=np.inf)) if len(above) else self._median,
+            float(below.max()) if len(below) else self._median,
+            float(above.min()) if len(above) else self._median,
         )
 
     @cached_property
@@ -140,33 +161,8 @@ class Median(Functional):
         return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
 
 
-def _share_at(
-    value: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
-) -> Any:
-    """F at a value: where it repeats, the share that is nearest to 1/2.
-
-    It is 1/2 from one neighbour of the median to the other, as every interval holds
-    both.
-    """
-    values, shares = knots
-    lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
-    highest = np.interp(value, values, shares, left=0.0, right=1.0)
-    share = np.clip(0.5, lowest, highest)
-    below, above = neighbours
-    return np.where((below <= value) & (value <= above), 0.5, share)
-
-
-def _quantile_at(
-    share: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
-) -> Any:
-    """Quantile at a share, at least as far from the median as the next value."""
-    values, shares = knots
-    found = np.interp(share, shares, values, left=0.0, right=np.inf)
-    found = np.where(share < 0.5, np.minimum(found, neighbours[0]), found)
-    return np.where(share > 0.5, np.maximum(found, neighbours[1]), found)
-
-
 _CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
+_OF_TRUTH = {"truth", "potential"}  # columns that are the same for all models
 
 
 def squared_error(y: Array, values: Array) -> Array:
@@ -194,7 +190,6 @@ def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
     return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
 
 
-@declare_options
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """A metric of predicted numbers: a function of means over rows.
 
@@ -271,12 +266,12 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     def _functional(self, binding: Binding, target: int) -> Functional:
         """Functional of the means of a target; squares of its values are finite."""
-        if isinstance(binding.sample, MomentSample):
-            return self._of_means(binding.sample.means, binding, target)
+        sample = binding.sample
+        if isinstance(sample, MomentSample):
+            return self._of_means(sample.means, binding, target)
         y, values, weights = self._rows(binding, target)
         with np.errstate(all="ignore"):
-            scaled = self._scaled(y, values) if len(self._terms) > 1 else (y, values)
-            columns = self._columns(*scaled, weights)
+            columns = self._columns(*self._scaled(y, values), weights)
             functional = self._of_columns(columns, binding, target)
             estimate = functional.estimate(weights / weights.sum())
         sizes = [*columns.values(), *([] if np.isinf(estimate) else [estimate])]
@@ -287,6 +282,13 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
                 f"range of floats, got sizes up to {got}"
             )
         return functional
+
+    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
+        """Truth, prediction and weight of the rows of a target."""
+        sample, within = binding.sample, binding.within
+        columns = sample.truth, sample.numbers[binding.model]
+        y, values = (column[within][:, target] for column in columns)
+        return y, values, sample.rows.counts[within]
 
     def _of_columns(
         self, columns: Mapping[str, Array], binding: Binding, target: int
@@ -307,13 +309,6 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         function = self._function_at(means, target)
         return means.function(function, self._monomials(binding, target), _CENTRED)
 
-    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
-        """Truth, prediction and weight of the rows of a target."""
-        sample, within = binding.sample, binding.within
-        columns = sample.truth, sample.numbers[binding.model]
-        y, values = (column[within][:, target] for column in columns)
-        return y, values, sample.rows.counts[within]
-
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
     """Function of the means of the columns."""
 
@@ -332,12 +327,18 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             return self._losses(y, values)
         return {"truth": y, "prediction": values, "error": y - values}[name]
 
+    @property
+    def _options(self) -> list[float]:
+        """Options of the loss."""
+        return [float(getattr(self, name)) for name in self._loss_options]
+
     def _losses(self, y: Array, values: Array) -> Array:
-        options = {name: float(getattr(self, name)) for name in self._loss_options}
-        return self._loss(y, values, **options)
+        return self._loss(y, values, *self._options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
         """Divide by a power of two, which changes no function of several means."""
+        if len(self._terms) == 1:
+            return y, values
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
@@ -346,21 +347,18 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     def _squares(self, binding: Binding) -> Array:
         """Return squares whose means are the variances of targets, (m, targets)."""
-        sample, targets = binding.sample, range(len(binding.sample.vocabulary.targets))
-        squares = [(Variable("truth", target=k),) * 2 for k in targets]
+        sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
+        truths = [Variable("truth", target=k) for k in range(n_targets)]
+        squares = [(truth, truth) for truth in truths]
         if isinstance(sample, MomentSample):
             means = sample.means
         else:
-            truth = sample.truth[binding.within]
-            variables = {
-                Variable("truth", target=k): truth[:, k] / binade(truth)
-                for k in targets
-            }
+            y = sample.truth[binding.within]
+            variables = dict(zip(truths, y.T / binade(y), strict=True))
             weights = sample.rows.counts[binding.within]
             means = Means.of_rows(squares, variables, weights)
-        units = np.array([means.columns.unit(square) for square in squares])
-        columns = [means.column(square) for square in squares]
-        return np.stack(columns, axis=1) * (units / units.max())
+        columns = np.stack([means.column(square) for square in squares], axis=1)
+        return columns / (binade(columns) if columns.any() else 1.0)
 
     def monomials(self, binding: Binding) -> list[Monomial]:
         targets = range(len(binding.sample.vocabulary.targets))
@@ -373,11 +371,12 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         ]
 
     def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Variable of moments for a column of a target."""
-        if name == "loss":  # which all metrics of a loss share
-            options = [float(getattr(self, option)) for option in self._loss_options]
-            name = self._loss.__name__ + "".join(f"({option})" for option in options)
-        return Variable(name, "" if name == "truth" else binding.model, target)
+        """Variable of moments for a column of a target, which metrics may share."""
+        model = "" if name in _OF_TRUTH else binding.model
+        if name in ("loss", "potential"):
+            name = self._loss.__name__ if name == "loss" else name
+            name += "".join(f"({option})" for option in self._options)
+        return Variable(name, model, target)
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         sample, found = binding.sample, {}
@@ -528,7 +527,6 @@ class RootMeanSquaredLogErrorCI(
     _function = staticmethod(np.sqrt)
 
 
-@declare_options
 class _PinballCI(RegressionMetricCI, heavy_tails=False):
     """A metric of predicted quantiles.
 
@@ -723,7 +721,6 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
         return quantile(y, weights, self.alpha)
 
 
-@declare_options
 class _DevianceCI(RegressionMetricCI):
     """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
 
@@ -759,7 +756,6 @@ def _check_power(value: Any, name: str) -> float:
     return check_number(value, name, wanted, lambda x: isfinite(x) and not 0 < x < 1)
 
 
-@declare_options
 class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
     r"""Mean Tweedie deviance. Lower is better.
 
@@ -806,7 +802,6 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
     power = 2
 
 
-@declare_options
 class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
@@ -828,21 +823,16 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
-    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        if name == "potential":
-            return Variable(f"potential({float(self.power)!r})", target=target)
-        return super()._variable(name, binding, target)
-
     def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
         if name == "potential":
             return _potential(y, self.power)[0]
         return super()._column(name, y, values, weights)
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
-        if not self.power:
-            return _skill_of_squares
-        mean = means.columns.origins[Variable("truth", target=target)]
-        return partial(_skill_of_deviance, _potential(np.array(mean), self.power))
+        mean = np.array(means.origins[Variable("truth", target=target)])
+        # Squares are about the mean, where they are 0.
+        at_mean = _potential(mean, self.power) if self.power else np.zeros(2)
+        return partial(_skill_of_deviance, at_mean)
 
 
 def _potential(y: Array, power: float) -> tuple[Array, Array]:
@@ -860,14 +850,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
         return values, 2 * y ** (1 - power) / (1 - power)
 
 
-def _skill_of_squares(loss: Any, mean: Any, square: Any) -> Any:
-    """Share of the squared error of the mean, about which squares are taken."""
-    return skill(loss, square)
-
-
-def _skill_of_deviance(
-    at_mean: tuple[Array, Array], loss: Any, mean: Any, potential: Any
-) -> Any:
+def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
     """Share of the deviance of the mean, which is subtracted from the truth."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property, dot, running_count
-from skci._docstrings import with_keywords_of
-from skci._validation import check_integer, join_names
+from skci._arrays import Array, cached_property, dot
+from skci._options import with_keywords_of
+from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -31,7 +31,7 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
-from skci.data.scores import Scores
+from skci.data.sample import Scores
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
@@ -43,7 +43,7 @@ from skci.measures.functional import (
     Support,
 )
 from skci.measures.traits import EDGE, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.metrics.labels import AccuracyCI
@@ -60,7 +60,7 @@ class ShareOfPairs(Functional):
     @property
     @abstractmethod
     def _classes(self) -> tuple[Array, ...]:
-        """Cells of the rows on either side of the pairs."""
+        """Masks of the cells of the rows on either side of the pairs."""
 
     @property
     def _gradient(self) -> Array:
@@ -75,22 +75,56 @@ class ShareOfPairs(Functional):
         return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
 
 
+def mass_below(mass: Array) -> Array:
+    """Total mass of lower scores, and half of the mass of the same score."""
+    below = np.cumsum(mass, dtype=float)
+    below -= mass / 2
+    return below
+
+
+def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
+    """Area under the ROC curve from the masses of two classes at ascending scores.
+
+    And its derivatives in the mass of negative and of positive rows.
+    """
+    of_negative, of_positive = mass_below(positive), mass_below(negative)
+    with np.errstate(all="ignore"):
+        of_negative /= positive.sum()
+        of_positive /= negative.sum()
+        value = dot(positive, of_positive) / positive.sum()
+        np.subtract(1 - value, of_negative, out=of_negative)
+        of_negative /= negative.sum()
+        of_positive -= value
+        of_positive /= positive.sum()
+    return value, of_negative, of_positive
+
+
+def _mass_from(mass: Array) -> Array:
+    """Total mass of the same score or a greater one."""
+    return np.cumsum(mass[::-1])[::-1]
+
+
 @dataclass(frozen=True, eq=False)
 class _Area(ShareOfPairs):
     """A functional of the order of scores within two classes.
 
-    Its cells are the scores that occur in each class, ascending; of one that occurs in
-    both, that of the negative rows is first.
+    The table has two cells for each distinct score, in ascending order: its negative
+    rows and its positive ones.
     """
 
-    positive: Array
-    """Whether each cell is of positive rows."""
-    level: Array
-    """Number of its score among the distinct ones."""
+    n_scores: int
+    """Number of distinct scores."""
     sizes: tuple[int, int]
     """Number of negative rows and of positive ones."""
     n_rows: int
     """Number of all rows, those of other labels included."""
+    n_missed: int = 0
+    """1 if the first score stands for none: precision there is 0."""
+
+    @cached_property
+    def positive(self) -> Array:
+        """Mask of the cells of positive rows."""
+        return np.arange(2 * self.n_scores) % 2 == 1
 
     @property
     def _classes(self) -> tuple[Array, ...]:
@@ -98,27 +132,20 @@ class _Area(ShareOfPairs):
 
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        """Least and greatest value if rows of some levels are ordered in any way.
+        """Smallest and largest value if rows of some scores are ordered in any way.
 
-        `mixed` is whether the rows of a level may have different scores, (levels,).
+        `mixed` is a mask of the scores that stand for several, (scores,).
         """
 
-    @cached_property
-    def _tied(self) -> tuple[Array, Array]:
-        """Cells of the negative rows and of the positive ones of scores of both."""
-        first = np.flatnonzero(self.level[1:] == self.level[:-1])
-        return first, first + 1
 
-    def _masses(self, p: Array) -> tuple[Array, Array]:
-        """Weights of the cells of negative rows, and of those of positive ones."""
-        positive = p * self.positive
-        return p - positive, positive
+def _masses(p: Array) -> Array:
+    """Weights of the negative and of the positive rows of each score, (2, scores)."""
+    return p.reshape(-1, 2).T
 
-    def _by_level(self, p: Array) -> Array:
-        """Weights of negative and of positive rows of each score, (2, levels)."""
-        size = self.level[-1] + 1
-        classes = (np.bincount(self.level, mass, size) for mass in self._masses(p))
-        return np.stack([*classes])
+
+def _cells(of_negative: Array, of_positive: Array) -> Array:
+    """Values of the cells, from those of the negative and positive rows."""
+    return np.stack([of_negative, of_positive], axis=1).ravel()
 
 
 class RocAuc(_Area):
@@ -135,53 +162,37 @@ class RocAuc(_Area):
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
-        negative, positive = self._masses(p)
+        negative, positive = _masses(p)
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
-            return np.asarray(dot(positive, self._below(negative)) / pairs)
+            return np.asarray(dot(positive, mass_below(negative)) / pairs)
+
+    def placements(self, p: Array) -> Array:
+        """Mass of the other class with a lower score than the rows of each cell."""
+        negative, positive = _masses(p)
+        return _cells(mass_below(positive), mass_below(negative))
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = self._masses(p)
-        negatives, positives = negative.sum(), positive.sum()
-        below = self._below(negative)
+        value, *slopes = roc_area(*_masses(p))
+        rows, sizes = self.n_rows, np.array(self.sizes)
         with np.errstate(all="ignore"):
-            value = np.asarray(dot(positive, below) / (positives * negatives))
-            rows, sizes = self.n_rows, np.array(self.sizes)
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative = self._below(positive)
-            of_negative /= positives
-            np.subtract(1 - value, of_negative, out=of_negative)
-            of_negative *= factors[0] / negatives
-            of_positive = below
-            of_positive /= negatives
-            of_positive -= value
-            of_positive *= factors[1] / positives
-        influence = np.where(self.positive, of_positive, of_negative)
-        return Evaluation(value, influence, self._gradient)
-
-    def _below(self, mass: Array) -> Array:
-        """Mass of a class with lower scores than a cell of the other one.
-
-        And half of that of the same score.
-        """
-        total = np.cumsum(mass, dtype=float)
-        first, second = self._tied
-        total[second] -= mass[first] / 2
-        total[first] += mass[second] / 2
-        return total
+            for slope, factor in zip(slopes, factors, strict=True):
+                slope *= factor
+        return Evaluation(np.asarray(value), _cells(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Least and greatest value if rows of some levels are ordered in any way.
+        r"""Smallest and largest value if rows of some scores are ordered in any way.
 
-        A pair of a positive and a negative row of one level b counts one half, and 0 or
+        A pair of a positive and a negative row of one score b counts one half, and 0 or
         1 if it is ordered; the other pairs are not affected. So the value is within
 
         .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N}
 
         of that with ties, p and n the masses of positive and negative rows.
         """
-        negative, positive = self._by_level(p)
+        negative, positive = _masses(p)
         value = float(self.estimate(p))
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
@@ -189,14 +200,10 @@ class RocAuc(_Area):
         return value - reach, value + reach
 
 
-@dataclass(frozen=True, eq=False)
 class AveragePrecision(_Area):
     """Mean over the positive rows of the precision at their scores."""
 
     compared_by: ClassVar[str] = "ranks"
-
-    n_missed: int = 0
-    """Number of the first cells whose rows have no score: precision there is 0."""
 
     @property
     def rarer_class(self) -> int:
@@ -217,41 +224,26 @@ class AveragePrecision(_Area):
         with np.errstate(all="ignore"):
             value = np.asarray(dot(positive, precision) / positive.sum())
             # A row counts at its own score and at all below it.
-            lowers = self._to(share * precision)
-            raises = precision - value + self._to(share)
-            influence = np.where(self.positive, raises - lowers, -lowers)
+            lowers = np.cumsum(share * precision)
+            raises = precision - value + np.cumsum(share)
+            influence = _cells(-lowers, raises - lowers)
             influence /= positive.sum()
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
         """Positive mass, the precision, and the mass over all from the score on."""
-        _, positive = self._masses(p)
-        hits, flagged = self._from(positive), self._from(p)
+        negative, positive = _masses(p)
+        hits, flagged = _mass_from(positive), _mass_from(negative + positive)
         flagged[: self.n_missed] = np.inf
-        with np.errstate(all="ignore"):
-            flagged = np.where(flagged > 0, flagged, np.inf)
-            return positive, hits / flagged, positive / flagged
-
-    def _from(self, mass: Array) -> Array:
-        """Total mass of the same score or a greater one."""
-        total = _from(mass)
-        first, second = self._tied
-        total[second] = total[first]
-        return total
-
-    def _to(self, mass: Array) -> Array:
-        """Total mass of the same score or a lower one."""
-        total = np.cumsum(mass)
-        first, second = self._tied
-        total[first] = total[second]
-        return total
+        flagged[flagged <= 0] = np.inf
+        return positive, hits / flagged, positive / flagged
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Least and greatest value if rows of some levels are ordered in any way.
+        r"""Smallest and largest value if rows of some scores are ordered in any way.
 
-        Let H of the F rows above a level be positive, and p and n rows of the level be
-        positive and negative. The precision at a positive row of the level that has s
-        positive rows and t negative ones of the level at or above it is
+        Let H of the F rows above a score be positive, and p and n rows of the score be
+        positive and negative. The precision at a positive row of the score that has s
+        positive rows and t negative ones of the score at or above it is
         :math:`(H + s) / (F + s + t)`, which is at most :math:`(H + p) / (F + p)` and at
         least :math:`(H + s) / (F + n + s)`. Over the positive rows, of which the mass s
         increases up to p, the latter add up to at least
@@ -259,11 +251,11 @@ class AveragePrecision(_Area):
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
 
-        Precisions at other levels are not affected.
+        Precisions at other scores are not affected.
         """
-        negative, positive = self._by_level(p)
-        hits, flagged = _from(positive), _from(positive + negative)
-        above = flagged - positive  # with the negative rows of the level
+        negative, positive = _masses(p)
+        hits, flagged = _mass_from(positive), _mass_from(positive + negative)
+        above = flagged - positive  # with the negative rows of the score
         with np.errstate(all="ignore"):
             tied = positive * np.where(positive > 0, hits / flagged, 0)
             greatest = positive * hits / (flagged - negative)
@@ -275,7 +267,6 @@ class AveragePrecision(_Area):
         return low, high
 
 
-@dataclass(frozen=True, eq=False)
 class InterpolatedPrecision(AveragePrecision):
     """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
 
@@ -288,25 +279,23 @@ class InterpolatedPrecision(AveragePrecision):
 
     def estimate(self, p: Array) -> Array:
         positive, precision, _ = self._curve(p)
-        with np.errstate(all="ignore"):
-            reached = self._from(positive)
-            recall = reached / reached[0]  # 1 at the end, whatever the rounding
-        if np.isnan(recall).any():
+        reached = _mass_from(positive)
+        if not reached[0] > 0:
             return np.asarray(np.nan)
-        found = slice(self.n_missed, None)
-        best = np.maximum.accumulate(precision)[found][::-1]
-        first = np.searchsorted(recall[found][::-1], _RECALLS)
-        return np.append(best, 0)[first].mean()
+        recall = (reached / reached[0])[self.n_missed :]  # 1 first, despite rounding
+        best = np.maximum.accumulate(precision)[self.n_missed :]
+        first = np.searchsorted(recall[::-1], _RECALLS)
+        return np.append(best[::-1], 0)[first].mean()
 
     def __call__(self, p: Array) -> Evaluation:
         positive, precision, _ = self._curve(p)
+        best = np.maximum.accumulate(precision)
+        # The score whose precision is that of each score, and their positive mass.
+        rises = np.append(True, best[1:] > best[:-1])
+        source = np.maximum.accumulate(np.where(rises, np.arange(len(best)), 0))
+        mass = np.bincount(source, positive * (best > 0), len(best))
+        flagged = _mass_from(_masses(p).sum(axis=0))
         with np.errstate(all="ignore"):
-            best = np.maximum.accumulate(precision)
-            # The cell whose precision is that of each cell, and their positive mass.
-            rises = np.append(True, best[1:] > best[:-1])
-            source = np.maximum.accumulate(np.where(rises, np.arange(len(p)), 0))
-            mass = np.bincount(source, positive * (best > 0), len(p))
-            flagged = self._from(p)
             share = np.where(flagged > 0, mass / flagged, 0)
         _, influence = self._mean(positive, best, share)
         return Evaluation(self.estimate(p), influence, self._gradient)
@@ -315,15 +304,9 @@ class InterpolatedPrecision(AveragePrecision):
 _RECALLS = np.linspace(0, 1, 101)
 
 
-def _from(mass: Array) -> Array:
-    """Total mass of the same score or a greater one."""
-    return np.cumsum(mass[::-1])[::-1]
+_MOST_NAMED = 6  # classes in a message, and others
 
 
-_MOST_NAMED = 5  # classes in a message
-
-
-@declare_options
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
@@ -357,7 +340,9 @@ class ScoreMetricCI(MetricCI):
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
             for each of several targets. Columns of a data frame that are named by all
-            labels or targets are read by these names.
+            labels or targets are read by these names. For metrics of survival they are
+            risks: the greater, the earlier the event is predicted, such as predicted
+            times times -1.
 
         Returns
         -------
@@ -379,10 +364,25 @@ class ScoreMetricCI(MetricCI):
             When the interval is first accessed, if an area under a ROC curve is so far
             below 0.5 that the scores seem to be those of the other label.
         """
-        return super().__call__(y_true, y_score, *more, **options)
+        return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return MetricScorer(self, bound)
+
+    def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        """Score rows by an estimator, and name the labels that the scores are of."""
+        labels = tuple(getattr(estimator, "classes_", ()))
+        options: dict[str, Any] = {"labels": labels}
+        if is_multilabel(y):
+            labels, options = tuple(range(np.shape(y)[1])), {}
+        elif len(labels) <= 2:
+            positive = label_or_1(self.pos_label)
+            if self.pos_label is None and self._symmetric and labels:
+                positive = labels[-1]
+            elif len(labels) == 2:
+                check_pos_label(self.pos_label, np.asarray(labels).tolist())
+            labels, options = (positive,), {"pos_label": positive}
+        return scores_of(estimator, X, labels, self._score_methods), options
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
@@ -433,7 +433,6 @@ def with_binning_error(
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
-@declare_options
 class _AreaCI(
     ScoreMetricCI,
     automatic=("logit", "hall"),
@@ -471,28 +470,28 @@ class _AreaCI(
         return super().without_table(method, "covariance", preferred)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        positive = binding.truth == code
-        area = self._area_of(positive, ~positive, scores, binding.frequencies)
+        area = self._area_of(binding.truth == code, scores, binding.frequencies)
         parameter = self._of_cells(binding, area)
         if scores.edges is None or not scores.mixed.any():
             return parameter
-        kind = cast(RocAuc | AveragePrecision, area.functional)
+        kind = cast(_Area, area.functional)
         ends = kind.range_of_orders(parameter.counts, scores.mixed)
         return with_binning_error(parameter, ends)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
-        frequencies = binding.frequencies
+        scores = scores.among(binding.within)
         if self.average == "micro":
-            pooled = scores.among(binding.within).pooled
-            area = self._area_of(truth, ~truth, pooled, frequencies)
+            area = self._area_of(truth, scores.pooled, binding.frequencies)
             return [binding.of_units(measure, area)]
         if self.average == "samples":
-            rows = zip(truth, ~truth, scores.values[binding.within], strict=True)
-            values = np.array([self._value(*row) for row in rows])
-            return [binding.of_unit_values(measure, values)]
-        columns = [column.among(binding.within) for column in scores.columns]
-        areas = self._areas(binding, columns)
+            each = np.ones(truth.shape[1])
+            values = [
+                self._area_of(row, Scores(column), each).estimate(each)
+                for row, column in zip(truth, scores.values, strict=True)
+            ]
+            return [binding.of_unit_values(measure, np.array(values))]
+        areas = self._areas(binding, scores.columns)
         if self.average is None:
             names = map(binding.name_of, binding.sample.vocabulary.classes)
             named = zip(areas, names, strict=True)
@@ -509,33 +508,27 @@ class _AreaCI(
 
     def _trait_at(self, binding: Binding) -> Trait:
         """Properties that name the classes without an area."""
-        truth, trait = binding.positives, self._measure
-        n_rows = truth.sum(axis=0)
-        lacking = {
-            "positive": n_rows == 0,
-            "negative": (n_rows == len(truth)) & issubclass(self._area, RocAuc),
-        }
-        vocabulary = binding.sample.vocabulary
-        classes = vocabulary.classes
+        vocabulary, truth = binding.sample.vocabulary, binding.positives
+        lacking = {"positive": ~truth.any(axis=0)}
+        if issubclass(self._area, RocAuc):
+            lacking["negative"] = truth.all(axis=0)
         kind = "target" if vocabulary.multilabel else "class"
-        causes = []
+        causes = {}
         for sign, lacks in lacking.items():
-            names = [repr(str(classes[k])) for k in np.flatnonzero(lacks)]
-            if len(names) > _MOST_NAMED:
-                names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} others"]
+            names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
             if names:
-                causes.append(f"no {sign} row of the {kind} {join_names(names)}")
-        if not causes:
-            return trait
-        if not lacking["negative"].any() and self.average == "macro":
-            causes.append("which average='weighted' leaves out")
-        return replace(trait, undefined_by=", ".join(causes))
+                named = join_names(first_names(names, _MOST_NAMED))
+                causes[sign] = f"no {sign} row of the {kind} {named}"
+        if [*causes] == ["positive"] and self.average == "macro":
+            causes["weighted"] = "which average='weighted' leaves out"
+        undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
+        return replace(self._measure, undefined_by=undefined_by)
 
     def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
         """Area of each label or target, from a column of scores for each."""
-        pairs = zip(binding.positives.T, columns, strict=True)
         return [
-            self._area_of(r, ~r, column, binding.frequencies) for r, column in pairs
+            self._area_of(positive, column, binding.frequencies)
+            for positive, column in zip(binding.positives.T, columns, strict=True)
         ]
 
     def _sizes(self, binding: Binding) -> Any:
@@ -543,90 +536,58 @@ class _AreaCI(
         return binding.positives.astype(float)
 
     def _area_of(
-        self, positive: Array, negative: Array, scores: Scores, frequencies: Array
+        self,
+        positive: Array,
+        scores: Scores,
+        frequencies: Array,
+        n_rows: float | None = None,
     ) -> Component:
         """Area of a column of scores, or of all of them, as a functional of the units.
 
-        Whether units are positive or negative are arrays of shape (n,) or (n, labels).
+        Whether units are positive is an array of shape (n,) or (n, labels).
         """
-        classes = [negative, positive]
-        if positive.ndim > 1:
-            classes = [units.max(axis=1) for units in classes]
-        n_negative, n_positive = (round(dot(frequencies, units)) for units in classes)
-        missing = self._missing(positive, scores)
-        if missing is not None:
+        missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
+        is_missing = bool(missing.any())
+        if is_missing:
+            if (missing & ~positive.reshape(missing.shape)).any():
+                raise ValueError(
+                    "y_score may be missing in positive rows only, which were never "
+                    "found, got a missing score of another row; give what a model did "
+                    "not report a score below all others"
+                )
             scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked
-        number = 2 * ranks + positive.ravel()[order]
-        occurs = np.zeros(2 * (ranks[-1] + 1), dtype=bool)
-        occurs[number] = True
         cells = np.empty_like(order)
-        cells[order] = (running_count(occurs) - 1)[number]
-        occurring = np.flatnonzero(occurs)
-        level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
-        n = round(frequencies.sum())
-        area = self._area(is_positive, level, (n_negative, n_positive), n)
-        if missing is not None:
-            area = replace(cast(AveragePrecision, area), n_missed=1)
-        kind = Component if positive.ndim == 1 else Pooled
-        return kind(area, cells.reshape(positive.shape), len(occurring))
-
-    def _missing(self, positive: Array, scores: Scores) -> Array | None:
-        """Which scores are missing, if any are, of positives that were never found."""
-        missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, dtype=bool)
-        if not missing.any():
-            return None
-        if (missing & ~positive.reshape(missing.shape)).any():
-            raise ValueError(
-                "y_score may be missing in positive rows only, which were never found, "
-                "got a missing score of another row; give what a model did not report "
-                "a score below all others"
-            )
-        return missing
-
-    def _value(self, positive: Array, negative: Array, scores: Array) -> float:
-        """Area of one row, over its classes."""
-        ones = np.ones(len(positive))
-        area = self._area_of(positive, negative, Scores(scores), ones)
-        return float(area.estimate(ones))
+        cells[order] = 2 * ranks
+        cells = cells.reshape(positive.shape) + positive
+        n_scores, alone = int(ranks[-1]) + 1, positive.ndim == 1
+        rows = positive[:, np.newaxis] if alone else positive
+        has_class = np.logical_or.reduce([~rows, rows], axis=-1)
+        n_negative, n_positive = (round(dot(frequencies, each)) for each in has_class)
+        n = round(frequencies.sum() if n_rows is None else n_rows)
+        area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
+        return (Component if alone else Pooled)(area, cells, 2 * n_scores)
 
 
 @dataclass(eq=False)
 class MetricScorer:
-    """Scorer of estimators by a metric of scores."""
+    """Scorer of estimators by a metric of scores or of rankings."""
 
-    metric: MetricCI
+    metric: Any
     bound: str | None
 
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
         metric = self.metric
-        scores, options = self._scores(estimator, X, y)
+        scores, options = metric._response(estimator, X, y)
         estimate = metric(y, scores, **rows, **options)
         value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)
-
-    def _scores(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Score rows by an estimator, and say which labels the scores are of."""
-        metric = self.metric
-        labels = tuple(getattr(estimator, "classes_", ()))
-        options: dict[str, Any] = {"labels": labels}
-        if is_multilabel(y):
-            labels, options = tuple(range(np.shape(y)[1])), {}
-        elif len(labels) <= 2:
-            positive = label_or_1(metric.pos_label)
-            if metric.pos_label is None and metric._symmetric and labels:
-                positive = labels[-1]
-            elif len(labels) == 2:
-                check_pos_label(metric.pos_label, np.asarray(labels).tolist())
-            labels, options = (positive,), {"pos_label": positive}
-        return scores_of(estimator, X, labels, metric._score_methods), options
 
     def __repr__(self) -> str:
         bound = "" if self.bound is None else f"bound={self.bound!r}"
         return f"{self.metric!r}.scorer({bound})"
 
 
-@declare_options
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
@@ -675,23 +636,16 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         if not self._pairs or binding.sample.vocabulary.multilabel:
             return super()._areas(binding, columns)
         rows = [np.flatnonzero(positive) for positive in binding.positives.T]
-        return [
-            self._area_between(rows[k], rows[rest], columns[k], binding.frequencies)
-            for k, rest in permutations(range(len(rows)), 2)
-        ]
-
-    def _area_between(
-        self, positive: Array, negative: Array, scores: Scores, frequencies: Array
-    ) -> Among:
-        """Area of the positions of some units, the positive and the negative ones."""
-        units = np.concatenate([negative, positive])
-        is_positive = np.arange(len(units)) >= len(negative)
-        area = self._area_of(
-            is_positive, ~is_positive, scores.among(units), frequencies[units]
-        )
-        between = cast(RocAuc, area.functional)
-        functional = replace(between, n_rows=round(frequencies.sum()))
-        return Among(functional, area.cells, area.size, units, len(frequencies))
+        frequencies = binding.frequencies
+        areas = []
+        for k, rest in permutations(range(len(rows)), 2):
+            units = np.concatenate([rows[rest], rows[k]])
+            positive = np.arange(len(units)) >= len(rows[rest])
+            between = columns[k].among(units), frequencies[units], frequencies.sum()
+            area = self._area_of(positive, *between)
+            table = area.functional, area.cells, area.size
+            areas.append(Among(*table, units, len(frequencies)))
+        return areas
 
     def _sizes(self, binding: Binding) -> Any:
         if not self._pairs or binding.sample.vocabulary.multilabel:
@@ -701,7 +655,6 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
-@declare_options
 class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
@@ -751,7 +704,6 @@ class AveragePrecisionCI(_AreaCI):
         return not self.interpolation
 
 
-@declare_options
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 

@@ -7,7 +7,6 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_alone, join_names
 from skci.data.moments import MomentSample, Variable
-from skci.data.partial_truth import PartlyLabelledSample
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO
 from skci.metrics.binding import Binding
@@ -58,7 +57,7 @@ class Summary:
     def _moments(self, sample: Sample) -> MomentSample:
         """Moments that suffice for the metrics, from rows or from more moments."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
-        if isinstance(sample, PartlyLabelledSample):
+        if sample.proxies is not None:
             raise ValueError(
                 "proxy must not be given with moments=True; without it rows are kept, "
                 "or of metrics of labels distinct outcomes"

@@ -24,24 +24,21 @@ survival data. Statistics in Medicine 30, 1105-1117.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci._docstrings import with_keywords_of
 from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
-from skci.data.rows import clip_to_unit
-from skci.data.survival import check_time
+from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, Support
 from skci.measures.traits import LOSS, Trait
-from skci.metrics.base import MetricCI, declare_options, one_of, option
+from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
-from skci.metrics.scores import ShareOfPairs
+from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,33 +51,24 @@ class FollowUp:
     """Time of the event or of censoring, (m,)."""
 
     @cached_property
-    def _ranked(self) -> tuple[Array, Array]:
-        distinct, position = np.unique(self.time, return_inverse=True)
-        return distinct, position.ravel()
+    def times(self) -> Array:
+        """Distinct times, ascending."""
+        return np.unique(self.time)
 
-    @property
+    @cached_property
     def position(self) -> Array:
-        """Number of the time of each row among the distinct ones."""
-        return self._ranked[1]
-
-    @property
-    def n_times(self) -> int:
-        """Number of distinct times."""
-        return len(self._ranked[0])
-
-    def number_to(self, time: float) -> int:
-        """Number of distinct times up to a time."""
-        return int(np.searchsorted(self._ranked[0], time, side="right"))
+        """Index of the time of each row among the distinct ones."""
+        return np.searchsorted(self.times, self.time)
 
     @cached_property
     def order(self) -> Array:
         """Dense rank of the time; censoring is after events of the same time."""
         keys = 2 * self.position + ~self.event
-        return np.unique(keys, return_inverse=True)[1].ravel()
+        return np.unique(keys, return_inverse=True)[1]
 
     def censoring(self, p: Array) -> Censoring:
         """Distribution of the times of censoring, at weights of the rows."""
-        mass, n = p * ~self.event, self.n_times
+        mass, n = p * ~self.event, len(self.times)
         later = _after(np.bincount(self.position, p, n))
         return Censoring(self, np.bincount(self.position, mass, n), later)
 
@@ -187,7 +175,7 @@ class Concordance(ShareOfPairs):
             influence = firsts * excess + concordant[1] - value * of_second
             if censoring is not None:
                 position = self.follow_up.position
-                n = self.follow_up.n_times + 1
+                n = len(self.follow_up.times) + 1
                 slopes = np.bincount(position, -2 * mass * excess, n)
                 influence += censoring.influence(slopes)
             influence /= pairs
@@ -215,44 +203,24 @@ def concordant_masses(
 
     A pair is of a row and one of a greater order, and concordant if the first has the
     greater risk; ties count half. First and second are the masses of the rows as such.
-    Pairs are those of the halves of ever smaller blocks of orders: two numbers differ
+    Pairs are those of the halves of blocks of orders, of each size: two numbers differ
     first in one bit.
     """
-    of_first, of_second = np.zeros(len(risk)), np.zeros(len(risk))
-    for rows, low, high, tie in _halves(order, risk):
-        mass = np.append(0.0, np.cumsum(np.where(low, 0.0, second[rows])))
-        below = (mass[tie[0]] + mass[tie[1]]) / 2 - mass[tie[2]]
-        of_first[rows[low]] += below[low]
-        mass = np.append(0.0, np.cumsum(np.where(low, first[rows], 0.0)))
-        above = mass[tie[3]] - (mass[tie[0]] + mass[tie[1]]) / 2
-        of_second[rows[high]] += above[high]
-    return of_first, of_second
-
-
-def _halves(
-    order: Array, risk: Array
-) -> Iterator[tuple[Array, Array, Array, tuple[Array, ...]]]:
-    """Rows sorted by block and risk, for blocks of each size.
-
-    Which are in the first and the second half of their block; and for each row the
-    start and end of its ties in the block, and of the block.
-    """
-    rows = np.argsort(risk, kind="stable")
-    for bit in reversed(range(int(order.max()).bit_length())):
-        half = order[rows] >> bit
-        rows = rows[np.argsort(half >> 1, kind="stable")]
-        half = order[rows] >> bit
-        starts = np.append(True, np.diff(half >> 1) != 0)
-        tied = np.append(True, np.diff(risk[rows]) != 0) | starts
-        high = (half & 1).astype(bool)
-        yield rows, ~high, high, (*_ends(tied), *_ends(starts))
-
-
-def _ends(starts: Array) -> tuple[Array, Array]:
-    """Start and end of the run of each entry."""
-    run = np.cumsum(starts) - 1
-    ends = np.append(np.flatnonzero(starts), len(starts))
-    return ends[run], ends[run + 1]
+    concordant = np.zeros((2, len(risk)))
+    rank = np.unique(risk, return_inverse=True)[1]
+    n_ranks = int(rank.max()) + 1
+    for bit in range(int(order.max()).bit_length()):
+        block, is_high = order >> bit + 1, (order >> bit) % 2 == 1
+        runs, run = np.unique(block * n_ranks + rank, return_inverse=True)
+        edges = np.append(0, np.cumsum(np.bincount(runs // n_ranks)))
+        halves = (
+            (second, is_high, edges[block]),
+            (first, ~is_high, edges[block + 1]),
+        )
+        for total, (mass, others, edge) in zip(concordant, halves, strict=True):
+            until = np.append(0.0, np.cumsum(np.bincount(run, mass * others)))
+            total += ~others * ((until[run] + until[run + 1]) / 2 - until[edge])
+    return concordant[0], -concordant[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,36 +254,20 @@ class CumulativeDynamicAuc(ShareOfPairs):
     def rarer_class(self) -> int:
         return int(min(self._cases.sum(), self._controls.sum()))
 
-    @cached_property
-    def _tied(self) -> tuple[Array, Array, Array]:
-        """Order of the rows by risk, and start and end of the ties of each."""
-        rows = np.argsort(self.risk, kind="stable")
-        starts = np.append(True, np.diff(self.risk[rows]) != 0)
-        return rows, *_ends(starts)
-
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
         weights = self._cases * censoring.weights()
-        cases, controls = p * weights, p * self._controls
-        n = self.follow_up.n_times + 1
-        with np.errstate(all="ignore"):
-            of_case = self._below(controls) / controls.sum()
-            value = dot(cases, of_case) / cases.sum()
-            of_case = (of_case - value) / cases.sum()
-            of_control = 1 - self._below(cases) / cases.sum() - value
-            influence = weights * of_case
-            influence += self._controls * of_control / controls.sum()
-            slopes = np.bincount(self.follow_up.position, -cases * of_case, n)
-            influence += censoring.influence(slopes)
+        _, rank = np.unique(self.risk, return_inverse=True)
+        masses = (np.bincount(rank, p * part) for part in (self._controls, weights))
+        value, of_control, of_case = roc_area(*masses)
+        slopes = np.bincount(
+            self.follow_up.position,
+            -p * weights * of_case[rank],
+            len(self.follow_up.times) + 1,
+        )
+        influence = weights * of_case[rank] + self._controls * of_control[rank]
+        influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
-
-    def _below(self, mass: Array) -> Array:
-        """Mass of the rows of smaller risk, and half of that of the same."""
-        rows, start, end = self._tied
-        total = np.append(0.0, np.cumsum(mass[rows]))
-        below = np.empty(len(mass))
-        below[rows] = (total[start] + total[end]) / 2
-        return below
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,11 +301,12 @@ class SurvivalBrier(Functional):
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
         """Value, that of each row, and slopes in the logs of probabilities G."""
         follow_up, beyond = self.follow_up, np.zeros(len(p))
-        of_event, slopes = np.zeros(len(p)), np.zeros(follow_up.n_times + 1)
+        of_event, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
         for time, factor, survival in zip(
             self.times, self.factors, self.survival.T, strict=True
         ):
-            alive, number = follow_up.time > time, follow_up.number_to(time)
+            alive = follow_up.time > time
+            number = np.searchsorted(follow_up.times, time, side="right")
             by_now = follow_up.event & ~alive
             of_event += factor * by_now * survival**2
             if not p[alive].any():
@@ -384,14 +337,20 @@ class _SurvivalMetricCI(MetricCI):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
         event, time = sample.truth[within].T
-        functional = self._functional(binding, FollowUp(event == 1, time))
+        if self.reads == "scores":
+            predictions = sample.scores[binding.model].values[within]
+        else:
+            must = f"y_pred must hold probabilities of survival for {binding.metric!r}"
+            hint = "; risks are given as y_score to other metrics"
+            numbers = sample.numbers[binding.model][within]
+            predictions = clip_to_unit(numbers, must, hint)
+        functional = self._functional(FollowUp(event == 1, time), predictions)
         return [binding.of_units(self._measure, functional)]
 
-    def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
+    def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
         raise NotImplementedError
 
 
-@declare_options
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     """A metric of risks, whose order is that in which events are predicted.
 
@@ -404,44 +363,9 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
 
     reads = "scores"
     _score_methods = (RISK_METHOD,)
-
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(  # type: ignore[override]
-        self, y_true: Any, y_score: Any, *more: Any, **options: Any
-    ) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_score : array-like of shape (n_samples,)
-            Risks: the greater, the earlier the event is predicted. For predicted times
-            give them times -1.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_score, *more, **options)
-
-    def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
-        risks = binding.sample.scores[binding.model].values[binding.within]
-        return self._of_risks(follow_up, risks)
-
-    def _of_risks(self, follow_up: FollowUp, risks: Array) -> Functional:
-        raise NotImplementedError
+    __call__ = ScoreMetricCI.__call__  # type: ignore[assignment]
 
 
-@declare_options
 class ConcordanceCI(
     _RiskMetricCI,
     measure="concordance",
@@ -494,12 +418,11 @@ class ConcordanceCI(
         suffix = "" if self.weighting is None else f"_{self.weighting}"
         return self._measure.name + suffix
 
-    def _of_risks(self, follow_up: FollowUp, risks: Array) -> Functional:
+    def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
         tau = np.inf if self.tau is None else float(self.tau)
-        return Concordance(follow_up, risks, tau, self.weighting == "ipcw")
+        return Concordance(follow_up, predictions, tau, self.weighting == "ipcw")
 
 
-@declare_options
 class _MetricAtTime(_SurvivalMetricCI):
     """A metric of survival up to a time.
 
@@ -519,7 +442,6 @@ class _MetricAtTime(_SurvivalMetricCI):
         return Trait(f"{self._title}@{time:.10g}", **self._properties)
 
 
-@declare_options
 class CumulativeDynamicAucCI(
     _RiskMetricCI,
     _MetricAtTime,
@@ -553,11 +475,10 @@ class CumulativeDynamicAucCI(
 
     _title = "cumulative_dynamic_auc"
 
-    def _of_risks(self, follow_up: FollowUp, risks: Array) -> Functional:
-        return CumulativeDynamicAuc(follow_up, risks, float(self.time))
+    def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
+        return CumulativeDynamicAuc(follow_up, predictions, float(self.time))
 
 
-@declare_options
 class _ProbabilityMetricCI(
     _SurvivalMetricCI,
     **LOSS,
@@ -574,50 +495,24 @@ class _ProbabilityMetricCI(
 
     reads = "numbers"
 
-    @with_keywords_of(MetricCI.__call__)
-    def __call__(self, y_true: Any, y_pred: Any, *more: Any, **options: Any) -> Any:
-        """Estimate the metric and its confidence interval.
-
-        Parameters
-        ----------
-        y_true : structured array of two fields, or array-like of shape (n_samples, 2)
-            Event, 0 or 1, and time of each row; of a row without an event that of
-            censoring.
-        y_pred : array-like of shape (n_samples,) or (n_samples, n_times)
-            Predicted probabilities to survive each of the times without the event.
-
-        Returns
-        -------
-        MetricEstimate
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the data are not what they must be.
-        """
-        return super().__call__(y_true, y_pred, *more, **options)
-
-    def _functional(self, binding: Binding, follow_up: FollowUp) -> Functional:
-        survival = binding.sample.numbers[binding.model][binding.within]
-        must = f"y_pred must hold probabilities of survival for {binding.metric!r}"
-        hint = "; risks are given as y_score to other metrics"
-        return self._of_survival(follow_up, clip_to_unit(survival, must, hint))
-
-    def _of_survival(self, follow_up: FollowUp, survival: Array) -> Functional:
-        raise NotImplementedError
-
-    def _check_columns(self, survival: Array, times: Array) -> None:
-        if survival.shape[1] != len(times):
+    def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
+        times, factors = self._times_and_factors
+        if predictions.shape[1] != len(times):
             raise ValueError(
                 f"y_pred must have a column for each time of {self.name!r}, "
-                f"{times.tolist()}, got {survival.shape[1]} columns; times= names "
+                f"{times.tolist()}, got {predictions.shape[1]} columns; times= names "
                 "their times"
             )
+        used = factors > 0
+        columns = predictions[:, used], times[used], factors[used]
+        return SurvivalBrier(follow_up, *columns)
+
+    @property
+    def _times_and_factors(self) -> tuple[Array, Array]:
+        """Times of the predictions, and weights of their scores, which add up to 1."""
+        raise NotImplementedError
 
 
-@declare_options
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     r"""Brier score of the predicted probability to survive a time. Lower is better.
 
@@ -658,15 +553,12 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
         if self.times is not None and self.time not in check_times(self.times):
             raise ValueError(f"times must hold time={self.time:g}, got {self.times}")
 
-    def _of_survival(self, follow_up: FollowUp, survival: Array) -> Functional:
-        time = float(self.time)
-        times = np.array([time]) if self.times is None else check_times(self.times)
-        self._check_columns(survival, times)
-        chosen = times == time
-        return SurvivalBrier(follow_up, survival[:, chosen], times[chosen], np.ones(1))
+    @property
+    def _times_and_factors(self) -> tuple[Array, Array]:
+        times = check_times([self.time] if self.times is None else self.times)
+        return times, np.where(times == self.time, 1.0, 0.0)
 
 
-@declare_options
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     r"""Brier score of predicted survival, the mean over a range of times.
 
@@ -691,12 +583,12 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
 
     times: Any = option(kw_only=False, check=lambda times, _: check_times(times, 2))
 
-    def _of_survival(self, follow_up: FollowUp, survival: Array) -> Functional:
+    @property
+    def _times_and_factors(self) -> tuple[Array, Array]:
         times = check_times(self.times)
-        self._check_columns(survival, times)
         steps = np.diff(times) / 2
         factors = np.append(steps, 0) + np.append(0, steps)
-        return SurvivalBrier(follow_up, survival, times, factors / factors.sum())
+        return times, factors / factors.sum()
 
 
 def check_times(times: Any, least: int = 1) -> Array:

@@ -16,23 +16,24 @@ from skci._validation import (
     check_names,
     check_text,
     join_names,
+    printable,
 )
-from skci.data.writing import replacing
+from skci.data.storage import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, SubgroupSize
-from skci.reports.band_display import ConfidenceBandDisplay
-from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.inference.parameter import Key, SubgroupSize, TableParameter
+from skci.inference.row_estimates import RowEstimates
+from skci.reports.decisions import (
+    Requirement,
+    RequirementReport,
+    Requirements,
+    read_requirements,
+    unknown_subject,
+)
+from skci.reports.displays import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
-    describe_agreement,
-    describe_binning,
-    describe_methods,
-    describe_positive,
-    describe_reads,
-    describe_sample_size,
-    describe_target,
-    describe_unseen_ends,
+    describe,
     describe_warnings,
     warn_of_intervals,
 )
@@ -40,22 +41,14 @@ from skci.reports.page import Part, few, page
 from skci.reports.rendering import (
     INTERVAL_STYLES,
     Column,
-    Findings,
     Grid,
     TabularReport,
     estimate_columns,
     format_level,
-    wide_grid,
-)
-from skci.reports.requirements import (
-    Requirement,
-    RequirementReport,
-    Requirements,
-    read_requirements,
-    unknown_subject,
 )
 
 _ROUNDING = 1e-9  # design effect that is zero
+_MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
 
 
 class Report(TabularReport[MetricEstimate]):
@@ -73,7 +66,7 @@ class Report(TabularReport[MetricEstimate]):
         self._joint = joint
         vars(self).update(known)
 
-    @property
+    @cached_property
     def _keys(self) -> list[Key]:
         """Keys of the estimates, in order."""
         return [parameter.key for parameter in self._joint.parameters]
@@ -85,7 +78,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _labels(self) -> dict[str, list[str]]:
-        return _columns_of(self._keys)
+        return columns_of(self._keys)
 
     def _entry(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
@@ -110,10 +103,11 @@ class Report(TabularReport[MetricEstimate]):
         joint = self._joint
         kind = "joint" if joint.simultaneous else "individual"
         shown = self._interval_columns(f"{kind} interval")
-        columns = self._leading_columns()
-        sizes = [parameter.subgroup_size for parameter in joint.parameters]
-        if self._subgroup_columns and None not in sizes:
-            each = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
+        columns = self._leading()
+        if self._subgroup_columns:
+            sizes = [parameter.subgroup_size for parameter in joint.parameters]
+            known = () if None in sizes else zip(*sizes, strict=True)
+            each = zip(SubgroupSize._fields, known, strict=False)
             columns += [Column({k: n}, k) for k, n in each if None not in n]
         columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
         if self._null is None:
@@ -122,7 +116,7 @@ class Report(TabularReport[MetricEstimate]):
             beside = joint.simultaneous and self._style == "interval"
             header = "individual interval" * beside
             columns.append(Column(limits, header, shown[-1].write))
-        columns += self._more_columns()
+        columns += self._more()
         hidden: dict[str, list[Any]] = {}
         if not joint.sampling.is_simple:
             hidden["design_effect"] = joint.sampling.design_effects.tolist()
@@ -144,26 +138,37 @@ class Report(TabularReport[MetricEstimate]):
         columns = [column.cells for column in self._interval_columns("interval")]
         return [*map(" ".join, zip(*columns, strict=True))]
 
-    def _leading_columns(self) -> list[Column]:
+    def _leading(self) -> list[Column]:
         """Columns before those of the estimates, the same for all metrics."""
         return []
 
-    def _more_columns(self) -> list[Column]:
+    def _more(self) -> list[Column]:
         """Columns after those of the estimates that not all reports have."""
         return []
 
-    def _wide_grid(self, bold: bool) -> Grid:
+    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
+        if not wide:
+            return super()._grid()
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
                 f"wide needs a report of metrics, got one labelled {list(labels)}"
             )
-        columns = {column.header: column.cells for column in self._leading_columns()}
-        columns["metric"] = self._estimate_cells()
         title = self._title() + "; ± half width" * (self._style == "pm")
         best, description = self._best_of_all() if bold else ([], "")
         title += f"; bold: {description}" if best else ""
-        return wide_grid(labels, columns, title, best)
+        kinds = [kind for kind in labels if kind != "metric"]
+        names = list(zip(*(labels[kind] for kind in kinds), strict=True))
+        row = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        cells: dict[str, list[str]] = {}
+        columns = [([each.header] * len(self), each.cells) for each in self._leading()]
+        columns.append((labels["metric"], self._estimate_cells()))
+        for headers, column in columns:
+            for header, name, cell in zip(headers, names, column, strict=True):
+                cells.setdefault(header, [""] * len(row))[row[name]] = cell
+        marked = {(row[names[k]], printable(labels["metric"][k])) for k in best}
+        rows = dict(zip(kinds, zip(*row, strict=True), strict=True))
+        return Grid(title, rows, cells, marked)
 
     def _best_of_all(self) -> tuple[list[int], str]:
         """Positions of models that may be the best, if compared, and a description."""
@@ -220,9 +225,11 @@ class Report(TabularReport[MetricEstimate]):
             raise TypeError(
                 f"sections must be a mapping of headings to reports, got {sections!r}"
             )
-        given = {name: each._part() for name, each in given.items()}
-        judged = {name: part for name, part in given.items() if not part.display}
-        parts = judged | self._parts(without=given) | given
+        parts = {name: each._part() for name, each in given.items()}
+        first = {
+            k: v for k, v in parts.items() if isinstance(given[k], RequirementReport)
+        }
+        parts = first | self._parts(without=given) | parts
         html = page(self._joint, title, self._topic, parts, call)
         if path is None:
             return html
@@ -242,7 +249,7 @@ class Report(TabularReport[MetricEstimate]):
 
     def _part(self) -> Part:
         """Part of a page with the report itself."""
-        return Part(self, self._display(), self._joint)
+        return Part(self)
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or curves and their bands.
@@ -263,8 +270,33 @@ class Report(TabularReport[MetricEstimate]):
         """
         return self._display().plot(**kwargs)
 
-    def _display(self) -> Any:
-        return ConfidenceIntervalDisplay(**self._drawing())
+    def _display(self, **options: Any) -> Any:
+        """Display of intervals, with further options."""
+        keys, parameters = self._keys, self._joint.parameters
+        several = len({key.name for key in keys}) > 1
+        rows = [
+            [key.name] * (several or not key.subgroup) + key.subgroup_names
+            for key in keys
+        ]
+        return ConfidenceIntervalDisplay(
+            rows=list(map(", ".join, rows)),
+            estimates=self._joint.estimates,
+            greater_is_better=[p.trait.greater_is_better for p in parameters],
+            reference=self._null,
+            **self._drawing(),
+            **options,
+        )
+
+    def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
+        """Display of bands: of each metric over positions, unless options say more."""
+        if len(positions):
+            points = np.stack([positions, self._joint.estimates], axis=1)
+            options |= {"points": points, "unit_square": False}
+        else:
+            options = {"metrics": [""] * len(self), **options}
+            options["individual_intervals"] = None
+        together = {"simultaneous": self._joint.simultaneous}
+        return ConfidenceBandDisplay(**self._drawing() | together | options)
 
     @property
     def _models(self) -> list[str]:
@@ -277,86 +309,59 @@ class Report(TabularReport[MetricEstimate]):
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments of a display of intervals."""
-        individual = None if self._joint.is_individual else self._joint.individual
-        keys = self._keys
-        several = len({key.name for key in keys}) > 1
-        rows = [
-            [key.name] * (several or not key.subgroup) + key.subgroup_names
-            for key in keys
-        ]
+        """Arguments that displays of intervals and of bands share."""
+        joint, keys = self._joint, self._keys
+        individual = None if joint.is_individual else joint.individual.intervals
         return {
-            "rows": list(map(", ".join, rows)),
             "metrics": ["contrasts" if key.contrast else key.title for key in keys],
-            "estimates": self._joint.estimates,
-            "intervals": self._limits(),
-            "individual_intervals": individual and individual.intervals,
-            "confidence_level": self._joint.confidence_level,
             "models": self._models,
             "known_models": self._known_models,
-            "greater_is_better": [
-                parameter.trait.greater_is_better
-                for parameter in self._joint.parameters
-            ],
-            "reference": self._null,
-        }
-
-    def _bands(self, **options: Any) -> ConfidenceBandDisplay:
-        """Display of bands, with options in place of what reports share."""
-        shared: dict[str, Any] = {
-            "models": self._models,
-            "metrics": [""] * len(self),
             "intervals": self._limits(),
-            "confidence_level": self._joint.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-            "known_models": self._known_models,
+            "individual_intervals": individual,
+            "confidence_level": joint.confidence_level,
         }
-        return ConfidenceBandDisplay(**shared | options)
-
-    def _bands_over(self, positions: Array, **options: Any) -> ConfidenceBandDisplay:
-        """Display of each metric over positions, such as thresholds."""
-        order = np.argsort(positions, kind="stable")
-        drawing = self._drawing()
-        individual = drawing["individual_intervals"]
-        return self._bands(
-            models=[drawing["models"][k] for k in order],
-            metrics=[drawing["metrics"][k] for k in order],
-            points=np.stack([positions, drawing["estimates"]], axis=1)[order],
-            intervals=drawing["intervals"][order],
-            individual_intervals=None if individual is None else individual[order],
-            unit_square=False,
-            **options,
-        )
 
     def _title(self) -> str:
-        parameters = self._joint.parameters
-        level = format_level(self._joint.confidence_level, self._joint.simultaneous)
-        methods = describe_methods(parameters)
+        joint, sampling = self._joint, self._joint.sampling
+        parameters = joint.parameters
+        about = describe(joint, parameters)
+        level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
         of = self._kind and f" of {self._kind}"
         parts = [
-            f"{level.capitalize()} confidence intervals{of} ({methods})",
-            describe_target(self._joint),
-            describe_sample_size(self._joint),
-            str(self._joint.horizon or ""),
-            describe_binning(parameters),
+            f"{level} confidence intervals{of} ({about['methods']})",
+            *(
+                about["target"],
+                about["size"],
+                str(joint.horizon or ""),
+                about["binning"],
+            ),
         ]
-        if not self._joint.sampling.is_simple and self._joint.n_given is None:
-            sizes = self._joint.sampling.table_sizes
-            pairs = zip(sizes, self._joint.sampling.design_effects, strict=True)
+        if not sampling.is_simple and joint.n_given is None:
+            pairs = zip(sampling.table_sizes, sampling.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
             ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
             parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
-        if self._joint.simultaneous:
+        if joint.simultaneous:
             # No digits beyond the error, which may be unknown.
-            error = np.nan_to_num(self._joint.critical_value.error, nan=1.0)
+            error = np.nan_to_num(joint.critical_value.error, nan=1.0)
             places = int(-np.log10(np.clip(error, 1e-4, 1.0)))
+            parts.append(f"critical value {float(joint.critical_value):.{places}f}")
+        parts.append(about["positive"])
+        parts += dict.fromkeys(
+            f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
+        )
+        widening = _widening_by_unseen_ends(joint)
+        if widening >= _MUCH_WIDER:
             parts.append(
-                f"critical value {float(self._joint.critical_value):.{places}f}"
+                f'up to {widening:.1f} times as wide as by method="hall", to allow for '
+                "ends of the bounds that were not seen"
             )
-        parts += [describe_positive(parameters), describe_reads(parameters)]
-        parts.append(describe_unseen_ends(self._joint))
-        parts.append(describe_agreement(self._joint))
+        if any(p.interval_method.of_agreement for p in parameters):
+            parts.append(
+                '"agreement" where models agree in all n independent rows or groups, '
+                "and so in all but a share of at most 1 - alpha^(1/n) of the population"
+            )
         return ", ".join(filter(None, parts))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
@@ -367,11 +372,6 @@ class Report(TabularReport[MetricEstimate]):
                 del vars(report)[name]
         vars(report).update(changed, _joint=joint)
         return report
-
-    def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
-        """Labels of the estimates at some positions."""
-        labels = self._labels.items()
-        return {kind: [names[k] for k in positions] for kind, names in labels}
 
     def _select(self, wanted: Mapping[str, Any]) -> JointEstimate:
         """Select the estimates with the labels wanted in some columns; None is all."""
@@ -580,7 +580,7 @@ class Report(TabularReport[MetricEstimate]):
                 replace(key, model=key.name, sample="", compared=None) for key in keys
             ]
         return RequirementReport(
-            names=_columns_of(keys),
+            names=columns_of(keys),
             subjects=[estimate.model for _, estimate in judged],
             requirements=[(each.sign, float(each.value)) for each, _ in judged],
             estimates=[estimate for _, estimate in judged],
@@ -600,10 +600,7 @@ class Report(TabularReport[MetricEstimate]):
         keys, metrics = self._keys, self.metrics
         for each in required:
             if not any(map(each.is_of, keys)):
-                stated = len(metrics) > 1
-                raise unknown_subject(
-                    each.name, metrics, self._subjects, has_metric=stated
-                )
+                raise unknown_subject(each.name, metrics, self._subjects)
         return [
             (each, self._entry(k))
             for k, key in enumerate(keys)
@@ -611,15 +608,33 @@ class Report(TabularReport[MetricEstimate]):
             if each.is_of(key)
         ]
 
-    def _qualified(self, findings: Iterable[str]) -> Findings:
-        """Mark findings of individual intervals, which do not hold together."""
-        return Findings.of(findings, self._joint.simultaneous)
 
-
-def _columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
+def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
     """Columns of the labels of some keys."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
             columns.setdefault(header, []).append(name)
     return columns
+
+
+def _widening_by_unseen_ends(joint: JointEstimate) -> float:
+    """Largest ratio of widths to those by "hall" that do not allow for unseen ends.
+
+    Score intervals of bounded means allow for ends of the range without a row; the
+    ratio is at the same critical value, and 1 where there are none.
+    """
+    lacking = {
+        k: parameter.with_method("hall")
+        for k, parameter in enumerate(joint.parameters)
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
+    }
+    if not (lacking and isinstance(joint.sampling, RowEstimates)):
+        return 1.0
+    sampling = joint.sampling.with_parameters([*lacking.values()])
+    hall = replace(joint, sampling=sampling)
+    usable = np.flatnonzero(hall.usable)
+    q = float(joint.normal_quantile)
+    narrow = np.ptp(hall.limits_at_normal_quantile(usable, q, joint.z), axis=1)
+    wide = np.ptp(joint.intervals[[*lacking]][usable], axis=1)
+    return float(np.max(wide / narrow, initial=1.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,19 +10,23 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import as_name, check_contrasts, check_known, join_names
-from skci.inference.contrasts import contrast_estimate, reverse
+from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import margin_pvalues, region_of
 from skci.inference.parameter import Key
-from skci.inference.planning import Region, power_at, rows_for_power, rows_for_width
+from skci.inference.planning import (
+    PowerPlan,
+    Region,
+    margin_pvalues,
+    region_of,
+    rows_for_width,
+)
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.displays import ConfidenceIntervalDisplay
+from skci.reports.decisions import Requirement
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
 from skci.reports.page import Part, few
 from skci.reports.rendering import Column, Findings, format_pvalue
-from skci.reports.requirements import Requirement
 
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
@@ -44,10 +48,7 @@ _PREDICATES = {
 
 
 def sentences(
-    panel: str,
-    found: Iterable[tuple[str, str, str]],
-    none: str,
-    margin: float = np.nan,
+    panel: str, found: Iterable[tuple[str, str, str]], none: str, margin: float = np.nan
 ) -> list[str]:
     """Say what is found on a metric of models, or subgroups, or that nothing is.
 
@@ -109,7 +110,7 @@ class ReportWithContrasts(Report):
             (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
             for row, name in zip(rows, names, strict=True)
         ]
-        joint = contrast_estimate(self._joint, contrasts, method=method)
+        joint = self._joint.contrast(contrasts, method=method)
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
 
@@ -300,7 +301,8 @@ class ContrastReport(ReportWithContrasts):
         462
         """
         if power is not None and half_width is None:
-            return rows_for_power(self._joint, power, self._shown(claim), difference)
+            plan = PowerPlan(self._joint, self._shown(claim), difference)
+            return plan.n_rows(power)
         others = power, difference, claim
         if half_width is not None and all(each is None for each in others):
             return rows_for_width(self._joint, half_width)
@@ -351,7 +353,8 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
-        return power_at(self._joint, n_samples, self._shown(claim), difference)
+        plan = PowerPlan(self._joint, self._shown(claim), difference)
+        return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
         """Say in words which contrasts differ from the null, all at once.
@@ -374,7 +377,7 @@ class ContrastReport(ReportWithContrasts):
                 for k in np.flatnonzero(self._differ())
             ]
             none = "No contrast is shown to differ from 0."
-            return self._qualified(found or [none])
+            return Findings(found or [none], self._joint.simultaneous)
         kind = "subgroup" if "model" in self._labels else "model"
         other = _REFERENCES.get(self._reference, "another")
         panels, findings = self._panels, list[str]()
@@ -386,15 +389,12 @@ class ContrastReport(ReportWithContrasts):
                 none = f"no {kind} is shown not to be worse than another by more than "
                 none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
             findings += sentences(panel, shown, none, margin)
-        return self._qualified([*findings, *self._agreements()])
-
-    def _agreements(self) -> Iterator[str]:
-        """Say which models agree in all rows."""
-        pairs = zip(self._joint.parameters, self._panels, self._pairs, strict=True)
-        for k, (parameter, panel, (first, second)) in enumerate(pairs):
+        pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
+        for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
                 in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
-                yield f"On {panel}, {first} and {second} {in_words}."
+                findings.append(f"On {panel}, {name} and {second} {in_words}.")
+        return Findings(findings, self._joint.simultaneous)
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -455,9 +455,8 @@ class ContrastReport(ReportWithContrasts):
             verdicts.append(parameter.trait.worded(relation))
         return verdicts
 
-    def _display(self) -> ConfidenceIntervalDisplay:
-        shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
-        return ConfidenceIntervalDisplay(**self._drawing(), **shown)
+    def _display(self, **options: Any) -> Any:
+        return super()._display(verdicts=self._verdicts, margins=self._margins)
 
     @property
     def _topic(self) -> str:
@@ -471,7 +470,7 @@ class ContrastReport(ReportWithContrasts):
         return {self._kind.capitalize(): self._part()}
 
     def _part(self) -> Part:
-        return super()._part()._replace(findings=self.findings())
+        return Part(self, self.findings())
 
     def _separated(self) -> Separated:
         """Findings of differences or ratios on models or subgroups.
@@ -510,7 +509,7 @@ class ContrastReport(ReportWithContrasts):
     def _margin_pvalues(self) -> dict[str, Array]:
         return margin_pvalues(self._joint, self._margins)
 
-    def _more_columns(self) -> list[Column]:
+    def _more(self) -> list[Column]:
         header = "p-value (step-down)" if self._stepwise else "p-value"
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:

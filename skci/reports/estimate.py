@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._hints import HintedAttributes, with_hints
+from skci._options import HintedAttributes
 from skci._validation import (
     check_alternative,
     check_confidence_level,
     check_number,
+    first_names,
     join_names,
     printable,
 )
@@ -28,11 +30,9 @@ from skci.inference.critical.law import Alternative
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
-from skci.inference.unseen_ends import widening_by_unseen_ends
 from skci.measures.traits import LOG
 from skci.reports.rendering import (
     decimals,
-    first_names,
     format_interval,
     format_level,
     format_number,
@@ -40,7 +40,6 @@ from skci.reports.rendering import (
 )
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
-_MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
 _MOST_NAMES = 12  # estimates named in a warning
 _MAX_CLASSES = 5  # named in a warning
 
@@ -94,7 +93,7 @@ class Verdict(str):
 
     pvalue: float
 
-    def __new__(cls, word: str, pvalue: float) -> Verdict:
+    def __new__(cls, word: str, pvalue: float = math.nan) -> Verdict:
         """Make a string and attach its p-value."""
         self = super().__new__(cls, word)
         self.pvalue = pvalue
@@ -102,9 +101,6 @@ class Verdict(str):
 
     def __bool__(self) -> bool:
         return self == "shown"
-
-    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
-        return str(self), self.pvalue
 
 
 class MetricEstimate(HintedAttributes, float):
@@ -194,15 +190,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self._interval().low
+        return self.confidence_interval().low
 
     @property
     def high(self) -> float:
-        return self._interval().high
+        return self.confidence_interval().high
 
     @property
     def half_width(self) -> float:
-        low, high = self._interval()
+        low, high = self.confidence_interval()
         return (high - low) / 2
 
     @property
@@ -211,7 +207,7 @@ class MetricEstimate(HintedAttributes, float):
         if not value > 0:
             consequence = "the standard error is not known"
             cause = _zero_variance(self._joint, self._position, consequence)
-            _warn(self._joint, [(cause, self._position)])
+            _warn(self._joint, iter([(cause, self._position)]))
         return value
 
     @property
@@ -245,7 +241,6 @@ class MetricEstimate(HintedAttributes, float):
     def warnings(self) -> tuple[str, ...]:
         return tuple(describe_warnings(self._joint, positions=[self._position]))
 
-    @with_hints
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
@@ -262,9 +257,6 @@ class MetricEstimate(HintedAttributes, float):
         ConfidenceInterval
             Named tuple ``(low, high)``.
         """
-        return self._interval(confidence_level)
-
-    def _interval(self, confidence_level: float | None = None) -> ConfidenceInterval:
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
@@ -409,7 +401,7 @@ class MetricEstimate(HintedAttributes, float):
         value = self._check_value(value, "value")
         pvalue = self.pvalue(value)
         low, high = self.confidence_interval()
-        least, greatest = self._joint.parameters[self._position].trait.bounds
+        least, greatest = self._parameter.trait.bounds
         if value <= least if is_least else value >= greatest:
             return Verdict("shown", 0.0)
         below, above = high < value, low > value
@@ -425,14 +417,9 @@ class MetricEstimate(HintedAttributes, float):
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
         level = format_level(self.confidence_level, joint or None)
-        size = describe_sample_size(self._joint, self.n_samples)
-        target = describe_target(self._joint)
-        binning = describe_binning([self._parameter])
-        methods = describe_methods([self._parameter])
-        positive = describe_positive([self._parameter])
-        parts = [methods, target, size, binning, positive]
-        details = ", ".join(filter(None, parts))
-        return f"{self._name} = {self}, {level} interval ({details})"
+        details = describe(self._joint, [self._parameter], self.n_samples)
+        described = ", ".join(filter(None, details.values()))
+        return f"{self._name} = {self}, {level} interval ({described})"
 
     @property
     def _name(self) -> str:
@@ -449,177 +436,44 @@ class MetricEstimate(HintedAttributes, float):
         return format(float(self), spec) if spec else str(self)
 
 
-def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> str:
-    """Write the number of rows, of a sample or an estimate, of groups and strata."""
-    if not joint.is_of_rows:
-        return ""
-    n = joint.n_samples if n_samples is None else n_samples
-    hides_copies = joint.n_groups != joint.sampling.n_groups
-    design = "" if hides_copies else joint.sampling.design_in_words
-    # A mean over queries has as many values as there are: "n = 60 queries".
-    return f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
+def describe(
+    joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
+) -> dict[str, str]:
+    """Describe some parameters of a joint estimate, as in a header; empty if usual.
 
-
-def describe_methods(parameters: Sequence[Parameter]) -> str:
-    """Write the interval methods, and why some are not those of smaller tables."""
-    methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
+    "methods" also names the reasons why methods are not those of smaller tables,
+    "target" the quantity that resampling estimates, "size" the number of rows, clusters
+    and strata, and "positive" each positive label that is not 1 of 0 and 1.
+    """
+    methods = join_names([*dict.fromkeys(p.method for p in parameters)])
     limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
-    return "; ".join([methods, *limits])
-
-
-def describe_positive(parameters: Iterable[Parameter]) -> str:
-    """Write the positive label of metrics of one; nothing for 1 of 0 and 1."""
+    size = ""
+    if joint.is_of_rows:
+        n = joint.n_samples if n_samples is None else n_samples
+        hides_copies = joint.n_groups != joint.sampling.n_groups
+        design = "" if hides_copies else joint.sampling.design_in_words
+        # A mean over queries has as many values as there are: "n = 60 queries".
+        size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
+    error = max(parameter.binning_error for parameter in parameters)
+    if error and math.isfinite(error):  # rounded up
+        unit = 10.0 ** math.floor(math.log10(error))
+        error = math.ceil(error / unit) * unit
     metrics: dict[Any, dict[str, None]] = {}
     for parameter in parameters:
         for part in parameter.components or (parameter,):
             if part.pos_label is not None:
                 metrics.setdefault(part.pos_label, {})[part.key.metric] = None
-    if len(metrics) == 1:
-        return f"positive label {next(iter(metrics))}"
-    named = (f"positive label {k} of {join_names([*v])}" for k, v in metrics.items())
-    return ", ".join(named)
-
-
-def describe_reads(parameters: Iterable[Parameter]) -> str:
-    """Write what users' functions of the rows read."""
-    reads = {p.key.metric: p.trait.reads for p in parameters if p.trait.reads}
-    return ", ".join(f"{metric} of {kind}" for metric, kind in reads.items())
-
-
-def describe_binning(parameters: Iterable[Parameter]) -> str:
-    """Write the largest error by bins of scores, rounded up; nothing without one."""
-    error = max(parameter.binning_error for parameter in parameters)
-    if not error:
-        return ""
-    if math.isfinite(error):
-        unit = 10.0 ** math.floor(math.log10(error))
-        error = math.ceil(error / unit) * unit
-    return f"binning error at most {error:.0e}"
-
-
-def describe_unseen_ends(joint: JointEstimate) -> str:
-    """Write what allowing for unseen ends costs where it doubles a width, or more."""
-    widening = widening_by_unseen_ends(joint)
-    if widening < _MUCH_WIDER:
-        return ""
-    return (
-        f'up to {widening:.1f} times as wide as by method="hall", to allow for ends of '
-        "the bounds that were not seen"
-    )
-
-
-def describe_agreement(joint: JointEstimate) -> str:
-    """Write what intervals of models that agree rest on."""
-    if not any(p.interval_method.of_agreement for p in joint.parameters):
-        return ""
-    return (
-        '"agreement" where models agree in all n independent rows or groups, and so in '
-        "all but a share of at most 1 - alpha^(1/n) of the population"
-    )
-
-
-def describe_target(joint: JointEstimate) -> str:
-    """Write what resampled estimates are of, and how their variance was estimated."""
-    return f"of {', '.join(filter(None, joint.target))}" if joint.target else ""
-
-
-def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
-    """Warn of measures, and of contrasts of defined ones, that are undefined.
-
-    And of contrasts with `new` measures, of which no report has warned.
-    """
-    if causes := _causes_of_undefined(joint, new):
-        _warn(joint, causes)
-
-
-def warn_of_intervals(joint: JointEstimate) -> None:
-    """Warn of intervals without a usable variance or from a small sample, once."""
-    if causes := _causes_of_intervals(joint, range(len(joint.parameters))):
-        _warn(joint, causes)
-
-
-def describe_warnings(
-    joint: JointEstimate,
-    most: int | None = None,
-    positions: Sequence[int] | None = None,
-) -> list[str]:
-    """Write the warnings, with at most so many names in each."""
-    if positions is None:
-        positions = range(len(joint.parameters))
-    causes = [each for each in _causes_of_undefined(joint) if each[1] in positions]
-    causes += _causes_of_intervals(joint, positions)
-    return [text for text, _ in _warnings(joint, causes, most)]
-
-
-def _causes_of_undefined(
-    joint: JointEstimate, new: Sequence[Parameter] = ()
-) -> list[tuple[_Cause, int]]:
-    clipped = {k: p.clipped for k, p in enumerate(joint.parameters) if p.clipped}
-    causes = [(_clipping(clipped.values()), k) for k in clipped]
-    for k, parameter in enumerate(joint.parameters):
-        if not parameter.defined:
-            components = [c for c in parameter.components if not c.defined]
-            cause = parameter.trait.undefined_by
-            if parameter.key.is_contrast and not components:
-                cause = "of infinite estimates, or a ratio to zero"
-            message = f"undefined, {cause}; the interval is the whole range"
-            if all(c in new for c in components):
-                causes.append((_Cause(message, UndefinedMetricWarning), k))
-        if parameter.undefined_classes:
-            causes.append((_undefined_classes(parameter.undefined_classes), k))
-    return causes
-
-
-def _clipping(found: Collection[Any]) -> _Cause:
-    """Say that losses depend on where probabilities of 0 are clipped."""
-    worst = max(found, key=lambda each: each.share)
-    return _Cause(
-        f"{'up to ' * (len({*found}) > 1)}{worst.n:g} of {worst.n_samples:g} rows have "
-        f"probability 0 for their true label; clipped to {worst.eps:.1e}, they make up "
-        f"{worst.share:.0%} of the loss, which depends on that number; smooth or "
-        "calibrate the probabilities, or report brier_score",
-        UserWarning,
-    )
-
-
-def _undefined_classes(weights: Mapping[str, float]) -> _Cause:
-    """Say why the interval of an average is wide, and what narrows it."""
-    names = first_names([*map(repr, weights)], _MAX_CLASSES)
-    kind = "class" if len(weights) == 1 else "classes"
-    weight = f"{sum(weights.values()):.2g}"
-    return _Cause(
-        f"undefined for the {kind} {names}, a division of zero by zero; "
-        f"the interval is extended to hold any value there, at a weight of {weight} in "
-        "the average; where the metric has the options, zero_division sets the "
-        f"estimate alone and labels can omit the {kind}",
-        UndefinedMetricWarning,
-    )
-
-
-def _causes_of_intervals(
-    joint: JointEstimate, positions: Iterable[int]
-) -> list[tuple[_Cause, int]]:
-    causes: list[tuple[_Cause, int]] = []
-    for k in positions:
-        if joint.is_degenerate(k):
-            consequence = "the interval is the whole range"
-            if joint.usable[k]:
-                consequence = "the interval rests on the blurring alone"
-            causes.append((_zero_variance(joint, k, consequence), k))
-        parameter = joint.parameters[k]
-        # The whole range is not too narrow.
-        is_limited = joint.usable[k] or parameter.interval_method.of_agreement
-        for reason in joint.sampling.small_sample_reasons(k) if is_limited else ():
-            causes.append((_Cause(reason.text, SmallSampleWarning, *reason[1:]), k))
-        error = parameter.binning_error
-        if error and error > _MOST_BINNING * joint.standard_errors[k]:
-            causes.append((_COARSE_BINS, k))
-        chance = parameter.unsigned[0].chance
-        if chance is not None and abs(parameter.estimate) < chance / 2:
-            limits = joint.individual.intervals[k].tolist()
-            if max(map(abs, limits)) < chance / 2:
-                causes.append((_OTHER_LABEL, k))
-    return causes
+    positive = [
+        f"positive label {label}" + f" of {join_names([*named])}" * (len(metrics) > 1)
+        for label, named in metrics.items()
+    ]
+    return {
+        "methods": "; ".join([methods, *limits]),
+        "target": f"of {', '.join(filter(None, joint.target))}" if joint.target else "",
+        "size": size,
+        "binning": f"binning error at most {error:.0e}" if error else "",
+        "positive": ", ".join(positive),
+    }
 
 
 class _Cause(NamedTuple):
@@ -632,20 +486,106 @@ class _Cause(NamedTuple):
     """Number in the message, of which the least serves all parameters."""
 
 
+_Causes = Iterator[tuple[_Cause, int]]
+"""Causes of warnings, and the positions of the parameters."""
+
 _COARSE_BINS = _Cause(
     "the error by bins of scores may be over a tenth of the standard error, so that "
     "the interval is noticeably extended; take more bins, or edges that are closer "
     "where there are many scores",
     BinningWarning,
 )
-
-
 _OTHER_LABEL = _Cause(
     "far below the value of random scores, as if scores were those of the other label; "
     "scores must increase with the evidence for the positive label: is it the wrong "
     "column of predict_proba, or the wrong pos_label?",
     UserWarning,
 )
+
+
+def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
+    """Warn of measures, and of contrasts of defined ones, that are undefined.
+
+    And of contrasts with `new` measures, of which no report has warned.
+    """
+    _warn(joint, _causes_of_undefined(joint, new))
+
+
+def warn_of_intervals(joint: JointEstimate) -> None:
+    """Warn of intervals without a usable variance or from a small sample, once."""
+    _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
+
+
+def describe_warnings(
+    joint: JointEstimate,
+    most: int | None = None,
+    positions: Sequence[int] | None = None,
+) -> list[str]:
+    """Write the warnings, with at most so many names in each."""
+    if positions is None:
+        positions = range(len(joint.parameters))
+    causes = [each for each in _causes_of_undefined(joint) if each[1] in positions]
+    causes += _causes_of_intervals(joint, positions)
+    return [text for text, _ in _messages(joint, causes, most)]
+
+
+def _causes_of_undefined(
+    joint: JointEstimate, new: Sequence[Parameter] = ()
+) -> _Causes:
+    for k, parameter in enumerate(joint.parameters):
+        if parameter.clipped:
+            found: set[Any] = {each.clipped for each in joint.parameters} - {None}
+            worst = max(found, key=lambda each: each.share)
+            message = (
+                f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
+                f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
+                f"they make up {worst.share:.0%} of the loss, which depends on that "
+                "number; smooth or calibrate the probabilities, or report brier_score"
+            )
+            yield _Cause(message, UserWarning), k
+        if not parameter.defined:
+            components = [c for c in parameter.components if not c.defined]
+            cause = parameter.trait.undefined_by
+            if parameter.key.is_contrast and not components:
+                cause = "of infinite estimates, or a ratio to zero"
+            message = f"undefined, {cause}; the interval is the whole range"
+            if all(c in new for c in components):
+                yield _Cause(message, UndefinedMetricWarning), k
+        if weights := parameter.undefined_classes:
+            names = join_names(first_names([*map(repr, weights)], _MAX_CLASSES))
+            kind = "class" if len(weights) == 1 else "classes"
+            message = (
+                f"undefined for the {kind} {names}, a division of zero by zero; the "
+                "interval is extended to hold any value there, at a weight of "
+                f"{sum(weights.values()):.2g} in the average; where the metric has the "
+                "options, zero_division sets the estimate alone and labels can omit "
+                f"the {kind}"
+            )
+            yield _Cause(message, UndefinedMetricWarning), k
+
+
+def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Causes:
+    for k in positions:
+        parameter = joint.parameters[k]
+        if joint.is_degenerate(k):
+            consequence = "the interval is the whole range"
+            if joint.usable[k]:
+                consequence = "the interval rests on the blurring alone"
+            yield _zero_variance(joint, k, consequence), k
+        # The whole range is not too narrow.
+        if joint.usable[k] or parameter.interval_method.of_agreement:
+            for reason in joint.sampling.small_sample_reasons(k):
+                yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
+        error = parameter.binning_error
+        if error and error > _MOST_BINNING * joint.standard_errors[k]:
+            yield _COARSE_BINS, k
+        chance = parameter.unsigned[0].chance
+        if (
+            chance is not None
+            and abs(parameter.estimate) < chance / 2
+            and np.abs(joint.individual.intervals[k]).max() < chance / 2
+        ):
+            yield _OTHER_LABEL, k
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
@@ -657,52 +597,46 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
         cause = f"the models {in_words}, and nothing shows how they differ in the rest"
     elif unit := joint.sampling.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"
-    message = f"{cause}, so that {consequence}"
     # Between groups with equal totals no method sees one.
     remedy = bool(joint.sampling.design_effects[position] > 0)
-    return _Cause(message, DegenerateVarianceWarning, remedy)
+    return _Cause(f"{cause}, so that {consequence}", DegenerateVarianceWarning, remedy)
 
 
-def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
+def _warn(joint: JointEstimate, causes: _Causes) -> None:
     """Warn once of the causes that no view of the same estimates has warned of.
 
     There is one warning of each category.
     """
-    new = [(cause, k, (cause.message, str(joint.parameters[k]))) for cause, k in causes]
-    new = [each for each in new if each[-1] not in joint.warned]
-    joint.warned.update(pair for *_, pair in new)
+    new = []
+    for cause, k in causes:
+        pair = cause.message, str(joint.parameters[k])
+        if pair not in joint.warned:
+            new.append((cause, k))
+            joint.warned.add(pair)
     messages: dict[type[Warning], list[str]] = {}
-    shared = [(cause, k) for cause, k, _ in new]
-    for message, category in _warnings(joint, shared, _MOST_NAMES):
+    for message, category in _messages(joint, new, _MOST_NAMES) if new else ():
         messages.setdefault(category, []).append(message)
     for category, each in messages.items():
         warn_caller("\n".join(each), category)
 
 
-def _warnings(
-    joint: JointEstimate,
-    causes: Iterable[tuple[_Cause, int]],
-    most: int | None = None,
+def _messages(
+    joint: JointEstimate, causes: Iterable[tuple[_Cause, int]], most: int | None = None
 ) -> Iterator[tuple[str, type[Warning]]]:
     """Messages about the parameters that share a cause, and their categories.
 
     The remedy is a method that serves them all better.
     """
-    positions: dict[_Cause, list[int]] = {}
-    least: dict[_Cause, int] = {}
+    shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:
-        alike = cause._replace(most=None)
-        positions.setdefault(alike, []).append(position)
-        if cause.most is not None:
-            least[alike] = min(cause.most, least.get(alike, cause.most))
-    for cause, places in positions.items():
-        message, category, remedy, _ = cause
-        if cause in least:
-            message = message.format(most=least[cause])
-        parameters = [joint.parameters[k] for k in places]
+        shared.setdefault(cause._replace(most=None), []).append((cause, position))
+    for (message, category, remedy, _), each in shared.items():
+        numbers = [cause.most for cause, _ in each if cause.most is not None]
+        if numbers:
+            message = message.format(most=min(numbers))
+        parameters = [joint.parameters[k] for _, k in each]
         better = {joint.sampling.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
-        names = [*map(str, parameters[:most])]
-        others = [f"{len(places) - len(names)} others"] * (len(names) < len(places))
-        yield f"{', '.join(names + others)}: {message}", category
+        names = first_names([*map(str, parameters)], most)
+        yield f"{', '.join(names)}: {message}", category

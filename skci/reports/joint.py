@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._arrays import Array
-from skci._hints import brief
+from skci._options import brief
 from skci._validation import (
     as_name,
     check_alone,
@@ -19,17 +18,11 @@ from skci._validation import (
     check_names,
     join_names,
 )
-from skci.inference.contrasts import (
-    comparison,
-    contrast_estimate,
-    contrasts_with,
-    pairwise_contrasts,
-)
+from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.margins import check_margin
 from skci.inference.parameter import Contrast, Key, TableParameter
-from skci.inference.planning import rows_for_width
+from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
     compact_letters,
@@ -37,22 +30,22 @@ from skci.inference.ranking import (
     intervals_to_best,
     rank_intervals,
 )
+from skci.reports.base import columns_of
 from skci.reports.contrasts import (
     ContrastReport,
     ReportWithContrasts,
     Separated,
     sentences,
 )
+from skci.reports.decisions import BestReport, BestReports, RankReport, Requirement
 from skci.reports.estimate import (
     MetricEstimate,
-    describe_positive,
+    describe,
     warn_of_intervals,
     warn_of_undefined,
 )
 from skci.reports.page import Part
-from skci.reports.ranks import BestReport, BestReports, RankReport
 from skci.reports.rendering import Findings
-from skci.reports.requirements import Requirement
 
 _MOST_PAIRS = 10_000  # on a page
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
@@ -203,8 +196,8 @@ class JointReport(ReportWithContrasts):
         """
         if control is not None:
             _check_control(control, self.models)
-        joint, contrasts = self._contrasts("model", control, None, metrics, scale)
-        return self._report(joint, contrasts, scale, method, adjust, margin)
+        options = (scale, method, adjust, margin)
+        return self._compare("model", control, None, metrics, *options)
 
     def gaps(
         self,
@@ -281,66 +274,60 @@ class JointReport(ReportWithContrasts):
         if to is not None:
             check_alone("to", {"control": control})
             check_choice(to, ("rest", "overall"), "to")
-        joint, contrasts = self._contrasts("subgroup", control, to, metrics, scale)
-        return self._report(joint, contrasts, scale, method, adjust, margin, to)
+        options = (scale, method, adjust, margin)
+        return self._compare("subgroup", control, to, metrics, *options)
 
-    def _contrasts(
+    def _compare(
         self,
         factor: str,
         control: str | None,
         to: str | None,
         metrics: str | Iterable[str] | None,
         scale: str,
-    ) -> tuple[JointEstimate, list[Contrast]]:
-        """Contrasts of estimates that differ in one factor, "model" or "subgroup".
+        method: str | None,
+        adjust: str,
+        margin: float | Mapping[str, float] | None,
+    ) -> ContrastReport:
+        """Compare estimates that differ in one factor, "model" or "subgroup".
 
-        With `to`, contrasts of subgroups with the rest or all rows, whose estimates are
-        then in the joint estimate as well.
+        With `to`, subgroups are compared with the rest or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
-        if to is not None and self._references is None:
+        check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
+        if method is not None:
+            check_method(method)
+        joint, ratio = self._joint, scale == "ratio"
+        blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
+        if to is None:
+            contrasts = [
+                contrast
+                for positions in blocks
+                for contrast in pairwise_contrasts(
+                    joint, positions, factor, control, ratio
+                )
+            ]
+        elif self._references is None:
             raise ValueError(
                 f"to={to!r} needs subgroups by which the rows of one test set are "
                 "divided, as by joint_report(..., by=); use control= here"
             )
-        joint, ratio = self._joint, scale == "ratio"
-        blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
-        if to is not None and self._references is not None:
-            positions = list(itertools.chain(*blocks))
-            return contrasts_with(joint, positions, self._references(to), to, ratio)
-        pairs = (pairwise_contrasts(joint, k, factor, control, ratio) for k in blocks)
-        contrasts = list(itertools.chain(*pairs))
+        else:
+            positions, known = list(itertools.chain(*blocks)), self._references(to)
+            joint, contrasts = contrasts_with(joint, positions, known, to, ratio)
         if not contrasts:
             factors = [factor] if factor == "model" else self._subgroup_columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        return joint, contrasts
-
-    def _report(
-        self,
-        joint: JointEstimate,
-        contrasts: Sequence[Contrast],
-        scale: str = "difference",
-        method: str | None = None,
-        adjust: str = "single-step",
-        margin: float | Mapping[str, float] | None = None,
-        reference: str | None = None,
-    ) -> ContrastReport:
-        """Report differences or ratios, perhaps all to a reference."""
-        check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
-        if method is not None:
-            check_method(method)
-        number, ratio = len(contrasts), scale == "ratio"
         most = _MOST_CONTRASTS if joint.sampling.known == "table" else _MOST_GIVEN
-        if number > most:
+        if len(contrasts) > most:
             raise ValueError(
-                f"{scale}s must be at most {most:,}, got {number:,}; "
+                f"{scale}s must be at most {most:,}, got {len(contrasts):,}; "
                 "name a control or some of the metrics, or select models first"
             )
         simultaneous = joint.simultaneous and adjust != "none"
-        compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
+        compared = joint.contrast(contrasts, ratio, method, simultaneous)
         warn_of_undefined(compared, joint.parameters[len(self) :])
         if ratio and margin is not None:
             raise ValueError("margin needs scale='difference', got 'ratio'")
@@ -350,7 +337,7 @@ class JointReport(ReportWithContrasts):
             _null=1.0 if ratio else 0.0,
             _stepwise=simultaneous and adjust == "step-down",
             _margin={} if margin is None else check_margin(margin, compared),
-            _reference=reference,
+            _reference=to,
         )
 
     def _judged(
@@ -362,25 +349,33 @@ class JointReport(ReportWithContrasts):
         contrasts: dict[Key, Contrast] = {}
         for each in required:
             pair = each.pair(self.models) or ()
-            found: list[Contrast] = []
+            found = False
             for positions in self._blocks("model", [each.metric]) if pair else []:
-                place = dict(zip(self._names(positions), positions, strict=True))
-                if {*pair} <= {*place}:
-                    first, second = (place[name] for name in pair)
-                    found.append(comparison(self._joint, first, second))
-            contrasts |= {contrast[0]: contrast for contrast in found}
+                names = self._names(positions)
+                if {*pair} <= {*names}:
+                    first, second = (positions[names.index(name)] for name in pair)
+                    key, weights = comparison(self._joint, first, second)
+                    contrasts[key] = key, weights
+                    found = True
             if found:
                 of_differences.append(each._replace(name=" - ".join(pair)))
             else:
                 of_models.append(each)
         judged = super()._judged(of_models)
         if contrasts:
-            compared = self._report(self._joint, [*contrasts.values()])
-            judged += compared._judged(of_differences)
+            together = self._joint.simultaneous
+            compared = self._joint.contrast(
+                [*contrasts.values()], simultaneous=together
+            )
+            warn_of_undefined(compared)
+            judged += self._contrast_report(compared)._judged(of_differences)
         return judged
 
-    def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
-        """Positions of the estimates that differ in one factor only."""
+    def _blocks(
+        self, factor: str = "model", metrics: Sequence[str] | None = None
+    ) -> list[list[int]]:
+        """Positions of the estimates that differ in one factor only, by metric."""
+        metrics = self.metrics if metrics is None else metrics
         blocks: dict[Key, list[int]] = {}
         for k, key in enumerate(self._keys):
             if key.metric in metrics:
@@ -388,13 +383,8 @@ class JointReport(ReportWithContrasts):
         order = sorted(blocks, key=lambda key: metrics.index(key.metric))
         return [blocks[key] for key in order]
 
-    def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
-        """Positions of estimates whose models are compared, by name."""
-        blocks = self._blocks("model", metrics)
-        return {self._joint.parameters[k[0]].key.panel: k for k in blocks}
-
     def _names(self, positions: Sequence[int]) -> list[str]:
-        return [self._joint.parameters[k].key.name for k in positions]
+        return [self._keys[k].name for k in positions]
 
     def select(
         self,
@@ -458,35 +448,36 @@ class JointReport(ReportWithContrasts):
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.models) < 2:
             return Findings()
+        findings: list[str] = []
         kind = self._keys[0].factor
         prefix = "" if kind == "model" else f"{kind} "
-        by_intervals = by == "intervals"
-        source = self if by_intervals else self.differences()
-        apart = " by its interval; differences() may show more" * by_intervals
-        separated = source._separated()
-        findings = []
-        for panel, positions in self._panels(self.metrics).items():
+        none = f"no {kind} is shown to differ from another"
+        if by == "intervals":
+            none += " by its interval; differences() may show more"
+            separated = self._separated()
+        else:
+            separated = self.differences()._separated()
+        for positions in self._blocks():
+            panel = self._keys[positions[0]].panel
             found = [(prefix + a, verb, b) for a, verb, b in separated.get(panel, [])]
-            none = f"no {kind} is shown to differ from another{apart}"
             findings += sentences(panel, found, none)
             undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
                 names = join_names(self._names(undefined))
                 findings.append(f"{panel} is undefined for {names}.")
-        return self._qualified(findings)
+        return Findings(findings, self._joint.simultaneous)
 
     def _separated(self) -> Separated:
         """Models, the worse first, whose intervals do not overlap."""
-        limits = self._limits()
-        separated = {}
-        for panel, positions in self._panels(self.metrics).items():
+        limits, separated = self._limits(), {}
+        for positions in self._blocks():
             names = self._names(positions)
             trait = self._joint.parameters[positions[0]].trait
             low, high = np.sort(trait.sign * limits[positions], axis=1).T
-            worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
             relation = trait.worded("is worse than {}")
-            separated[panel] = [
-                (names[i], relation, names[j]) for i, j in worse_and_better
+            separated[self._keys[positions[0]].panel] = [
+                (names[i], relation, names[j])
+                for i, j in np.argwhere(high[:, np.newaxis] < low)
             ]
         return separated
 
@@ -544,33 +535,25 @@ class JointReport(ReportWithContrasts):
     @property
     def _metrics_of_several(self) -> list[str]:
         """Metrics of which there are several estimates, or all if there are none."""
-        panels = self._panels_of_several
-        several = (self._joint.parameters[k[0]].key.metric for k in panels)
+        several = [self._keys[k[0]].metric for k in self._blocks() if len(k) > 1]
         return list(dict.fromkeys(several)) or self.metrics
-
-    @property
-    def _panels_of_several(self) -> list[list[int]]:
-        """Positions of the estimates in each panel with several models."""
-        return [k for k in self._panels(self.metrics).values() if len(k) > 1]
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
-        joint = self._joint
+        joint, keys = self._joint, [self._keys[k] for k in positions]
         level = 1 - (1 - joint.confidence_level) / n_metrics
         level = min(level, _HIGHEST_LEVEL)
         intervals, differences = intervals_to_best(joint.at(level), positions)
         warn_of_intervals(differences)
-        names = self._labels_at(positions).items()
-        parameter = joint.parameters[positions[0]]
-        factor = parameter.key.factor
+        names, factor = columns_of(keys), keys[0].factor
         return BestReport(
-            metric=parameter.key.title,
-            names={c: v for c, v in names if c == factor or len({*v}) > 1},
+            metric=keys[0].title,
+            names={c: v for c, v in names.items() if c == factor or len({*v}) > 1},
             estimate=self._entry(best_first(joint, positions)[0]),
             estimates=joint.estimates[positions],
             intervals=intervals,
             confidence_level=joint.confidence_level,
-            greater_is_better=parameter.trait.greater_is_better,
+            greater_is_better=joint.parameters[positions[0]].trait.greater_is_better,
             n_metrics=n_metrics,
         )
 
@@ -579,14 +562,18 @@ class JointReport(ReportWithContrasts):
         compared = self._compared(self.metrics)
         compared = [k for k in compared if parameters[k[0]].trait.has_better]
         number = len(compared) if self._joint.simultaneous else 1
-        best: list[int] = []
-        for positions in compared:
-            if len(positions) > 1:
-                report = self._best(positions, number)
-                best += itertools.compress(positions, report.may_be_best)
+        several = [k for k in compared if len(k) > 1]
+        best = [
+            position
+            for positions in several
+            for position, may_be_best in zip(
+                positions, self._best(positions, number).may_be_best, strict=True
+            )
+            if may_be_best
+        ]
         columns = self._subgroup_columns
         among = f" of those with the same {join_names(columns)}" if columns else ""
-        return best, f"may be the best{among}"
+        return list(best), f"may be the best{among}"
 
     def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
         """Positions of estimates that the best is one of, on each metric."""
@@ -656,23 +643,23 @@ class JointReport(ReportWithContrasts):
         ['C', 'B']
         """
         chosen = self._metrics_of_several if metric is None else metric
-        panels = self._panels(check_names(chosen, self.metrics, "metric"))
-        if max(map(len, panels.values())) < 2:
+        blocks = self._blocks("model", check_names(chosen, self.metrics, "metric"))
+        if max(map(len, blocks)) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
-        warn_of_intervals(self._joint)
-        blocks = [best_first(self._joint, rows) for rows in panels.values()]
-        order = [k for rows in blocks for k in rows]
-        keys = [self._joint.parameters[k].key for k in order]
+        joint = self._joint
+        warn_of_intervals(joint)
+        blocks = [best_first(joint, positions) for positions in blocks]
+        keys = [self._keys[k] for positions in blocks for k in positions]
         return RankReport(
-            names=self._labels_at(order),
+            names=columns_of(keys),
             models=[key.name for key in keys],
             known_models=self._known_models,
             panels=[key.panel for key in keys],
-            estimates=np.concatenate([estimated_ranks(self._joint, r) for r in blocks]),
-            intervals=np.concatenate(rank_intervals(self._joint, blocks)),
+            estimates=np.concatenate([estimated_ranks(joint, k) for k in blocks]),
+            intervals=np.concatenate(rank_intervals(joint, blocks)),
             confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
-            positive_label=describe_positive(self._joint.parameters),
+            simultaneous=joint.simultaneous,
+            positive_label=describe(joint, joint.parameters)["positive"],
         )
 
     def letters(
@@ -711,56 +698,46 @@ class JointReport(ReportWithContrasts):
         best : Compares each model only with the best of the others.
         """
         metrics = self.metrics if metric is None else [metric]
-        positions = [
-            best_first(
-                self._joint, self._positions(name, self._blocks("model", [name]))
-            )
-            for name in metrics
-        ]
+        blocks = {name: self._blocks("model", [name]) for name in metrics}
+        places = {name: self._positions(name, k) for name, k in blocks.items()}
         separated: Separated = {}
-        if max(map(len, positions)) > 1:
-            separated = self.differences(
-                metrics=metric, scale=scale, method=method, adjust=adjust
-            )._separated()
+        if max(map(len, places.values())) > 1:
+            compared = self._compare(
+                "model", None, None, metric, scale, method, adjust, None
+            )
+            separated = compared._separated()
         letters: dict[str, Any] = {}
-        for name, order in zip(metrics, positions, strict=True):
+        for name, positions in places.items():
+            order = best_first(self._joint, positions)
             names = self._names(order)
-            place = {model: k for k, model in enumerate(names)}
             differ = np.zeros((len(names),) * 2, dtype=bool)
-            panel = self._joint.parameters[order[0]].key.panel
-            for worse, _, better in separated.get(panel, []):
-                differ[place[worse], place[better]] = True
+            for worse, _, better in separated.get(self._keys[order[0]].panel, []):
+                differ[names.index(worse), names.index(better)] = True
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
-        found: dict[str, Any] = letters if metric is None else letters[metric]
-        return found
+        return letters if metric is None else letters[metric]
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        compared = self._compared_parts(without) if self._compares_models else {}
-        if compared or "Differences" in without:
-            sort = not self._subgroup_columns
-            return {"Estimates": self._part()._replace(sort=sort), **compared}
-        return {"Estimates": self._part()._replace(findings=self.findings())}
-
-    def _compared_parts(self, without: Collection[str]) -> dict[str, Part]:
-        """Ranks and differences of the models, where there are several."""
-        panels = self._panels_of_several
-        several = [self._joint.parameters[k[0]] for k in panels]
-        ranked = dict.fromkeys(p.key.metric for p in several if p.trait.has_better)
-        parts = {}
+        parts: dict[str, Part] = {}
+        several = [k for k in self._blocks() if len(k) > 1 and self._compares_models]
+        traits = {self._keys[k[0]]: self._joint.parameters[k[0]].trait for k in several}
+        ranked = dict.fromkeys(k.metric for k, x in traits.items() if x.has_better)
         if ranked and not self._joint.horizon and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
-        few = 0 < sum(comb(len(k), 2) for k in panels) <= _MOST_PAIRS
+        few = 0 < sum(comb(len(k), 2) for k in several) <= _MOST_PAIRS
         if few and "Differences" not in without:
             parts |= self.differences()._parts()
-        return parts
+        own = Part(self, self.findings())
+        if parts or "Differences" in without:
+            own = Part(self, sort=not self._subgroup_columns)
+        return {"Estimates": own, **parts}
 
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
         """Positions that are compared on a metric: those that the best is one of."""
         check_known(metric, self.metrics, "metric")
-        compared = self._compared([metric]) if compared is None else compared
+        compared = compared or self._compared([metric])
         if len(compared) > 1:
             raise ValueError(
                 f"models are compared in one subgroup, got {len(compared)}; choose one "

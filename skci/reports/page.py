@@ -10,15 +10,11 @@ from html import escape
 from string import Template
 from typing import Any, NamedTuple
 
+from skci._packages import DEPENDENCIES, version_of
 from skci._validation import join_names, printable
-from skci._versions import DEPENDENCIES, version_of
 from skci.inference.joint import JointEstimate
-from skci.reports.estimate import (
-    describe_methods,
-    describe_sample_size,
-    describe_warnings,
-)
-from skci.reports.rendering import TabularReport, format_level, packaged
+from skci.reports.estimate import describe, describe_warnings
+from skci.reports.rendering import format_level, packaged
 
 _MOST_ROWS = 60  # rows of a table that is not folded
 _MOST_FOLDED = 2000  # rows of a table that is not left out
@@ -37,10 +33,8 @@ _GIVEN = "The estimates and their covariance were given, and are taken to be rig
 class Part(NamedTuple):
     """Content of one section of a page."""
 
-    report: TabularReport[Any]
-    display: Any = None
-    joint: JointEstimate | None = None
-    """Joint estimate whose warnings the page lists."""
+    report: Any
+    """A table; its picture and the warnings of its joint estimate, if it has these."""
     findings: Sequence[str] = ()
     sort: bool = False
     """Whether the picture has the best estimate first."""
@@ -66,19 +60,22 @@ def page(
     call : str or None
         What the report was made by.
     """
-    pictured = [heading for heading, part in parts.items() if part.display]
+    pictured = [h for h, part in parts.items() if hasattr(part.report, "_display")]
     others = [heading.lower() for heading in pictured[1:]]
     level = format_level(joint.confidence_level, joint.simultaneous)
-    size = describe_sample_size(joint)
+    about = describe(joint, joint.parameters)
+    size = about["size"]
     asked = f"What was asked: {join_names([topic, *others])}. "
     asked += f"Answered by {level} confidence intervals{size and f', {size}'}."
     said = [part.findings for part in parts.values()]
     short = [f for each in said if len(each) <= _MOST_FINDINGS for f in each]
-    joints = filter(None, (part.joint for part in parts.values()))
-    warned = [text for each in joints for text in describe_warnings(each, _MOST_NAMED)]
+    joints = [getattr(part.report, "_joint", None) for part in parts.values()]
+    warned = [
+        text for each in joints if each for text in describe_warnings(each, _MOST_NAMED)
+    ]
     reproduction = {
         "Confidence level": level,
-        "Interval method": describe_methods(joint.parameters),
+        "Interval method": about["methods"],
         "Sample": size,
         "Resampling": joint.target.resampling if joint.target else "",
         "Seed": "" if joint.random_state is None else str(joint.random_state),
@@ -164,7 +161,7 @@ def _picture(part: Part, number: int) -> str:
     except ImportError:
         return _paragraphs(["A picture needs matplotlib, which is not installed."])
     options: dict[str, Any] = {"sort": True} if part.sort else {}
-    drawn = part.display.plot(**options)
+    drawn = part.report._display().plot(**options)
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skci"}):
         svg = io.StringIO()
         drawn.figure_.savefig(
@@ -183,12 +180,13 @@ def _picture(part: Part, number: int) -> str:
 def _part(heading: str, part: Part, number: int) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
     n_rows = len(part.report)
-    body = _picture(part, number) if part.display and n_rows <= _MOST_DRAWN else ""
+    is_drawn = hasattr(part.report, "_display") and n_rows <= _MOST_DRAWN
+    body = _picture(part, number) if is_drawn else ""
     if len(part.findings) > _MOST_FINDINGS:
         body += _folded(f"{len(part.findings)} findings", _list(part.findings))
     if n_rows > _MOST_FOLDED:
         return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
-    table = part.report._html()
+    table = part.report._grid().to_html()
     if n_rows > _MOST_ROWS:
         table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
     return f"{body}\n{table}"

@@ -1,5 +1,7 @@
 """Tables of text cells as plain text, Markdown, LaTeX and HTML; data frames."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import re
@@ -17,15 +19,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from unicodedata import combining, east_asian_width
 
 import numpy as np
 
 from skci._arrays import cached_property
-from skci._hints import HintedAttributes
-from skci._lazy import optional_module
-from skci._validation import as_name, check_known, check_text, join_names, printable
+from skci._options import HintedAttributes
+from skci._packages import optional_module
+from skci._validation import as_name, check_known, check_text, printable
 
 _Entry = TypeVar("_Entry")
 
@@ -102,13 +104,6 @@ def format_level(confidence_level: float, simultaneous: bool | None = None) -> s
     return f"{kind}{100 * confidence_level:g}%"
 
 
-def first_names(names: Sequence[str], most: int) -> str:
-    """Name all, or of many the first and the number of the others."""
-    if len(names) <= most:
-        return join_names(names)
-    return join_names([*names[: most - 1], f"{len(names) - most + 1} others"])
-
-
 def json_value(value: Any) -> Any:
     """Return what JSON has for a value: None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -116,7 +111,7 @@ def json_value(value: Any) -> Any:
 
 def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
     """Shorten long names in the middle, so far that those that differ still do."""
-    while True:
+    while max(map(len, names)) > width:
         head, tail = width - width // 3 - 1, width // 3
         short = {
             name: name if len(name) <= width else f"{name[:head]}…{name[-tail:]}"
@@ -125,6 +120,7 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
         if len(set(short.values())) == len(short):
             return [short[name] for name in names]
         width *= 2
+    return [*names]
 
 
 def _width(text: str) -> int:
@@ -165,7 +161,8 @@ def estimate_columns(
     """Columns of estimates and intervals, whose headers are given, in some style."""
     low, high = np.transpose(limits).tolist()
     places = decimals(limits, null)
-    number, pair = (partial(f, places=places) for f in (format_number, format_interval))
+    number = partial(format_number, places=places)
+    pair = partial(format_interval, places=places)
     values = {"estimate": np.asarray(estimates).tolist()}
     ends = {"low": low, "high": high}
     if style == "interval":
@@ -200,30 +197,26 @@ class Grid:
 
     def rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
         """Rows of cells, the headers first; in `short` ones long names are cut."""
-        names, numbers = (
-            [[*map(printable, (header, *cells))] for header, cells in columns.items()]
-            for columns in (self.names, self.columns)
-        )
-        if short:
-            names = [shorten(column) for column in names]
-        header, *rows = zip(*names, *numbers, strict=True)
-        return [tuple(shorten(header)) if short else header, *rows]
+        columns = [
+            [*map(printable, (header, *cells))]
+            for header, cells in (*self.names.items(), *self.columns.items())
+        ]
+        if not short:
+            return [*zip(*columns, strict=True)]
+        names = [*map(shorten, columns[: len(self.names)])]
+        header, *rows = zip(*names, *columns[len(names) :], strict=True)
+        return [tuple(shorten(header)), *rows]
 
     def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
         """Rows of escaped cells, some of them in bold."""
         header, *rows = self.rows()
-        marked = [
+        return [[*map(escaped, header)]] + [
             [
                 bold.format(escaped(cell)) if (k, name) in self.bold else escaped(cell)
                 for name, cell in zip(header, row, strict=True)
             ]
             for k, row in enumerate(rows)
         ]
-        return [[*map(escaped, header)], *marked]
-
-    def to_frame(self) -> Any:
-        """Write a data frame, indexed by the names."""
-        return _frame({**self.names, **self.columns}, [*self.names])
 
     def to_markdown(self, caption: str | None = None) -> str:
         """Write Markdown, under the title or another caption if that is not empty."""
@@ -259,79 +252,35 @@ class Grid:
     def to_html(self) -> str:
         """Write HTML, with the title as its caption; a wide table scrolls."""
         title = escape(printable(self.title))
-        header, *rows = [
-            "".join(
-                _cell(escape(cell), "row" if k else "col", column < len(self.names))
-                for column, cell in enumerate(row)
-            )
-            for k, row in enumerate(self.rows())
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        header, *rows = map(self._html_row, itertools.count(), self.rows())
         return (
             f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
-            f"<table><caption>{title}</caption><thead><tr>{header}</tr></thead>"
-            f"<tbody>{body}</tbody></table></div>"
+            f"<table><caption>{title}</caption><thead>{header}</thead>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>"
         )
+
+    def _html_row(self, number: int, cells: Sequence[str]) -> str:
+        """HTML of a row, the first of which is the header."""
+        row = ""
+        for column, cell in enumerate(cells):
+            is_name = column < len(self.names)
+            kind = ' class="name"' if is_name else ""
+            begin, end = f"td{kind}", "td"
+            if cell and (is_name or not number):
+                begin, end = f'th scope="{"row" if number else "col"}"{kind}', "th"
+            row += f"<{begin}>{escape(cell)}</{end}>"
+        return f"<tr>{row}</tr>"
 
     def __str__(self) -> str:
         rows = self.rows(short=True)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-        header, *lines = [
-            "  ".join(
-                cell + " " * (width - _width(cell))
-                for cell, width in zip(row, widths, strict=True)
-            )
-            for row in rows
-        ]
-        ruler = "-" * (sum(widths) + 2 * len(widths) - 2)
-        lines = [printable(self.title), "", header, ruler, *lines]
-        return "\n".join(line.rstrip() for line in lines)
-
-
-def _cell(content: str, scope: str, is_name: bool) -> str:
-    """HTML of a cell; its row has header cells of this scope."""
-    kind = ' class="name"' if is_name else ""
-    if content and (is_name or scope == "col"):
-        return f'<th scope="{scope}"{kind}>{content}</th>'
-    return f"<td{kind}>{content}</td>"
-
-
-def _frame(data: Mapping[str, Sequence[Any]], index: list[str]) -> Any:
-    """Data frame of columns, indexed by some of them."""
-    pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
-    return pd.DataFrame(data).set_index(index)
-
-
-def wide_grid(
-    labels: Mapping[str, Sequence[str]],
-    columns: Mapping[str, Sequence[str]],
-    title: str,
-    best: Collection[int],
-) -> Grid:
-    """Arrange K estimates in a table with a column for each metric.
-
-    Parameters
-    ----------
-    labels : mapping of str to sequence of K str
-        Names of each estimate by column, one of them "metric".
-    columns : mapping of str to sequence of K str
-        Text of each estimate by column. The column "metric" is divided into one for
-        each metric; others have the same text for all metrics.
-    title : str
-    best : collection of int
-        Positions of the estimates in bold.
-    """
-    kinds = [kind for kind in labels if kind != "metric"]
-    names = list(zip(*map(labels.__getitem__, kinds), strict=True))
-    row = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    cells: dict[str, list[str]] = {}
-    for header, column in columns.items():
-        headers = labels["metric"] if header == "metric" else [header] * len(names)
-        for each, name, cell in zip(headers, names, column, strict=True):
-            cells.setdefault(each, [""] * len(row))[row[name]] = cell
-    bold = {(row[names[k]], printable(labels["metric"][k])) for k in best}
-    rows = dict(zip(kinds, zip(*row, strict=True), strict=True))
-    return Grid(title, rows, cells, bold)
+        lines = []
+        for row in rows:
+            cells = zip(row, widths, strict=True)
+            padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
+            lines.append("  ".join(padded).rstrip())
+        lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
+        return "\n".join([printable(self.title), "", *lines])
 
 
 class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
@@ -374,8 +323,15 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
             data |= column.values
         return data
 
-    def _grid(self) -> Grid:
-        """Text of the table."""
+    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
+        """Text of the table.
+
+        A wide one has a column for each metric, perhaps with the best in bold.
+        """
+        if wide:
+            raise ValueError(
+                f"wide needs a report of metrics, got {type(self).__name__}"
+            )
         cells = {each.header: each.cells for each in self._columns() if each.header}
         return Grid(self._title(), self._labels, cells)
 
@@ -419,9 +375,12 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         ValueError
             If the report is to be wide and has no column for each metric.
         """
+        data, names = self._data(), [*self._labels]
         if wide:
-            return self._wide_grid(False).to_frame()
-        return _frame(self._data(), [*self._labels])
+            grid = self._grid(wide, bold=False)
+            data, names = {**grid.names, **grid.columns}, [*grid.names]
+        pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
+        return pd.DataFrame(data).set_index(names)
 
     def to_markdown(self, *, wide: bool = False, caption: str | None = None) -> str:
         """Return the report as a Markdown table.
@@ -439,8 +398,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         str
             With a line for each row of the report.
         """
-        grid = self._wide_grid(True) if wide else self._grid()
-        return grid.to_markdown(caption)
+        return self._grid(wide).to_markdown(caption)
 
     def to_latex(
         self,
@@ -475,18 +433,10 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
             If the report is to be wide and has no column for each metric; or a label
             is given for a ``tabular``, which has none.
         """
-        grid = self._wide_grid(True) if wide else self._grid()
-        return grid.to_latex(caption, label)
-
-    def _wide_grid(self, bold: bool) -> Grid:
-        """Table with a column for each metric, perhaps with the best in bold."""
-        raise ValueError(f"wide needs a report of metrics, got {type(self).__name__}")
-
-    def _html(self) -> str:
-        return self._grid().to_html()
+        return self._grid(wide).to_latex(caption, label)
 
     def _repr_html_(self) -> str:
-        return notebook_html(self._html())
+        return notebook_html(self)
 
     def __str__(self) -> str:
         return str(self._grid())
@@ -516,17 +466,15 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         if position is not None:
             return self._entry(position)
         known, labels = list(self), self._labels
-        fits = len(wanted) == len(labels)
-        others = itertools.permutations(wanted) if fits else ()
-        in_order = next((other for other in others if other in known), None)
-        kinds = ", ".join(labels)
-        if fits and in_order is None:
-            for name, (kind, column) in zip(wanted, labels.items(), strict=True):
-                names = list(dict.fromkeys(column))
-                check_known(name, names, f"report[{kinds}]: {kind}")
         names = [name for name in wanted if isinstance(name, str)]
-        nearest = max(known, key=lambda each: sum(name in each for name in names))
-        example: Any = in_order or nearest
+        example: Any = max(known, key=lambda each: sum(name in each for name in names))
+        if len(wanted) == len(labels):
+            others = [each for each in itertools.permutations(wanted) if each in known]
+            example = others[0] if others else example
+            for name, kind in zip(wanted, () if others else labels, strict=not others):
+                names = list(dict.fromkeys(labels[kind]))
+                check_known(name, names, f"report[{', '.join(labels)}]: {kind}")
+        kinds = ", ".join(labels)
         if len(labels) == 1:
             (example,) = example
         else:
@@ -588,11 +536,12 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 class Findings(list[str]):
     """Sentences, a list that notebooks show line by line."""
 
-    @classmethod
-    def of(cls, sentences: Iterable[str], simultaneous: bool) -> Self:
-        """Sentences on intervals, marked if they do not hold together."""
+    def __init__(
+        self, sentences: Iterable[str] = (), simultaneous: bool = True
+    ) -> None:
+        """Mark sentences on intervals that do not hold together."""
         start = "" if simultaneous else "Taken alone: "
-        return cls(printable(start + sentence) for sentence in sentences)
+        super().__init__(printable(start + sentence) for sentence in sentences)
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self)
@@ -604,7 +553,8 @@ def packaged(name: str) -> str:
     return files("skci.reports").joinpath(name).read_text(encoding="utf-8")
 
 
-def notebook_html(body: str) -> str:
+def notebook_html(*reports: TabularReport[Any]) -> str:
     """HTML of what a notebook shows, in the style of pages."""
     style = " ".join(packaged("style.css").split())
+    body = "".join(report._grid().to_html() for report in reports)
     return f'<style>{style}</style><div class="skci">{body}</div>'

@@ -24,11 +24,10 @@ from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter, given_parameter
-from skci.inference.resampling_variance import ResampledMoments
-from skci.inference.sampling import RowSampling, Sampling
+from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
-from skci.reports.resampling import CrossValidationReport
+from skci.reports.kinds import CrossValidationReport
 from skci.resampling.pooling import (
     FOLD,
     EvaluatedPool,
@@ -37,19 +36,13 @@ from skci.resampling.pooling import (
     mean_over_folds,
 )
 from skci.resampling.schemes import Scheme
-from skci.resampling.splitting import (
-    Pool,
-    ResampledRows,
-    Split,
-    Splits,
-    take_rows,
-    unique_training_sets,
-)
+from skci.resampling.splitting import Pool, ResampledRows, Split, take_rows
 
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
-_WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
 _ROUNDING = 1e-9  # relative difference of equal values
+SIZE = "train_size"
+"""Name of the column of a report that holds the sizes of training sets."""
 
 
 class Fitted(NamedTuple):
@@ -64,6 +57,31 @@ class Fitted(NamedTuple):
         predicted, scores, estimator = self
         predicted = None if predicted is None else predicted[rows]
         return Fitted(predicted, None if scores is None else scores[rows], estimator)
+
+
+class TrainingSizes(NamedTuple):
+    """Sizes of the subsets of each training set that estimators are fitted to."""
+
+    by_name: Mapping[str, tuple[str, int]]
+    """Estimator and size, by a name that has both."""
+    n_train: int
+    """Number of rows of the largest training set, to which the sizes refer."""
+    rng: np.random.Generator
+
+    def subset(self, train: Array, name: str, rank: Array) -> Array:
+        """Rows of the first units of a training set, in the share of a size."""
+        wanted = -(-self.by_name[name][1] * len(train) // self.n_train)
+        _, position, counts = np.unique(
+            rank[train], return_inverse=True, return_counts=True
+        )
+        last = np.abs(np.cumsum(counts) - wanted).argmin()
+        return train[position <= last]
+
+    def labelled(self, parameter: Parameter) -> Parameter:
+        """Name the size apart from the model."""
+        name, size = self.by_name[parameter.key.model]
+        key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
+        return replace(parameter, key=key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +99,36 @@ class Resampling:
     verbose: int = 0
     keep: bool = False
     """Whether fitted estimators are returned."""
+    sizes: TrainingSizes | None = None
 
     @classmethod
     def read(
         cls,
-        metric_set: MetricSet,
         estimators: Any,
         X: Any,
         y: Any,
-        cv: Any,
-        groups: Any,
-        sample_weight: Any,
-        **options: Any,
+        metrics: Any,
+        *,
+        needs_variance: bool = True,
+        keep: bool = False,
+        cv: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        confidence_level: float = 0.95,
+        method: str | Mapping[str, str] | None = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
     ) -> Self:
-        """Check the data, and what to fit, to predict and to evaluate."""
+        """Check the data, and what to fit, to predict and to evaluate.
+
+        Intervals have no table of counts where variances are those of a scheme.
+        """
+        options = confidence_level, method, pos_label, random_state
+        metric_set = MetricSet(metrics, *options)
+        if needs_variance:
+            metric_set = metric_set.without_tables("skewness")
         named = check_estimators(estimators)
         check_not_swapped(X, y)
         reader = metric_set.reader(y, RowOptions(groups=groups), "y")
@@ -117,20 +151,21 @@ class Resampling:
             )
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
-        pos_label = metric_set.pos_label
+        positive = metric_set.pos_label
         if metric_set.reads & {"labels", "scores"}:
             vocabulary = reader.vocabulary
             scored = metric_set.scored_labels(vocabulary)
             if not vocabulary.multilabel:
                 labels = tuple(x for x in vocabulary.labels if x is not None)
-                pos_label = scored[0] if len(scored) == 1 else pos_label
+                positive = scored[0] if len(scored) == 1 else positive
         if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = ResampledRows(X, y, codes, cv, seed, names, weights)
         request = metric_set.request(named, scored)
-        return cls(metric_set, named, rows, request, labels, pos_label, **options)
+        how = n_jobs, verbose, keep
+        return cls(metric_set, named, rows, request, labels, positive, *how)
 
     def fit(
         self,
@@ -141,20 +176,25 @@ class Resampling:
         """Fit each estimator to each training set, in parallel: by split and by name.
 
         If splits are of a kind, such as folds, errors tell their number. `models` are
-        by split and name what was fitted before, and only predicts.
+        by split and name what was fitted before, and only predicts. Where estimators
+        are fitted to subsets, the order of the units is the same for all of them.
         """
-        splits, data = list(splits), (self.rows.X, self.rows.y)
-        how = self.request, self.verbose, self.keep
+        splits, rank = list(splits), np.arange(0)
+        if self.sizes:
+            units = self.rows.units()
+            rank = self.sizes.rng.permutation(self.rows.n_units)[units]
         tasks = (
             delayed(_fit)(
                 f"{name}, {kind} = {k}" if kind else name,
                 estimator,
                 models[k][name] if models else None,
-                (*data, self._weights_for(estimator)),
-                split,
-                *how,
+                (self.rows.X, self.rows.y, self._weights_for(estimator)),
+                Split(self.sizes.subset(train, name, rank), test)
+                if self.sizes
+                else Split(train, test),
+                *(self.request, self.verbose, self.keep),
             )
-            for k, split in enumerate(splits)
+            for k, (train, test) in enumerate(splits)
             for name, estimator in self.estimators
         )
         found = iter(Parallel(n_jobs=self.n_jobs)(tasks))
@@ -167,19 +207,6 @@ class Resampling:
             return None
         routing = get_routing_for_object(estimator)
         return weights if routing.consumes("fit", ["sample_weight"]) else None
-
-    def fit_pools(self, pools: Iterable[Pool]) -> list[list[dict[str, Fitted]]]:
-        """Fit once to each training set: what is predicted, by pool, split and name."""
-        sets = unique_training_sets(pools)
-        fitted = dict(zip(sets, self.fit(sets.values()), strict=True))
-
-        def of(train: Array, test: Array) -> dict[str, Fitted]:
-            rows = np.searchsorted(sets[train.tobytes()].test, test)
-            return {
-                name: each.of(rows) for name, each in fitted[train.tobytes()].items()
-            }
-
-        return [[of(*split) for split in pool] for pool in pools]
 
     def sample(
         self,
@@ -214,39 +241,110 @@ class Resampling:
             reader = reader.with_labels(self.labels, self.pos_label)
         return reader.sample(predicted, scores or None, by_rows)
 
+    def evaluate(
+        self, scheme: Scheme
+    ) -> Iterator[tuple[list[EvaluatedPool], list[list[dict[str, Fitted]]], int]]:
+        """Evaluate the pools of each batch of a scheme, once fitted to each set.
+
+        Yields what is fitted and predicted with them, by pool and split, and how many
+        of them, the first ones, the estimate is of.
+        """
+        keys = None
+        for pools, n_of_estimate in scheme.batches(self.rows):
+            sets: dict[bytes, Split] = {}
+            for train, test in itertools.chain(*pools):
+                before = sets.get(train.tobytes(), Split(train, test)).test
+                sets[train.tobytes()] = Split(train, np.union1d(before, test))
+            found = dict(zip(sets, self.fit(sets.values()), strict=True))
+            fitted = [
+                [
+                    {
+                        name: each.of(np.searchsorted(sets[train.tobytes()].test, test))
+                        for name, each in found[train.tobytes()].items()
+                    }
+                    for train, test in pool
+                ]
+                for pool in pools
+            ]
+            evaluated = []
+            for pool, by_split in zip(pools, fitted, strict=True):
+                sample = self.sample(pool, by_split, by_rows=scheme.needs_means)
+                each = EvaluatedPool(self.metric_set, sample, pool, keys or ())
+                keys = keys or [parameter.key for parameter in each.parameters]
+                evaluated.append(each)
+            yield evaluated, fitted, n_of_estimate
+
     def report(self, scheme: Scheme) -> CrossValidationReport:
         """Report the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
         if self.verbose:
             rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
-            batches = (pools for pools, _ in scheme.batches(rows))
-            self._announce(sum(map(len, map(unique_training_sets, batches))))
-        evaluated = Evaluations(self, scheme)
-        moments = scheme.moments(self.rows, evaluated)
-        target = Target(self._target(scheme, evaluated.splits), str(scheme))
-        out_of_fold = evaluated.out_of_fold
-        joint = self.joint(evaluated.parameters, moments, out_of_fold, target)
-        warn_of_undefined(joint)
-        return CrossValidationReport(
-            joint, splits=evaluated.splits, estimators=evaluated.estimators
+            n_sets = 0
+            for pools, _ in scheme.batches(rows):
+                n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
+            self._announce(n_sets)
+        parameters: list[TableParameter] = []
+        summaries: list[list[Any]] = []
+        splits: list[Split] = []
+        fitted: list[dict[str, Fitted]] = []
+        for evaluated, by_pool, n_of_estimate in self.evaluate(scheme):
+            if not parameters:
+                parameters = evaluated[0].parameters
+                self._warn_of_stratified(scheme, evaluated[0])
+            summaries.append([*map(scheme.summary, evaluated)])
+            of_estimate = evaluated[:n_of_estimate]
+            splits += itertools.chain(*(each.pool for each in of_estimate))
+            fitted += itertools.chain(*by_pool[:n_of_estimate])
+        estimates, covariance, df, excess = scheme.moments(self.rows, summaries)
+        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
+        given = [*map(_given, parameters, estimates.tolist())]
+        if self.sizes:  # no size is freed of the excess of noise, nor are models
+            given, excess = [*map(self.sizes.labelled, given)], None
+        target = Target(self._target(splits), str(scheme))
+        joint = JointEstimate.from_moments(
+            given,
+            np.where(np.outer(known, known), covariance, 0.0),
+            df,
+            excess=excess,
+            out_of_fold=self._out_of_fold(splits, fitted),
+            confidence_level=self.metric_set.confidence_level,
+            random_state=self.metric_set.seed,
+            target=target,
         )
+        if self.sizes:
+            curves = [parameter.key.without("subgroup") for parameter in given]
+            order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
+            joint = joint.select(order)
+        warn_of_undefined(joint)
+        estimators = _estimators(fitted)
+        return CrossValidationReport(joint, splits=splits, estimators=estimators)
+
+    def _out_of_fold(
+        self, splits: Iterable[Split], fitted: Iterable[Mapping[str, Fitted]]
+    ) -> RowEstimates:
+        """The metrics of all rows that are tested, as each is predicted first."""
+        tested = np.zeros(self.rows.n, dtype=bool)
+        pool, predicted = [], []
+        for (train, test), by_name in zip(splits, fitted, strict=True):
+            if (new := ~tested[test]).any():
+                tested[test] = True
+                pool.append(Split(train, test[new]))
+                predicted.append({name: each.of(new) for name, each in by_name.items()})
+        sample = self.sample(tuple(pool), predicted)
+        evaluated = EvaluatedPool(self.metric_set, sample, tuple(pool))
+        return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announce(self, n_training_sets: int) -> None:
         """Print the number of fits before them."""
-        n_fits = n_training_sets * self.fits_of_each_set
+        n_fits = n_training_sets * len(self.estimators)
         print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
 
-    @property
-    def fits_of_each_set(self) -> int:
-        """Number of fits to each training set."""
-        return len(self.estimators)
-
     def _check_means(self, scheme: Scheme) -> None:
-        """Check that the metrics are means over rows, whatever is predicted.
+        """Check that the metrics are means over rows, with best values.
 
-        And that they have best values, if these are needed. Means are linear in the
-        weights of the rows, here at random ones and for random predictions.
+        The losses of the rows of a mean are the same whatever the weights, here at
+        random ones and for random predictions.
         """
         rng, n = np.random.default_rng(0), self.rows.n
         reads, scored, _ = self.request
@@ -261,17 +359,15 @@ class Resampling:
             None,
         )
         everything = (Split(np.arange(n), np.arange(n)),)
-        weights = rng.standard_exponential((_WEIGHTINGS, n)) ** 3
-        weights /= weights.sum(axis=1, keepdims=True)
-        values = []
-        for each in (weights.mean(axis=0), *weights):
-            rows = replace(self.rows, sample_weight=each, groups=None)
-            sample = replace(self, rows=rows).sample(everything, [{"": random}])
+        losses = []
+        for weights in (np.ones(n), rng.standard_exponential(n)):
+            rows = replace(self.rows, sample_weight=weights, groups=None)
+            weighted = replace(self, rows=rows)
+            sample = weighted.sample(everything, [{"": random}], by_rows=True)
             pool = EvaluatedPool(self.metric_set, sample, everything)
-            values.append([parameter.estimate for parameter in pool.parameters])
-        of_mean, *others = np.array(values)
-        rounding = _ROUNDING * np.abs(values).max(axis=0)
-        is_mean = np.abs(np.mean(others, axis=0) - of_mean) <= rounding
+            losses.append(pool.losses)
+        change = np.abs(losses[1] - losses[0]).max(axis=1)
+        is_mean = change <= _ROUNDING * np.abs(losses).max(axis=(0, 2))
         is_mean &= np.isfinite(pool.best)
         if not is_mean.all():
             others = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
@@ -281,40 +377,30 @@ class Resampling:
                 f"{join_names(others)}; use 'jackknife'"
             )
 
-    def joint(
-        self,
-        parameters: Sequence[TableParameter],
-        moments: ResampledMoments,
-        out_of_fold: Sampling,
-        target: Target,
-    ) -> JointEstimate:
-        """Joint estimate of moments, whose variances of rounding errors are zero."""
-        estimates, covariance, df, excess = moments
-        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
-        given = map(_given, parameters, estimates.tolist())
-        return JointEstimate.from_moments(
-            given,
-            np.where(np.outer(known, known), covariance, 0.0),
-            df,
-            excess=excess,
-            out_of_fold=out_of_fold,
-            confidence_level=self.metric_set.confidence_level,
-            random_state=self.metric_set.seed,
-            target=target,
-        )
+    def _warn_of_stratified(self, scheme: Scheme, pool: EvaluatedPool) -> None:
+        """Warn of a variance between splits that cannot show that of the prevalence."""
+        moving = pool.moving_with_prevalence if scheme.needs_spread_of_folds else []
+        if moving and self.rows.is_stratified:
+            warn_caller(
+                f"{', '.join(moving)}: the variance between stratified "
+                "splits leaves out that of the prevalence, with which the metric "
+                "moves, so that the interval may be too narrow; use "
+                "resampling='jackknife', or splits that are not stratified",
+                ResamplingWarning,
+            )
 
-    def _target(self, scheme: Scheme, splits: Sequence[Split]) -> str:
-        """What the estimate is of, if it is from some splits."""
+    def _target(self, splits: Sequence[Split]) -> str:
+        """Name the procedures by the sizes of the training sets of some splits."""
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
         if max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
             n = f"{min(sizes)} to {max(sizes)}"
-        return self.trained_on(n)
-
-    def trained_on(self, sizes: str) -> str:
-        """Name of the procedures that are fitted to so many rows."""
-        plural = "s" * (len(self.estimators) > 1)
-        return f"the procedure{plural} trained on {sizes} rows"
+        n_models = len(self.estimators)
+        if self.sizes:
+            models, each = zip(*self.sizes.by_name.values(), strict=True)
+            n = " to ".join(map(str, sorted({min(each), max(each)})))
+            n_models = len({*models})
+        return f"the procedure{'s' * (n_models > 1)} trained on {n} rows"
 
     def fold_models(
         self, models: Sequence[Mapping[str, Any]] | None = None
@@ -323,98 +409,20 @@ class Resampling:
 
         The models are fitted, unless those of each fold are given by name.
         """
-        splits = self.rows.splits()
-        pool = tuple(splits)
-        tested = np.concatenate([test for _, test in pool])
+        splits = tuple(self.rows.splits())
+        tested = np.concatenate([test for _, test in splits])
         if len(np.unique(tested)) < len(tested):
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
                 f"{type(self.rows.cv).__name__}, which tests some again"
             )
         if self.verbose:
-            self._announce(len(pool))
-        fitted = self.fit(pool, FOLD, models)
-        sample = self.sample(pool, fitted, True)
+            self._announce(len(splits))
+        fitted = self.fit(splits, FOLD, models)
+        sample = self.sample(splits, fitted, True)
         joint = mean_over_folds(estimate_folds(self.metric_set, sample))
-        return CrossValidationReport(
-            joint, splits=splits, estimators=_estimators(fitted)
-        )
-
-
-class Evaluations:
-    """Evaluated pools of each batch of a scheme, to be looked at once.
-
-    Attributes
-    ----------
-    parameters : list of TableParameter
-        The metrics of all estimators, bound to the first pool.
-    splits : Splits
-        Those of the estimate.
-    estimators : dict of str to list of estimators
-        What was fitted to each of them, if it is kept.
-    """
-
-    def __init__(self, resampling: Resampling, scheme: Scheme) -> None:
-        self.resampling, self.scheme = resampling, scheme
-        self.parameters: list[TableParameter] = []
-        self.splits = Splits()
-        self.estimators: dict[str, list[Any]] = {}
-        self._tested = np.zeros(resampling.rows.n, dtype=bool)
-        self._first: list[tuple[Split, Mapping[str, Fitted]]] = []
-
-    def __iter__(self) -> Iterator[list[EvaluatedPool]]:
-        for pools, n_of_estimate in self.scheme.batches(self.resampling.rows):
-            fitted = self.resampling.fit_pools(pools)
-            yield [self._evaluate(*each) for each in zip(pools, fitted, strict=True)]
-            splits = list(itertools.chain(*pools[:n_of_estimate]))
-            of_estimate = list(itertools.chain(*fitted[:n_of_estimate]))
-            self.splits.extend(splits)
-            for name, estimators in _estimators(of_estimate).items():
-                self.estimators.setdefault(name, []).extend(estimators)
-            for split, by_name in zip(splits, of_estimate, strict=True):
-                self._keep_first(split, by_name)
-
-    def _keep_first(self, split: Split, by_name: Mapping[str, Fitted]) -> None:
-        """Keep what is predicted of rows that no split has tested before."""
-        new = ~self._tested[split.test]
-        if new.any():
-            self._tested[split.test] = True
-            first = {name: fitted.of(new) for name, fitted in by_name.items()}
-            self._first.append((Split(split.train, split.test[new]), first))
-
-    @property
-    def out_of_fold(self) -> Sampling:
-        """The metrics of all rows that are tested, as each is predicted first."""
-        splits, fitted = zip(*self._first, strict=True)
-        sample = self.resampling.sample(splits, fitted)
-        pool = EvaluatedPool(self.resampling.metric_set, sample, splits)
-        return RowSampling(tuple(pool.parameters), sample.rows, sample.design)
-
-    def _evaluate(
-        self, pool: Pool, fitted: Sequence[Mapping[str, Fitted]]
-    ) -> EvaluatedPool:
-        by_rows = self.scheme.needs_means
-        sample = self.resampling.sample(pool, fitted, by_rows=by_rows)
-        keys = [parameter.key for parameter in self.parameters]
-        evaluated = EvaluatedPool(self.resampling.metric_set, sample, pool, keys)
-        if not self.parameters:
-            self.parameters = evaluated.parameters
-            self._warn_of_stratified(evaluated)
-        return evaluated
-
-    def _warn_of_stratified(self, evaluated: EvaluatedPool) -> None:
-        """Warn of a variance between splits that cannot show that of the prevalence."""
-        if not self.scheme.needs_spread_of_folds:
-            return
-        moving = evaluated.moving_with_prevalence
-        if moving and self.resampling.rows.is_stratified:
-            warn_caller(
-                f"{', '.join(moving)}: the variance between stratified "
-                "splits leaves out that of the prevalence, with which the metric "
-                "moves, so that the interval may be too narrow; use "
-                "resampling='jackknife', or splits that are not stratified",
-                ResamplingWarning,
-            )
+        estimators = _estimators(fitted)
+        return CrossValidationReport(joint, splits=splits, estimators=estimators)
 
 
 def _fit(
@@ -440,7 +448,7 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
     """What was fitted to each of some splits, by name, where it is kept."""
     return {
         name: [by_name[name].estimator for by_name in fitted]
-        for name, first in (fitted[0] if fitted else {}).items()
+        for name, first in fitted[0].items()
         if first.estimator is not None
     }
 

@@ -14,8 +14,7 @@ from skci._arrays import Array
 from skci._validation import named_estimators, named_values
 from skci.data.labels import check_not_swapped
 from skci.data.rows import shape_of
-from skci.metrics.metric_set import MetricSet
-from skci.reports.resampling import CrossValidationReport
+from skci.reports.kinds import CrossValidationReport
 from skci.resampling.estimation import Resampling
 
 
@@ -158,13 +157,23 @@ def fold_models_report(
     gaussiannb  accuracy  0.9385    [0.9128, 0.9571]  [0.9158, 0.9554]
     gaussiannb  roc_auc   0.9874    [0.9758, 0.9934]  [0.9775, 0.9929]
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     results = _named_results(cv_results)
     models = {name: found["estimator"] for name, found in results.items()}
-    first = {name: fitted[0] for name, fitted in models.items()}
     splits = _common_splits(results)
     procedures = Resampling.read(
-        metric_set, first, X, y, splits, groups, sample_weight, keep=True
+        {name: fitted[0] for name, fitted in models.items()},
+        X,
+        y,
+        metrics,
+        needs_variance=False,
+        cv=splits,
+        groups=groups,
+        sample_weight=sample_weight,
+        confidence_level=confidence_level,
+        method=method,
+        pos_label=pos_label,
+        random_state=random_state,
+        keep=True,
     )
     by_fold = [{name: models[name][k] for name in models} for k in range(len(splits))]
     return procedures.fold_models(by_fold)
@@ -194,7 +203,7 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
             )
     if several:
         return named
-    ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))
+    (name,) = named_estimators(list(cv_results["estimator"][:1]))
     return {name: cv_results}
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.data.sample import Sample
-from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
 from skci.metrics.metric_set import MetricSet
@@ -192,5 +191,5 @@ def mean_over_parts(
     ]
     of = f", of {joint.target.target}" if joint.target else ""
     target = target.format(max(map(len, blocks.values()))) + of
-    mean = contrast_estimate(joint, contrasts)
+    mean = joint.contrast(contrasts)
     return replace(mean, target=Target(target, resampling))

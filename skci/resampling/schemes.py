@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skci._arrays import Array
 from skci._validation import check_integer
 from skci.inference.resampling_variance import (
     ResampledMoments,
@@ -34,8 +35,8 @@ Batch = tuple[list[Pool], int]
 """Pools whose predictions are held in memory at once, and of how many of them, the
 first ones, the estimate is."""
 
-Evaluated = Iterable[Sequence[EvaluatedPool]]
-"""Evaluated pools of each batch, one after the other, to be looked at once."""
+Summaries = Sequence[Sequence[Any]]
+"""Summaries of the pools of each batch."""
 
 
 class Scheme(ABC):
@@ -59,17 +60,17 @@ class Scheme(ABC):
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
         """Pools of splits, in batches."""
 
+    def summary(self, pool: EvaluatedPool) -> Any:
+        """What the moments need of an evaluated pool."""
+        return pool.values
+
     @abstractmethod
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
         """Moments of the estimates from the evaluated pools."""
 
     @abstractmethod
     def __str__(self) -> str:
         """Description of the scheme in the title of a report."""
-
-
-def _values(evaluated: Evaluated) -> Any:
-    return [[pool.values for pool in batch] for batch in evaluated]
 
 
 def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
@@ -129,14 +130,14 @@ class GroupJackknife(Scheme):
             ]
             yield pools, 1
 
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
+    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
         r"""Moments whose degrees of freedom the partitions of n units share.
 
         :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))`: of an estimate that is linear in the
         units, the variances of two random partitions have the correlation
         :math:`(G - 1)/(n - 1)`.
         """
-        values = np.array(_values(evaluated))
+        values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])
         shared = (self.n_partitions - 1) * (self.n_groups - 1) / (rows.n_units - 1)
         return moments._replace(df=moments.df / (1 + shared))
@@ -176,14 +177,14 @@ class SplitT(Scheme):
             )
         yield from _batched(splits)
 
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
-        values, sizes = [], np.zeros(2)
-        for pool in itertools.chain(*evaluated):
-            values.append(pool.values)
-            sizes += [len(part) for part in pool.pool[0]]
-        n_train, n_test = sizes
-        ratio = n_test / n_train if self.corrected else 0.0
-        return corrected_t(np.array(values), ratio)
+    def summary(self, pool: EvaluatedPool) -> Any:
+        return pool.values, [*map(len, pool.pool[0])]
+
+    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
+        pools = [*itertools.chain(*summaries)]
+        n_train, n_test = np.sum([sizes for _, sizes in pools], axis=0)
+        values = np.array([values for values, _ in pools])
+        return corrected_t(values, n_test / n_train if self.corrected else 0.0)
 
     def __str__(self) -> str:
         if self.default_for:
@@ -202,14 +203,11 @@ class FiveByTwo(Scheme):
     needs_spread_of_folds = True
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        if rows.cv is not None:
-            splits = [*rows.splits()]
-        else:
-            splits = [
-                Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
-                for half in rows.partitions(2, 5)
-                for k in range(2)
-            ]
+        splits = [
+            Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
+            for half in (rows.partitions(2, 5) if rows.cv is None else ())
+            for k in range(2)
+        ] or rows.splits()
         pairs = zip(splits[::2], splits[1::2], strict=False)
         swapped = [
             np.array_equal(np.sort(one), np.sort(other))
@@ -224,8 +222,8 @@ class FiveByTwo(Scheme):
             )
         yield [(split,) for split in splits], 1
 
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
-        return five_by_two_t(np.reshape(_values(evaluated), (5, 2, -1)))
+    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
+        return five_by_two_t(np.reshape(summaries, (5, 2, -1)))
 
     def __str__(self) -> str:
         return "5 x 2 cv t, estimated on the first half alone"
@@ -283,28 +281,29 @@ class Bootstrap632(Scheme):
             train = np.repeat(np.arange(rows.n), counts)
             yield Split(train, np.flatnonzero(counts == 0))
 
-    def moments(self, rows: ResampledRows, evaluated: Evaluated) -> ResampledMoments:
+    def summary(self, pool: EvaluatedPool) -> Any:
+        ((train, test),) = pool.pool
+        if train is test:  # the apparent values
+            plus = self.plus
+            return pool.values, pool.best, pool.without_information if plus else None
+        return train, test, pool.losses
+
+    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
         units, weights = rows.units(), rows.weights
         sizes = np.bincount(units, weights)
-        pools = itertools.chain(*evaluated)
-        apparent = next(pools)
+        (apparent,), *batches = summaries
         counts, losses = [], []
-        for pool in pools:
-            ((train, test),) = pool.pool
+        for train, test, of_rows in itertools.chain(*batches):
             test = test[weights[test] > 0]
-            weighted = pool.losses * weights[test]
+            weighted = of_rows * weights[test]
             counts.append(np.bincount(units[train], minlength=len(sizes)))
             losses.append([np.bincount(units[test], x, len(sizes)) for x in weighted])
-        return bootstrap_632(
-            leave_one_out_bootstrap(
-                np.array(counts) / np.bincount(units),
-                np.array(losses) / np.where(sizes > 0, sizes, 1),
-                sizes,
-            ),
-            apparent.values,
-            apparent.best,
-            apparent.without_information if self.plus else None,
+        left_out = leave_one_out_bootstrap(
+            np.array(counts) / np.bincount(units),
+            np.array(losses) / np.where(sizes > 0, sizes, 1),
+            sizes,
         )
+        return bootstrap_632(left_out, *apparent)
 
     def __str__(self) -> str:
         return f".632{'+' * self.plus} bootstrap from {self.n_samples} samples"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,22 +14,12 @@ from sklearn.model_selection import (
     LeaveOneGroupOut,
     LeaveOneOut,
     PredefinedSplit,
-    RepeatedStratifiedKFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
     check_cv,
 )
 
 from skci._arrays import Array
 from skci._validation import as_array, check_integer
 
-_STRATIFIED = (
-    RepeatedStratifiedKFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 _FOLDS = 5  # of cross-validation, if there is no splitter
 
 
@@ -41,52 +30,8 @@ class Split(NamedTuple):
     test: Array
 
 
-class Splits(Sequence[Split]):
-    """Splits in little memory, whose rows are made when they are looked at."""
-
-    def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
-        self._packed: list[tuple[Array, Array]] = []
-        self.extend(splits)
-
-    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
-        """Add more splits."""
-        self._packed += [(_packed(train), _packed(test)) for train, test in splits]
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
-        return Split(*map(_unpacked, self._packed[key]))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} splits>"
-
-
-def _packed(rows: Array) -> Array:
-    """Numbers of rows as a bit mask, or in four bytes if they do not increase."""
-    if (rows[1:] > rows[:-1]).all():
-        return np.packbits(np.bincount(rows) > 0)
-    return rows.astype(np.int32)
-
-
-def _unpacked(packed: Array) -> Array:
-    is_mask = packed.dtype == np.uint8
-    return np.flatnonzero(np.unpackbits(packed)) if is_mask else packed.astype(np.intp)
-
-
 Pool = tuple[Split, ...]
 """Splits whose test sets are disjoint; their predictions are evaluated at once."""
-
-
-def unique_training_sets(pools: Iterable[Pool]) -> dict[bytes, Split]:
-    """Different training sets, by their bytes, with all rows each is tested on."""
-    alike: dict[bytes, list[Split]] = {}
-    for split in itertools.chain(*pools):
-        alike.setdefault(split.train.tobytes(), []).append(split)
-    tests = {k: np.concatenate([test for _, test in alike[k]]) for k in alike}
-    return {k: Split(alike[k][0].train, np.unique(tests[k])) for k in alike}
 
 
 def take_rows(X: Any, rows: Array) -> Any:
@@ -153,12 +98,12 @@ class ResampledRows:
         for _ in range(n_partitions):
             yield rng.permutation(parts)[units]
 
-    def splits(self) -> Splits:
+    def splits(self) -> list[Split]:
         """Splits of the rows by the splitter."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
-        splits = Splits(_check_splits(pairs, self.n))
+        splits = [*_check_splits(pairs, self.n)]
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -177,7 +122,7 @@ class ResampledRows:
         """
         if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)
-        return isinstance(self.cv, _STRATIFIED)
+        return "Stratified" in type(self.cv).__name__
 
     @property
     def _splitter(self) -> Any:

@@ -1,12 +1,13 @@
-"""Correlation matrices: estimated, shrunk, validated and factorised."""
+"""Correlation matrices: shrunk, validated and factorised, and their loadings."""
+
+from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy import linalg, sparse
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci._validation import as_array
 
 ROUNDING = 1e-8
@@ -14,10 +15,10 @@ ROUNDING = 1e-8
 
 _ZERO = 1e-10  # eigenvalues and pivots below this are zero
 _NOISE = 0.01  # smallest independent variance that is separated
-_SHIFT = 1e-9  # distance kept from an estimated eigenvalue
-_EIGEN = 512  # largest matrix that is factored through all eigenvectors
-_LEADING = 128  # number of leading components of a larger matrix of full rank
+_EIGEN = 512  # largest matrix whose rank is not tried first
 _BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array, and its fewest rows
+_COSTLY = 1 << 15  # size of loadings that are projected in single precision
+_ROUNDED = 1 << 15  # distinct correlations on either side of 0
 _LITTLE_SHRINKAGE = 0.01  # share below which it changes no critical value
 
 
@@ -101,7 +102,17 @@ def check_correlation(correlation: Any) -> Array:
     size = len(matrix)
     if matrix.shape != (size, size) or not size:
         raise ValueError(f"{must} a square matrix, got shape {given.shape}")
-    _check_entries(matrix, must)
+    with np.errstate(invalid="ignore"):
+        requirements = {
+            "finite": ~np.isfinite(matrix),
+            "1 on the diagonal": np.diag(np.abs(np.diag(matrix) - 1) > ROUNDING),
+            "within [-1, 1]": np.abs(matrix) > 1 + ROUNDING,
+            "symmetric": np.abs(matrix - matrix.T) > ROUNDING,
+        }
+    for requirement, violated in requirements.items():
+        if violated.any():
+            i, j = np.argwhere(violated)[0]
+            raise ValueError(f"{must} {requirement}, got {matrix[i, j]} at [{i}, {j}]")
     matrix = (matrix + matrix.T) / 2
     np.clip(matrix, -1, 1, out=matrix)
     np.fill_diagonal(matrix, 1 + size * ROUNDING)
@@ -116,45 +127,6 @@ def check_correlation(correlation: Any) -> Array:
     return matrix
 
 
-def _check_entries(matrix: Array, must: str) -> None:
-    """Check that entries are finite, symmetric, at most 1 and 1 on the diagonal."""
-    for rows in blocks(len(matrix), len(matrix)):
-        block = matrix[rows]
-        diagonal = np.eye(len(block), len(matrix), rows.start, dtype=bool)
-        with np.errstate(invalid="ignore"):
-            requirements = {
-                "finite": ~np.isfinite(block),
-                "1 on the diagonal": diagonal & (np.abs(block - 1) > ROUNDING),
-                "within [-1, 1]": np.abs(block) > 1 + ROUNDING,
-                "symmetric": np.abs(block - matrix[:, rows].T) > ROUNDING,
-            }
-        for requirement, violated in requirements.items():
-            if violated.any():
-                i, j = np.argwhere(violated)[0] + [rows.start, 0]
-                value = matrix[i, j]
-                raise ValueError(f"{must} {requirement}, got {value} at [{i}, {j}]")
-
-
-def _pivoted_cholesky(correlation: Array, tol: float = _ZERO) -> Array:
-    """Factor L with R = L L^T, of shape (K, r), stopping at the numerical rank r.
-
-    Raises LinAlgError if R is not positive semidefinite.
-    """
-    # The transpose is the same matrix in the memory order of LAPACK.
-    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=tol, lower=1)
-    for column in range(1, rank):
-        lower[:column, column] = 0
-    loadings = lower[np.argsort(pivots), :rank]
-    # If R is indefinite, L L^T differs from it in the rows not reached.
-    remaining = pivots[rank:] - 1
-    for block in blocks(len(remaining), len(correlation)):
-        rows = remaining[block]
-        remainder = correlation[rows] - loadings[rows] @ loadings.T
-        if np.abs(remainder).max() > len(correlation) * ROUNDING:
-            raise np.linalg.LinAlgError("not positive semidefinite")
-    return loadings
-
-
 def covariance_factor(covariance: Array) -> Array:
     """Factor F of a covariance F F^T, which is indefinite by rounding at most."""
     values, vectors = np.linalg.eigh(covariance)
@@ -164,29 +136,31 @@ def covariance_factor(covariance: Array) -> Array:
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
-    Quasi-random points are best in their first coordinates. Beyond size 512 a pivoted
-    Cholesky factor replaces eigenvectors: of R or, beyond rank K/2, of the remainder.
+    Quasi-random points are best in their first coordinates. A large matrix is reduced
+    to its rank, if that is low, by a pivoted Cholesky factor.
     """
     size, noise = len(correlation), 0.0
-    if size <= _EIGEN:
+    if size > _EIGEN and (reduced := _pivoted_cholesky(correlation)) is not None:
+        loadings = reduced @ principal_axes(reduced.T @ reduced)
+    else:
         values, vectors = np.linalg.eigh(correlation)
         if separate_noise and values[0] > _NOISE:
             noise = float(values[0])
         keep = np.flatnonzero(values - noise > _ZERO)[::-1]
         loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
-    elif separate_noise and (noise := _least_eigenvalue(correlation)):
-        loadings = _full_rank(correlation, noise)
-    elif (cholesky := _pivoted_cholesky(correlation)).shape[1] <= size // 2:
-        loadings = principal(cholesky)
-    else:
-        loadings = _full_rank(correlation, 0.0)
     loadings *= np.sqrt(1 - noise) / np.linalg.norm(loadings, axis=1, keepdims=True)
     return loadings, noise
 
 
-def principal(loadings: Array) -> Array:
-    """Rotate loadings to principal components in descending order."""
-    return loadings @ principal_axes(loadings.T @ loadings)
+def _pivoted_cholesky(correlation: Array) -> Array | None:
+    """Factor L with R = L L^T, of shape (K, r); None if the rank r exceeds K / 2."""
+    # The transpose is the same matrix in the memory order of LAPACK.
+    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=_ZERO, lower=1)
+    if rank > len(correlation) // 2:
+        return None
+    for column in range(1, rank):
+        lower[:column, column] = 0
+    return lower[np.argsort(pivots), :rank]
 
 
 def principal_axes(products: Array) -> Array:
@@ -195,42 +169,126 @@ def principal_axes(products: Array) -> Array:
     return vectors[:, values > _ZERO][:, ::-1]
 
 
-def _full_rank(correlation: Array, noise: float) -> Array:
-    """Factor R - d I: leading components by subspace iteration, then Cholesky."""
-    remainder = correlation.copy()
-    remainder.flat[:: len(correlation) + 1] -= noise
-    basis = np.random.default_rng(0).standard_normal((len(correlation), _LEADING))
-    for _ in range(3):
-        basis = np.linalg.qr(remainder @ basis)[0]
-    product = remainder @ basis
-    values, vectors = np.linalg.eigh(basis.T @ product)
-    keep = values > 1e-6
-    leading = product @ (vectors[:, keep] / np.sqrt(values[keep]))  # Nystroem
-    remainder -= leading @ leading.T
-    return np.hstack([principal(leading), _pivoted_cholesky(remainder, 10 * _SHIFT)])
+class Loadings:
+    """Loadings B of K coordinates on r factors, z = B y with standard normal y.
+
+    Of many combinations of few coordinates, such as the differences of all pairs,
+    ``B = C F`` is not computed, but projected on in two steps.
+
+    Parameters
+    ----------
+    factor : array of shape (R, r)
+        F, or B itself.
+    combinations : sparse array of shape (K, R), optional
+        C; the identity if not given.
+    """
+
+    def __init__(
+        self, factor: Array, combinations: sparse.csr_array | None = None
+    ) -> None:
+        self.factor, self.combinations = factor, combinations
+
+    @property
+    def size(self) -> int:
+        """Number K of coordinates."""
+        of = self.factor if self.combinations is None else self.combinations
+        return int(of.shape[0])
+
+    @property
+    def cost(self) -> int:
+        """Number of multiplications of a projection."""
+        added = 0 if self.combinations is None else self.combinations.nnz
+        return int(self.factor.size + added)
+
+    @property
+    def rank(self) -> int:
+        """Number r of factors."""
+        return int(self.factor.shape[1])
+
+    def rows(self, positions: Array) -> Array:
+        """Loadings of some coordinates, (n, r)."""
+        if self.combinations is None:
+            return self.factor[positions]
+        return self.combinations[positions] @ self.factor
+
+    def taken(self, positions: Array) -> Loadings:
+        """Loadings of some coordinates, in their order; in one step if they are few."""
+        if self.combinations is None or len(positions) <= len(self.factor):
+            return Loadings(self.rows(positions))
+        return Loadings(self.factor, self.combinations[positions])
+
+    @cached_property
+    def variances(self) -> Array:
+        """Sums of squares of the loadings of each coordinate, (K,)."""
+        if self.combinations is None:
+            return np.einsum("kr,kr->k", self.factor, self.factor)
+        return variances_of(self.combinations, self.factor @ self.factor.T)
+
+    def standardised(self) -> Loadings:
+        """Divide the loadings of each coordinate by its standard deviation."""
+        scales = 1 / np.sqrt(self.variances)
+        if self.combinations is None:
+            return Loadings(self.factor * scales[:, np.newaxis])
+        scaled = self.combinations.copy()
+        scaled.data = scaled.data * np.repeat(scales, np.diff(scaled.indptr))
+        return Loadings(self.factor, scaled)
+
+    def principal(self) -> Loadings:
+        """Rotate to principal components in descending order."""
+        if self.combinations is None:
+            products = self.factor.T @ self.factor
+        else:
+            inner = (self.combinations.T @ self.combinations).toarray()
+            products = self.factor.T @ inner @ self.factor
+        return Loadings(self.factor @ principal_axes(products), self.combinations)
+
+    def project(self, y: Array) -> Array:
+        """Coordinates B y of n vectors, (n, K).
+
+        In single precision where that is costly: it moves quantiles by some 1e-8.
+        """
+        factor, combinations = self._projected
+        y = y.astype(factor.dtype, copy=False)
+        if combinations is None:
+            return y @ factor.T
+        found: Array = combinations @ (factor @ y.T)
+        return found.T
+
+    @cached_property
+    def _projected(self) -> tuple[Array, sparse.csr_array | None]:
+        if self.size * self.rank <= _COSTLY:
+            return self.factor, self.combinations
+        combinations = self.combinations
+        if combinations is not None:
+            combinations = combinations.astype(np.float32)
+        return self.factor.astype(np.float32), combinations
+
+    def correlations(self) -> tuple[Array, Array]:
+        """Correlations of all pairs of standardised coordinates, and their numbers.
+
+        They are rounded to a grid.
+        """
+        counts = np.zeros(2 * _ROUNDED + 1, dtype=np.int64)
+        for rows in blocks(self.size, self.size):
+            coordinates = np.arange(rows.start, self.size)
+            those = coordinates[: rows.stop - rows.start]
+            rho = self.taken(coordinates).project(self.rows(those))
+            cells = np.rint((np.clip(rho, -1, 1) + 1) * _ROUNDED).astype(np.int32)
+            counts += np.bincount(cells.ravel("K"), minlength=len(counts))
+            twice = cells[np.tril_indices(len(those))]  # each pair counts once
+            counts -= np.bincount(twice, minlength=len(counts))
+        return np.linspace(-1, 1, len(counts)), counts
 
 
-def _least_eigenvalue(correlation: Array) -> float:
-    """Lower bound of the least eigenvalue by Lanczos's method; 0 if below 0.01."""
-    size = len(correlation)
-    # The transpose is the same matrix in the memory order of LAPACK.
-    lower, singular = linalg.lapack.dpotrf(correlation.T, lower=1)
-    if singular:
-        return 0.0
+def variances_of(combinations: sparse.csr_array, covariance: Array) -> Array:
+    """Variances of K combinations of coordinates with a covariance, (K,)."""
+    products = combinations.multiply(combinations @ covariance)
+    return np.asarray(products.sum(axis=1)).ravel()
 
-    def solve(vector: Array) -> Array:
-        solution: Array = linalg.lapack.dpotrs(lower, vector, lower=1)[0]
-        return solution
 
-    inverse = LinearOperator((size, size), matvec=solve, dtype=float)
-    start = np.random.default_rng(0).standard_normal(size)
-    (largest,) = eigsh(inverse, 1, v0=start, tol=1e-6, return_eigenvectors=False)
-    value = 1 / float(largest)
-    while value > _NOISE:
-        value -= _SHIFT
-        shifted = correlation.copy()
-        shifted.flat[:: size + 1] -= value
-        if not linalg.lapack.dpotrf(shifted.T, lower=1, overwrite_a=1)[1]:
-            return value
-        value *= 0.9
-    return 0.0
+def differences_of(factor: Array, first: Array, second: Array) -> Loadings:
+    """Loadings of first less second of coordinates whose loadings are a factor."""
+    size = len(first)
+    signs = np.repeat([1.0, -1.0], size)
+    places = np.tile(np.arange(size), 2), np.concatenate([first, second])
+    return Loadings(factor, sparse.csr_array((signs, places), (size, len(factor))))

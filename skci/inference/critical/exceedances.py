@@ -15,21 +15,22 @@ from scipy import special
 from scipy.stats import qmc
 
 from skci._arrays import Array, cached_property
-from skci.inference.critical.correlation import blocks
-from skci.inference.critical.loadings import Loadings
+from skci.inference.critical.correlation import Loadings, blocks
+
+LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
+"""Levels at which tails are sampled; one more component has no condition."""
 
 _ZERO = 1e-12  # remaining variances below this are zero
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
 _KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
-_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
 _COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
-_MANY = 1024  # coordinates given y above which they are counted at places
-_PLACES = 1025
-_FARTHEST = 12.0  # coordinates given y beyond it exceed all values
-_SURE = 700.0  # minus logarithm of a probability that is zero
+_FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
+_PROJECTIONS = 1 << 22  # number of projections of a scramble between them
+_BINS = 1024  # bins of the logarithms of the largest projections
+_LENGTHS = 1 << 16  # cells of the table of the length
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
@@ -166,38 +167,41 @@ class _Factor:
 class Radial(_Factor):
     """Samples the direction of y and integrates its length; any correlation, d = 0."""
 
-    def table(self, q: float, df: float) -> Table:
-        """Tabulate P(length * s > q) over the projections s."""
-
-        def exceed(s: Array) -> Array:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                longer = radial_sf(q / np.abs(s), self.rank, df)
-            if q < 0:
-                return np.where(s < 0, 1 - longer, 1.0)
-            return np.where(s > 0, longer, 0.0)
-
+    def _tabulated(self, function: Callable[[Array], Array]) -> Table:
         # The higher the dimension the less the length varies: the table is steeper.
-        return Table(exceed, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
+        return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
+
+    def _exceed(self, s: Array, q: float, df: float) -> Array:
+        """P(length * s > q) for projections s."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longer = radial_sf(q / np.abs(s), self.rank, df)
+        if q < 0:
+            return np.where(s < 0, 1 - longer, 1.0)
+        return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
         """Tabulate the density of a direction relative to the uniform one.
 
         It is `floor` plus the mean of this table over the projections.
         """
-        levels = [level for level in proposal.levels if proposal.tail(level) < 1]
-        tables = [self.table(level, np.inf) for level in levels]
-        tails = [proposal.tail(level) * len(proposal.levels) for level in levels]
-        table = tables[0]
-        table.values = np.sum(
-            [each.values / tail for each, tail in zip(tables, tails, strict=True)],
-            axis=0,
-        )
-        table.steps = np.append(np.diff(table.values), 0)
-        return table
+        tails = {level: proposal.tail(level) for level in proposal.levels}
+
+        def density(s: Array) -> Array:
+            terms = [
+                self._exceed(s, level, np.inf) / (tail * len(tails))
+                for level, tail in tails.items()
+                if tail < 1
+            ]
+            return np.sum(terms, axis=0)
+
+        return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
         """Tabulate exceedances of three levels and the density of the proposal."""
-        tables = [self.table(level, self.df) for level in levels]
+        tables = [
+            self._tabulated(partial(self._exceed, q=level, df=self.df))
+            for level in levels
+        ]
         single = np.isinf(self.df) and proposal.levels == (levels[1],)
         return [*tables, tables[1] if single else self.density(proposal)]
 
@@ -244,26 +248,6 @@ class Diagonal(_Factor):
             for low, q in zip(lowest, levels, strict=True)
         ]
 
-    @cached_property
-    def places(self) -> Array:
-        """Places between which many coordinates given y are interpolated."""
-        return np.linspace(_FARTHEST * (self.sides - 2), _FARTHEST, _PLACES)
-
-    def counted(self, x: Array) -> Array:
-        """Coordinates of each row at each place, (n, places).
-
-        A coordinate between two of them is shared out as in linear interpolation.
-        """
-        low, high = self.places[[0, -1]]
-        position = (np.clip(x, low, high) - low) * ((_PLACES - 1) / (high - low))
-        place = np.minimum(position.astype(np.intp), _PLACES - 2)
-        above = (position - place).ravel()
-        place += np.arange(len(x))[:, np.newaxis] * _PLACES
-        cell, size = place.ravel(), len(x) * _PLACES
-        counts = np.bincount(cell, 1 - above, size)
-        counts += np.bincount(cell + 1, above, size)
-        return counts.reshape(len(x), _PLACES)
-
     def exceed(self, x: Array, q: float) -> Array:
         """P(x + sqrt(d) e_j exceeds q)."""
         deviation = np.sqrt(self.noise)
@@ -278,25 +262,12 @@ class Diagonal(_Factor):
     ) -> list[Array]:
         """See `Radial.exceedances`; given y, exceedances are independent."""
         x = self.project(self.draw(proposal, points))
-        if self.size > _MANY:
-            counts = self.counted(x)
-            below, each, above = (table(self.places) for table in tables)
-            none = map(log_of_none, (below, each, above))
-            some = [-np.expm1(counts @ logarithm) for logarithm in none]
-            number, squares = counts @ each, counts @ each**2
-        else:
-            below, each, above = (table(x) for table in tables)
-            some = [1 - np.prod(1 - p, axis=1) for p in (below, each, above)]
-            number, squares = each.sum(axis=1), (each**2).sum(axis=1)
+        each = [table(x) for table in tables]
+        some = [1 - np.prod(1 - p, axis=1) for p in each]
+        number, squares = each[1].sum(axis=1), (each[1] ** 2).sum(axis=1)
         pairs = (number**2 - squares) / 2
         weight = proposal.size * proposal.tail(proposal.levels[0]) / number
         return [term * weight for term in (*some, pairs)]
-
-
-def log_of_none(p: Array) -> Array:
-    """Logarithms of the probabilities that events of probabilities p do not happen."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log1p(-np.minimum(p, 1)), -_SURE)
 
 
 Model = Radial | Diagonal
@@ -315,14 +286,9 @@ def batches(
         for seed in seeds:
             yield from _drawn(dimension, start, blocks(number, width), seed)
         return
-    together = len(seeds) if number * dimension <= _FEW else 1
-    for first in range(0, len(seeds), together):
-        each = [
-            _points(dimension, start, stop, seed)
-            for seed in seeds[first : first + together]
-        ]
-        stacked = np.vstack(each) if together > 1 else each[0]
-        yield from (stacked[rows] for rows in blocks(len(stacked), width))
+    each = [_points(dimension, start, stop, seed) for seed in seeds]
+    stacked = np.vstack(each)
+    yield from (stacked[rows] for rows in blocks(len(stacked), width))
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
@@ -355,3 +321,126 @@ def _drawn(
     for rows in batches:
         shape = rows.stop - rows.start, max(dimension - _SOBOL, 0)
         yield np.hstack([leading[rows], generator.standard_normal(shape)])
+
+
+# Tail probabilities of a maximum from one sample of directions
+
+
+class SampledTail:
+    r"""Estimate of P(max > x) for any x from one importance sample of directions.
+
+    .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
+        - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
+
+    with :math:`s_i` the largest projection on direction :math:`u_i`, G the tail of the
+    length, g the density of the proposal, and :math:`\beta` the regression coefficient
+    of the control variate :math:`w_i`, whose mean is 1.
+    """
+
+    def __init__(self, model: Radial, seeds: list[int]) -> None:
+        self._rank, self._df = model.rank, model.df
+        sample = _directions(model, seeds)
+        pairs = [(s.max(axis=1), weights) for s, weights in sample]
+        largest, weights = map(np.concatenate, zip(*pairs, strict=True))
+        self._moments = weights.sum(), (weights**2).sum(), len(weights)
+        # G is evaluated once for similar projections.
+        logarithm = np.log(np.maximum(np.abs(largest), 1e-12))
+        low = logarithm.min()
+        scale = (_BINS - 1) / max(logarithm.max() - low, 1e-12)
+        bins = ((logarithm - low) * scale).astype(np.intp)
+        bins[largest < 0] += _BINS
+        _, bins = np.unique(bins, return_inverse=True)
+        self._weights = np.bincount(bins, weights)
+        self._squares = np.bincount(bins, weights**2)
+        self._projections = np.bincount(bins, weights * largest) / self._weights
+
+    def sf(self, x: Array) -> Array:
+        """Estimate P(max > x), shape (M,)."""
+        rows = blocks(len(x), len(self._weights))
+        return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
+
+    def _sf(self, x: Array) -> Array:
+        s = self._projections
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longer = radial_sf(np.abs(x / s), self._rank, self._df)
+        positive = np.where(s > 0, longer, 0.0)
+        exceed = np.where(x >= 0, positive, np.where(s < 0, 1 - longer, 1.0))
+        # Not a matrix product, whose rounding depends on the number of rows.
+        first = (exceed * self._weights).sum(axis=1)
+        second = (exceed * self._squares).sum(axis=1)
+        return _controlled(first, second, *self._moments)
+
+
+def nested_tail(
+    model: Radial, statistics: Array, seeds: list[int], directions: bool = False
+) -> Array:
+    """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
+
+    With `directions`, the maximum is over the first k coordinates in both directions
+    and the others in the negative one. The statistics are ascending. One sample of
+    directions serves all k through running maxima; coordinate k is proposed with
+    probability proportional to 1/k, or all alike with `directions`.
+    """
+    shares = 1 / np.arange(1, len(statistics) + 1)
+    proposed = None if directions else shares / shares.sum()
+    sample = _directions(model, seeds, _PROJECTIONS // 2, proposed, directions)
+
+    def running() -> Iterator[tuple[Array, Array]]:
+        for s, w in sample:
+            both = np.maximum.accumulate(np.abs(s) if directions else s, axis=1)
+            if not directions:
+                yield both, w
+                continue
+            for side in (-s, s):  # a direction and its opposite are equally likely
+                others = np.maximum.accumulate(side[:, :0:-1], axis=1)[:, ::-1]
+                maxima = both.copy()
+                np.maximum(maxima[:, :-1], others, out=maxima[:, :-1])
+                yield maxima, w
+
+    def exceed(v: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return radial_sf((1 - v) / v, model.rank, model.df)
+
+    table = Table(exceed, 0.0, 1.0, _LENGTHS)
+    first: Any = 0.0
+    second: Any = 0.0
+    moments = np.zeros(3)
+    for maxima, weights in running():
+        values = table(maxima / (maxima + statistics))
+        first += weights @ values
+        second += weights**2 @ values
+        moments += weights.sum(), (weights**2).sum(), len(weights)
+    return _controlled(first, second, *moments)
+
+
+def _directions(
+    model: Radial,
+    seeds: list[int],
+    projections: int = _PROJECTIONS,
+    shares: Array | None = None,
+    signed: bool = False,
+) -> Iterator[tuple[Array, Array]]:
+    """Projections on directions and their weights 1/g, in blocks."""
+    size = model.size
+    unconditional = 0.0 if model.sides == 2 else -np.inf
+    proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
+    density = model.density(proposal)
+    number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
+    for points in batches(model.rank, size, 0, number, seeds):
+        s = model.directions(proposal, points, signed)
+        each = density(np.abs(s) if signed else s)
+        mean = each.mean(axis=1) if shares is None else each @ shares
+        yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+
+
+def _controlled(
+    first: Array, second: Array, total: float, squares: float, n: float
+) -> Array:
+    """Mean of w G adjusted by regression on w, whose mean is 1.
+
+    From the sums of w G, of w^2 G, of w and of w^2, and the number n of draws.
+    """
+    mean, weight = first / n, total / n
+    variance = squares / n - weight**2
+    slope = (second / n - mean * weight) / max(variance, 1e-300)
+    return mean - slope * (weight - 1)

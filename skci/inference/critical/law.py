@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,17 +26,20 @@ from skci._validation import (
 )
 from skci.exceptions import CriticalValueWarning, warn_caller
 from skci.inference.critical.correlation import (
+    Loadings,
     blocks,
     check_correlation,
     factor,
     is_diagonal,
 )
 from skci.inference.critical.exceedances import (
+    LEVELS,
     Diagonal,
     Model,
     Radial,
+    SampledTail,
+    nested_tail,
 )
-from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import (
     CriticalValue,
     Marginal,
@@ -46,15 +49,10 @@ from skci.inference.critical.quantile import (
     pairs_of,
     sidak,
 )
-from skci.inference.critical.tail import (
-    LEVELS,
-    SampledTail,
-    nested_tail,
-    nested_tail_of_directions,
-)
 
 Alternative = Literal["two-sided", "less", "greater"]
 
+_TOLERANCE, _TOLERANCE_OF_MANY = 1e-3, 2e-3  # errors of quantiles, by default
 _SAME = 1e-12  # coordinates are equal if their correlation is this near to one
 _REACH = 0.5  # distance over which the tail is adjusted to a quantile
 _NOWHERE = 40.0  # as many of these distances the adjustment vanishes
@@ -68,25 +66,34 @@ class MaximumLaw:
 
     z is normal with mean 0 and correlation R, or multivariate t: such a vector divided
     by one :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see `critical_value`;
-    `warns` is whether errors of quantiles above the tolerance are warned of.
+    `warns` is whether errors of quantiles above the tolerance are warned of. The
+    correlation of many coordinates, none of them constant, may be given by loadings.
     """
-
-    size: int
-    """Number of coordinates that are not equal."""
-    _loadings: Loadings | None = None
-    """Loadings of the coordinates, where they are given instead of a correlation."""
 
     def __init__(
         self,
-        correlation: Array,
+        correlation: Any,
         *,
         df: float | None = None,
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
-        tol: float = 1e-3,
+        tol: float | None = None,
         warns: bool = True,
     ) -> None:
-        self._set_options(df, alternative, random_state, tol, warns)
+        self._warns, self.seeds = warns, draw_seeds(random_state)
+        self.df = np.inf if df is None or df >= _NORMAL else df
+        self.sides = 2 if alternative == "two-sided" else 1
+        self.marginal = Marginal(self.sides, self.df)
+        self._quantiles: dict[tuple[float, float], CriticalValue] = {}
+        self._loadings: Loadings | None = None
+        self.is_uncorrelated = self._is_exact = False
+        if isinstance(correlation, Loadings):
+            self._tol = _TOLERANCE_OF_MANY if tol is None else tol
+            self._loadings = correlation.standardised().principal()
+            self.size = correlation.size
+            self._position: Array = np.arange(self.size)
+            return
+        self._tol = _TOLERANCE if tol is None else tol
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
         similar = np.abs if self.sides == 2 else np.asarray
@@ -96,45 +103,10 @@ class MaximumLaw:
         kept, self._position = np.unique(np.concatenate(first), return_inverse=True)
         if len(kept) < len(correlation):
             correlation = correlation[np.ix_(kept, kept)]
-        self._correlation = correlation
+        self._correlation: Array = correlation
         self.size = len(kept)
         self.is_uncorrelated = is_diagonal(correlation)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
-
-    @classmethod
-    def from_loadings(
-        cls,
-        loadings: Loadings,
-        *,
-        alternative: Alternative = "two-sided",
-        random_state: RandomState = None,
-        tol: float = 2e-3,
-    ) -> MaximumLaw:
-        """Law of many coordinates z = B y, whose correlation is not computed.
-
-        No coordinate is constant.
-        """
-        law = cls.__new__(cls)
-        law._set_options(None, alternative, random_state, tol, warns=True)
-        law._loadings = loadings.standardised().principal()
-        law.size, law._position = loadings.size, np.arange(loadings.size)
-        law._is_exact = law.is_uncorrelated = False
-        return law
-
-    def _set_options(
-        self,
-        df: float | None,
-        alternative: Alternative,
-        random_state: RandomState,
-        tol: float,
-        warns: bool,
-    ) -> None:
-        self._tol, self._warns = tol, warns
-        self.seeds = draw_seeds(random_state)
-        self.df = np.inf if df is None or df >= _NORMAL else df
-        self.sides = 2 if alternative == "two-sided" else 1
-        self.marginal = Marginal(self.sides, self.df)
-        self._quantiles: dict[tuple[float, float], CriticalValue] = {}
 
     @property
     def _few_threads(self) -> AbstractContextManager[None]:
@@ -203,9 +175,7 @@ class MaximumLaw:
                 model = replace(self._radial, loadings=loadings)
                 tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
             nested = np.clip(tail, alone[order], nested)
-        adjusted = np.empty(len(x))
-        adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
-        return np.clip(adjusted, alone, single)
+        return np.clip(_not_below_larger(nested, order), alone, single)
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
@@ -326,11 +296,17 @@ def step_down_directions(
     standard = loadings.standardised().principal().taken(order)
     model = Radial(standard, 0.0, 2, df)
     alone = Marginal(1, df).sf(x[order])
-    nested = nested_tail_of_directions(model, x[order], draw_seeds(random_state))
+    seeds = draw_seeds(random_state)
+    nested = nested_tail(model, x[order], seeds, directions=True)
     hypotheses = np.arange(len(x) + 1, 2 * len(x) + 1)
     nested = np.clip(nested, 2 * alone, np.minimum(hypotheses * alone, 1.0))
-    adjusted = np.empty(len(x))
-    adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
+    return _not_below_larger(nested, order)
+
+
+def _not_below_larger(pvalues: Array, order: Array) -> Array:
+    """Raise p-values to those of larger statistics, of which `order` is ascending."""
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.maximum.accumulate(pvalues[::-1])[::-1]
     return adjusted
 
 

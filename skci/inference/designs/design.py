@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import (
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    runtime_checkable,
+)
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property, dataclass
+from skci.inference.influences import Influences
+from skci.inference.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +107,7 @@ class Design(Protocol):
     ``metric.influence(...)``, and not in `components`, which takes other columns too.
 
     If rows are independent within strata, `stratum` is the stratum of each row, and
-    score intervals are those of :class:`Strata`. Its `components` have a row of totals
-    for each row.
+    intervals are those of :class:`Strata`, whose variance `components` must give.
 
     Examples
     --------
@@ -176,56 +184,104 @@ class Design(Protocol):
         """Description in headers, after the number of rows: ``"in 60 groups"``."""
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SampleDesign:
     """A design of the units of a sample, with what inference may know of it besides.
 
-    A unit is a row, or several that are alike. Designs of users are not of units, and
-    know no more than `Design` says: they are wrapped as a `RowwiseDesign`.
+    A unit is a row, or several identical rows. Every design may have strata, within
+    each of which a fixed number of its units was drawn.
     """
 
-    n_units: Any
-    components: Callable[[Any], Iterable[Component]]
-    kinds_of_units: Any = "rows or groups"
-    """What units are, in messages."""
+    strata: Any = None
+    """Code of the stratum of each unit, from 0 on, if there are strata."""
+    labels: Array | None = None
+    """Code of the true label of all rows of each stratum, if each has one."""
+    share_covariance: Array | None = None
+    """Covariance of the shares of the strata in all weights, if these are estimates."""
+    n_units: ClassVar[Any]
+    """Number of independent units."""
+    kinds_of_units: ClassVar[Any] = "rows or groups"
+    """Name of the units in messages; empty if few of them are not warned of."""
+    is_rowwise: ClassVar[bool] = False
+    """Whether the design needs all rows, in their order, and not counts of outcomes."""
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
     """Whether units are the clusters that `groups` names."""
-    units_are_disjoint: ClassVar[bool] = False
-    """Whether each row belongs to one unit, so that as many units as rows are rows."""
-    pools_units: ClassVar[bool] = False
-    """Whether units with the same influence values may be united."""
-    counts_suffice: ClassVar[bool] = False
-    """Whether rows that are alike may be counted: order does not matter."""
-    strata: Any = None
-    """Number of the stratum of each unit, from 0 on, if there are strata."""
-    n_strata: Any = 1
-    share_covariance: Any = None
-    """Covariance of the shares of the strata in all weights, if these are estimates."""
-    n_entries: Any = 0
-    """Number of occurrences of units in clusters."""
-    spread: ClassVar[Callable[..., Array] | None] = None
-    """Sum of values of the independent units over the rows of each unit."""
+    spread: ClassVar[Any] = None
+    """Function that sums values of independent units over the rows of each unit."""
+
+    def totals(self, influences: Influences) -> Iterable[Component]:
+        """Totals of influence values within independent units, without strata."""
+        raise NotImplementedError
+
+    def components(self, influences: Influences) -> Iterator[Component]:
+        """Totals within strata and, if shares are estimates, means of strata.
+
+        Means within strata are ratios to their weights, as shares are given.
+        """
+        if self.strata is None:
+            yield from self.totals(influences)
+            return
+        blocks, sizes = self._blocks(influences.rows)
+        for component in self.totals(influences):
+            yield replace(component, blocks=blocks, sizes=sizes)
+        if self.share_covariance is not None:
+            values, vectors = np.linalg.eigh(self.share_covariance)
+            roots = vectors * np.sqrt(np.maximum(values, 0))
+            yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def _blocks(self, rows: Rows) -> tuple[Array, Array]:
+        """Stratum of each independent unit, and its share in the total weight."""
+        return self.strata, rows.shares
+
+    def _means(self, influences: Influences) -> Array:
+        """Mean influence values within strata, (strata, K)."""
+        weights = influences.rows.weights
+        totals = np.bincount(self.strata, weights)
+        pairs = zip(influences.values, influences.indices, strict=True)
+        sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
+        return np.transpose(sums) / totals[:, np.newaxis]
 
     @property
-    def within_strata(self) -> SampleDesign:
+    def pools_units(self) -> bool:
+        """Whether units with the same influence values may be united."""
+        return bool(self.rows_are_units and self.strata is None)
+
+    @property
+    def within_strata(self) -> Self:
         """The design within each stratum."""
-        return self
+        return replace(self, strata=None, labels=None, share_covariance=None)
+
+    @cached_property
+    def n_strata(self) -> int:
+        """Number of strata that have units; 1 without strata."""
+        return 1 if self.strata is None else len(np.unique(self.strata))
+
+    @cached_property
+    def units(self) -> list[Array]:
+        """Positions of the units of each stratum."""
+        order = np.argsort(self.strata, kind="stable")
+        ends = np.cumsum(np.bincount(self.strata))[:-1]
+        return [units for units in np.split(order, ends) if len(units)]
 
     @property
     def labels_of_strata(self) -> Array:
         """Code of the true label of all rows of each stratum, -1 without one."""
-        return np.full(self.n_strata, -1)
+        return np.full(self.n_strata, -1) if self.labels is None else self.labels
 
     @property
     def has_replicates(self) -> bool:
         """Whether some stratum has two independent units, which show a variance."""
         return self.n_units > self.n_strata
 
-    def simplified(self, rows: Any) -> SampleDesign:
-        """Independent rows, where the design is no other; itself else."""
+    def simplified(self, rows: Rows) -> SampleDesign:
+        """Independent rows, where the design amounts to these; itself else."""
         return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Why an interval may be too narrow, if the design says so."""
+        """Reason why an interval may be too narrow, if the design knows one."""
         return ""
+
+    def __str__(self) -> str:
+        return f"in {self.n_strata} strata"

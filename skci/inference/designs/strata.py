@@ -1,142 +1,113 @@
-"""Independent samples of fixed sizes, such as strata, and their shares."""
+"""Designs that users name: strata, and a prevalence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
-from typing import Any, ClassVar
+import math
+from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dataclass
-from skci.inference.designs.clusters import Clusters, join_clusters
-from skci.inference.designs.design import Component, SampleDesign
-from skci.inference.designs.independent import IndependentRows
-from skci.inference.influences import Influences
-from skci.inference.rows import Rows
+from skci._arrays import Array
+from skci._validation import check_choice, check_number, check_probability
 
 
-@dataclass(frozen=True, eq=False)
-class Strata(SampleDesign):
-    """Independent rows, or clusters, within each of several strata."""
+class Strata:
+    """Strata from each of which a fixed number of rows was drawn.
 
-    strata: Array = field()
-    within: IndependentRows | Clusters
-    labels: Array | None = None
-    """Code of the true label of all rows of each stratum, if each has one."""
-    share_covariance: Array | None = None
-    units_are_disjoint: ClassVar[bool] = True
-    counts_suffice: ClassVar[bool] = True
+    The variance of an estimate is then that within strata. If fixed numbers of
+    positives and negatives were drawn, the labels are the strata.
 
-    @property
-    def n_units(self) -> int:
-        """Number of rows, or clusters."""
-        return self.within.n_units
+    Parameters
+    ----------
+    strata : array-like of shape (n_samples,), or str
+        Stratum of each row, or the name of a column of `data`. A stratum has at least
+        two rows, all with the same weight.
+    average : {"macro", "micro"}, default="micro"
+        What estimates are of: "micro" for the metric of all rows together, "macro" for
+        the mean over the strata of the metric within each, such as the tasks of a
+        suite.
 
-    @property
-    def within_strata(self) -> IndependentRows | Clusters:
-        return self.within
-
-    @property
-    def rows_are_units(self) -> bool:
-        return self.within.rows_are_units
-
-    @property
-    def units_are_groups(self) -> bool:
-        return self.within.units_are_groups
-
-    @cached_property
-    def n_strata(self) -> int:
-        """Number of strata that have units."""
-        return len(np.unique(self.strata))
-
-    @cached_property
-    def units(self) -> list[Array]:
-        """Positions of the units of each stratum."""
-        order = np.argsort(self.strata, kind="stable")
-        ends = np.cumsum(np.bincount(self.strata))[:-1]
-        return [units for units in np.split(order, ends) if len(units)]
-
-    @property
-    def labels_of_strata(self) -> Array:
-        return np.full(self.n_strata, -1) if self.labels is None else self.labels
-
-    def components(self, influences: Influences) -> Iterator[Component]:
-        """Totals within strata and, of estimated shares, means of strata.
-
-        Means within strata are ratios to their weights, as shares are given.
-        """
-        sizes, blocks = influences.rows.shares, self.strata
-        if not self.rows_are_units:
-            blocks = blocks[self.within.representatives]  # type: ignore[union-attr]
-            ones = Influences(
-                [np.ones(1)], [np.zeros(len(sizes), int)], influences.rows
-            )
-            sizes = next(self.within.components(ones)).totals[:, 0]
-        for component in self.within.components(influences):
-            yield replace(component, blocks=blocks, sizes=sizes)
-        if self.share_covariance is not None:
-            values, vectors = np.linalg.eigh(self.share_covariance)
-            roots = vectors * np.sqrt(np.maximum(values, 0))
-            yield Component(roots.T @ self._means(influences), is_known=True)
-
-    def of_population(self, n: int) -> Strata:
-        """The same of n rows, which are all there are."""
-        return replace(self, within=self.within.of_population(n))
-
-    def _means(self, influences: Influences) -> Array:
-        """Mean influence values within strata, (strata, K)."""
-        weights = influences.rows.weights
-        totals = np.bincount(self.strata, weights)
-        pairs = zip(influences.values, influences.indices, strict=True)
-        sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
-        return np.transpose(sums) / totals[:, np.newaxis]
-
-    def regrouped(self, unit: Array) -> Strata:
-        """The same for units of a stratum that are united."""
-        strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
-        strata[unit] = self.strata
-        if (strata[unit] != self.strata).any():
-            raise ValueError("units of several independent samples cannot be united")
-        return replace(self, strata=strata, within=self.within.regrouped(unit))
-
-    def __str__(self) -> str:
-        return f"in {self.n_strata} strata"
-
-
-def stacked(
-    parts: Sequence[tuple[Rows, IndependentRows | Clusters | Strata]],
-) -> tuple[Rows, Strata]:
-    """Put independent samples side by side, as strata.
-
-    A row of one sample weighs as much as a row of another.
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> from skci.designs import Strata
+    >>> y_true, y_pred = [0] * 100 + [1] * 100, [0] * 92 + [1] * 8 + [1] * 85 + [0] * 15
+    >>> AccuracyCI()(y_true, y_pred, design=Strata(y_true))
+    accuracy = 0.885 [0.834, 0.922], 95% interval (score, n = 200 in 2 strata)
     """
-    designs = [design for _, design in parts]
-    if any(design.share_covariance is not None for design in designs):
-        raise ValueError(
-            "reports must not be at a prevalence with a standard error, which they "
-            "may have in common"
+
+    columns = ("strata",)
+
+    def __init__(self, strata: Any, average: str = "micro") -> None:
+        self.strata = strata
+        self.average = check_choice(average, ["macro", "micro"], "average")
+
+    def __repr__(self) -> str:
+        macro = ", average='macro'" * (self.average == "macro")
+        return f"Strata(...{macro})"
+
+
+def without_average(design: Any) -> tuple[Any, bool]:
+    """The design alone, and whether means over its strata are to be reported."""
+    if isinstance(design, Strata) and design.average == "macro":
+        return Strata(design.strata), True
+    return design, False
+
+
+class Prevalence:
+    """Prevalence of the positive label in the population of interest.
+
+    For a test set with another prevalence, such as one enriched with positives. Rows
+    are weighted by label to the prevalence, and the labels are the strata. Recall and
+    specificity do not depend on the prevalence.
+
+    Parameters
+    ----------
+    prevalence : float
+        Proportion of the positive label, between 0 and 1.
+    standard_error : float, default=0
+        Standard error of the prevalence, if it is an estimate from other rows of the
+        population; 0 if it is known.
+
+    Examples
+    --------
+    >>> from skci import PrecisionCI
+    >>> from skci.designs import Prevalence
+    >>> y_true, y_pred = [0] * 100 + [1] * 100, [0] * 92 + [1] * 8 + [1] * 85 + [0] * 15
+    >>> PrecisionCI()(y_true, y_pred, design=Prevalence(0.05, standard_error=0.01))
+    precision = 0.36 [0.21, 0.55], 95% interval (score, n = 200 in 2 strata)
+    """
+
+    def __init__(self, prevalence: float, standard_error: float = 0.0) -> None:
+        self.prevalence = prevalence
+        self.standard_error = standard_error
+
+    def __repr__(self) -> str:
+        error = f", standard_error={self.standard_error!r}" * bool(self.standard_error)
+        return f"Prevalence({self.prevalence!r}{error})"
+
+    def check(self) -> None:
+        """Check the prevalence and its standard error."""
+        prevalence = check_probability(self.prevalence, "prevalence")
+        name, wanted = "standard_error of a prevalence", "a number of 0 or more"
+        error = check_number(
+            self.standard_error, name, wanted, lambda x: 0 <= x < math.inf
         )
-    withins: list[Any] = [design.within_strata for design in designs]
-    strata, labels, first = [], [], 0
-    for (rows, _), design in zip(parts, designs, strict=True):
-        single = np.zeros(len(rows), dtype=int)
-        strata.append(first + (single if design.strata is None else design.strata))
-        labels.append(design.labels_of_strata)
-        first += len(labels[-1])
-    clusters = [each for each in withins if not each.rows_are_units]
-    if 0 < len(clusters) < len(parts):
-        raise ValueError(
-            "reports must all have groups or none, got some of either kind"
-        )
-    if clusters and not all(design.has_replicates for design in designs):
-        raise ValueError("reports must have two groups or more each, got one")
-    together = Rows.concatenate([rows.per_row() for rows, _ in parts])
-    within: IndependentRows | Clusters = IndependentRows(together.n_samples)
-    if clusters:
-        scaled = [
-            each.times(rows.n_samples / float(rows.weights.sum()))
-            for each, (rows, _) in zip(clusters, parts, strict=True)
-        ]
-        within = join_clusters(scaled, [len(rows) for rows, _ in parts])
-    return together, Strata(np.concatenate(strata), within, np.concatenate(labels))
+        largest = math.sqrt(prevalence * (1 - prevalence))
+        if error >= largest:
+            raise ValueError(
+                f"{name} must be less than that of a single row, {largest:.3g} for "
+                f"{prevalence:g}, got {error:g}"
+            )
+
+    @property
+    def shares(self) -> Array:
+        """Shares of the negative and the positive label."""
+        return np.array([1 - self.prevalence, self.prevalence])
+
+    @property
+    def share_covariance(self) -> Array | None:
+        """Covariance of the shares, None if they are known."""
+        if not self.standard_error:
+            return None
+        return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.fft import dct
+from scipy.fft import dct, irfft, next_fast_len, rfft
+from scipy.special import ndtri
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_integer
 from skci.inference.designs.design import Component, SmallSampleReason
-from skci.inference.designs.season import find_season
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
 # Intervals warn below an effective sample size of 120 where it is less than the number
@@ -22,6 +22,12 @@ _ENOUGH_FOR_T = 12  # degrees of freedom
 _NOTABLE = 3.0  # standard errors of an autocorrelation of uncorrelated rows
 _SLOWEST = 0.98  # decay of autocorrelations
 _SEEN = 0.9  # share of the variance of a season that is to be estimated
+_LEVEL = 0.1  # of tests at all lags; most of what they find by chance does not matter
+_LEVEL_OF_PERIOD = 0.05
+_FEWEST_PERIODS = 4  # in a series
+_SLOWEST_SEASON = 0.99  # decay
+_MOST_PERIODS = 1000  # after which nothing is left of the autocorrelation
+_ROUNDING = 1e-12  # share of a squared variance
 
 
 class TimeOrder:
@@ -353,15 +359,113 @@ _NORMAL = 1e9  # degrees of freedom of a normal quantile
 
 
 def _variance_ratio(values: Array) -> float:
-    """Long-run variance over that of independent rows, at least 1.
+    """Ratio of the long-run variance to the variance under independence, at least 1.
 
     That of an autoregression of order 1, which may be observed with noise. The mean
     square of cosine sums is no help: where it is too small, so is the variance.
     """
-    centred = values - values.mean()
-    sums = [centred[k:] @ centred[: len(centred) - k] for k in range(3)]
+    first, decay = _autoregression(values - values.mean(), _SLOWEST)
+    return 1 + 2 * first / (1 - decay)
+
+
+def _autoregression(centred: Array, slowest: float) -> tuple[float, float]:
+    """First autocorrelation, 0 if it is not notable, and the decay of later ones.
+
+    With noise, the decay is the ratio of the autocorrelations at lags 2 and 1.
+    """
+    sums = [float(centred[k:] @ centred[: len(centred) - k]) for k in range(3)]
     first = sums[1] / sums[0] if sums[0] > 0 else 0.0
-    if first <= _NOTABLE / np.sqrt(len(values)):
-        return 1.0
-    decay = np.clip(sums[2] / sums[1], first, _SLOWEST)
-    return float(1 + 2 * first / (1 - decay))
+    if first <= _NOTABLE / np.sqrt(len(centred)):
+        return 0.0, first
+    return first, float(np.clip(sums[2] / sums[1], first, slowest))
+
+
+# Seasons: autocorrelation at the multiples of a lag, and not in between
+
+
+class Season(NamedTuple):
+    """A period, in rows, and the autocorrelations at its multiples."""
+
+    period: int
+    autocorrelation: float
+    """That of rows one period apart."""
+    decay: float
+    """Ratio of that of rows one more period apart."""
+
+    def autocovariances(self, n: int) -> tuple[Array, Array]:
+        """Lags in n rows, and their parts of the variance of a sum, in variances."""
+        lags = np.arange(0, n, self.period)[:_MOST_PERIODS]
+        powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
+        return lags, (1 - lags / n) * np.append(1, powers)
+
+
+def find_season(series: Sequence[Array]) -> Season | None:
+    r"""Find the strongest significant autocorrelation that an autoregression lacks.
+
+    That of the residuals e of an autoregression of order 1, which may be observed with
+    noise, is tested at each lag k of 2 or more by
+
+    .. math:: z_k = \sum_t e_t e_{t-k} \Bigl/ \sqrt{\sum_t e_t^2 e_{t-k}^2} ,
+
+    which allows for changing variances (Taylor, 1984). The levels of all lags add up,
+    and are in proportion to 1 / k, as long periods are no more likely than short ones.
+    Then the mean of the rows of each phase is subtracted, since a pattern that repeats
+    itself adds nothing to the variance of means of whole periods.
+
+    Parameters
+    ----------
+    series : sequence of ndarray
+        Values of each series, in order of time.
+
+    Returns
+    -------
+    Season or None
+
+    References
+    ----------
+    Taylor (1984), Journal of Time Series Analysis 5, 155-160.
+    """
+    residuals = [_prewhitened(values) for values in series]
+    n_lags = max(map(len, residuals)) // _FEWEST_PERIODS
+    if n_lags < 2:
+        return None
+    products, squares = _lagged_sums(residuals, n_lags)
+    least = _ROUNDING * products[0] ** 2
+    lags = np.arange(2, n_lags + 1)
+    quantiles = -ndtri(_LEVEL / lags / (1 / lags).sum())
+    limits = quantiles * np.sqrt(np.maximum(squares[2:], least))
+    lags = lags[products[2:] > limits]
+    if not len(lags):
+        return None
+    period = int(lags[products[lags].argmax()])
+    remainders = [_without_pattern(values, period) for values in residuals]
+    products, squares = _lagged_sums(remainders, 2 * period)
+    variance, first, second = products[::period]
+    if first <= -ndtri(_LEVEL_OF_PERIOD) * np.sqrt(max(squares[period], least)):
+        return None
+    decay = float(np.clip(second / first, 0, _SLOWEST_SEASON))
+    return Season(period, float(first / variance), decay)
+
+
+def _prewhitened(values: Array) -> Array:
+    """Residuals of an autoregression of order 1 that may be observed with noise."""
+    values = values - values.mean()
+    _, decay = _autoregression(values, 1.0)
+    return values[1:] - decay * values[:-1]
+
+
+def _without_pattern(values: Array, period: int) -> Array:
+    """Values less the mean of their phase."""
+    phase = np.arange(len(values)) % period
+    means = np.bincount(phase, values) / np.bincount(phase)
+    return values - means[phase]
+
+
+def _lagged_sums(series: Sequence[Array], n_lags: int) -> Array:
+    """Sums of products at lags up to n_lags, and of squared products, by lag."""
+    total = np.zeros((2, n_lags + 1))
+    for values in series:
+        size = next_fast_len(len(values) + n_lags, real=True)
+        powers = np.abs(rfft([values, values**2], size)) ** 2
+        total += irfft(powers, size)[:, : n_lags + 1]
+    return total

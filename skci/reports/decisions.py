@@ -1,28 +1,275 @@
-"""Reports of the ranks of models, and of those that may be the best."""
+"""Reports of ranks, of models that may be the best, and of requirements."""
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
-from skci._hints import HintedAttributes
-from skci._validation import check_integer, check_known, join_names
+from skci._options import HintedAttributes
+from skci._validation import check_integer, check_known, first_names, join_names
+from skci.inference.parameter import Key
 from skci.reports.displays import ConfidenceIntervalDisplay
-from skci.reports.estimate import MetricEstimate
+from skci.reports.estimate import MetricEstimate, Verdict, describe
 from skci.reports.page import Part
 from skci.reports.rendering import (
     Column,
     Findings,
     TabularReport,
     estimate_columns,
-    first_names,
     format_level,
+    format_pvalue,
     notebook_html,
 )
+
+SIGNS = (">=", "<=")
+_WANTED = (
+    "a string such as 'recall >= 0.9', with >= or <= and a number, a list of such, or "
+    "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
+)
+_AND = re.compile(r"\s+and\s+")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_VERDICTS = ("shown", "open", "refuted")
+
+Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
+"""As "recall >= 0.9 and precision >= 0.5", as a list of such strings, or as
+{"recall": (">=", 0.9)}; of a metric, perhaps after a model or a difference of two."""
+
+
+class Requirement(NamedTuple):
+    """The least or the greatest value that is required of a metric."""
+
+    name: str
+    """Of a model, or of what is compared, such as "new - old"; empty for all."""
+    metric: str
+    sign: str
+    value: float
+
+    def is_of(self, key: Key) -> bool:
+        """Whether it is of the parameter of a key."""
+        return key.title == self.metric and self.name in ("", key.name)
+
+    def pair(self, models: Collection[str]) -> tuple[str, str] | None:
+        """Models of which it requires a difference; None if it is of a model."""
+        signs = re.finditer("-", "" if self.name in models else self.name)
+        ends = (sign.span() for sign in signs)
+        pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in ends)
+        return next((pair for pair in pairs if {*pair} <= {*models}), None)
+
+    def verdict(self, estimate: MetricEstimate) -> Verdict:
+        """Judge an estimate."""
+        judge = estimate.at_least if self.sign == ">=" else estimate.at_most
+        return judge(self.value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RequirementReport(TabularReport[Verdict]):
+    """Which requirements are shown to be met, refuted, or open.
+
+    With the confidence level, all verdicts are right at once, on models and on
+    differences each; of individual intervals, each is. It has no truth value; that of
+    ``verdict`` is whether all are "shown". Returned by
+    :meth:`JointReport.requirements`.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of K str
+        Names of the rows by column, such as the model and the metric.
+    subjects : sequence of K str
+        Names of the models, or of what is compared.
+    requirements : sequence of K (str, float)
+        ``(">=", value)`` or ``("<=", value)``.
+    estimates : sequence of K MetricEstimate
+        What the requirements are of.
+    verdicts : sequence of K Verdict
+        Whether each is "shown" to be met, "refuted" or "open".
+    simultaneous : bool
+        Whether all intervals cover at once.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> required = report.requirements("accuracy >= 0.8")
+    >>> required.verdicts
+    ['shown', 'refuted']
+    >>> required["B", "accuracy"]
+    'refuted'
+    >>> required.met_by
+    ['A']
+    >>> required.unmet
+    ['B accuracy >= 0.8 is refuted: accuracy = 0.68 [0.55, 0.78], joint 95%...
+    """
+
+    names: Mapping[str, Sequence[str]]
+    subjects: Sequence[str]
+    requirements: Sequence[tuple[str, float]]
+    estimates: Sequence[MetricEstimate]
+    verdicts: Sequence[Verdict]
+    simultaneous: bool
+
+    def __bool__(self) -> bool:
+        raise ValueError(
+            "requirements of several estimates have no single truth value; use "
+            "verdict, met_by, or all(verdicts)"
+        )
+
+    @property
+    def met_by(self) -> list[str]:
+        """Models, or what is compared, shown to meet all requirements."""
+        return self._met(self.subjects)
+
+    def _met(self, subjects: Sequence[Any]) -> list[Any]:
+        """Those of subjects that are shown to meet all requirements."""
+        unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
+        return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on all requirements together: the worst of them.
+
+        "refuted" if one is, else "open" if one is, else "shown"; its p-value is the
+        greatest of those with this verdict.
+        """
+        return max(self.verdicts, key=lambda each: (_VERDICTS.index(each), each.pvalue))
+
+    def _part(self) -> Part:
+        """What a page shows of the verdicts."""
+        verdict = f"{self._title()}: {self.verdict}."
+        return Part(self, [verdict, *self.unmet])
+
+    @property
+    def unmet(self) -> Findings:
+        """What is not shown, in words, such as "new f1 >= 0.8 is open: ..."."""
+        return self._sentences("open", "refuted")
+
+    def _sentences(self, *verdicts: str) -> Findings:
+        """Requirements with some verdicts, in words."""
+        sentences = []
+        for required, verdict, estimate in zip(
+            self._required, self.verdicts, self.estimates, strict=True
+        ):
+            if verdict in verdicts:
+                key = estimate._parameter.key
+                name = f"{key.name} {key.panel}".strip()
+                sentences.append(f"{name} {required} is {verdict}: {estimate!r}")
+        return Findings(sentences)
+
+    @property
+    def _required(self) -> list[str]:
+        """What is required of each estimate, such as ">= 0.9"."""
+        return [f"{sign} {value:g}" for sign, value in self.requirements]
+
+    @property
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        """Names of the rows, and the requirement where a name has several."""
+        names = [*zip(*self.names.values(), strict=True)]
+        repeated = len({*names}) < len(names)
+        return {**self.names, "requirement": self._required} if repeated else self.names
+
+    def _entry(self, position: int) -> Verdict:
+        return self.verdicts[position]
+
+    def _title(self) -> str:
+        level = format_level(self.estimates[0].confidence_level, self.simultaneous)
+        compares = any(each._parameter.key.is_contrast for each in self.estimates)
+        alone = ", of the differences that are required alone" * compares
+        title = f"Requirements by {level} confidence intervals{alone}"
+        parameters = [each._parameter for each in self.estimates]
+        positive = describe(self.estimates[0]._joint, parameters)["positive"]
+        return ", ".join(filter(None, [title, positive]))
+
+    def _columns(self) -> list[Column]:
+        limits = [estimate.confidence_interval() for estimate in self.estimates]
+        interval = f"{'joint' if self.simultaneous else 'individual'} interval"
+        pvalues = [verdict.pvalue for verdict in self.verdicts]
+        header = "" if "requirement" in self._labels else "requirement"
+        return [
+            Column({"requirement": self._required}, header),
+            *estimate_columns(self.estimates, limits, "estimate", interval),
+            Column({"pvalue": pvalues}, "p-value", format_pvalue),
+            Column({"verdict": [*map(str, self.verdicts)]}, "verdict"),
+        ]
+
+
+def read_requirements(
+    requirements: Any, metrics: list[str], names: list[str]
+) -> list[Requirement]:
+    """Check requirements of a report with some metrics, of models or comparisons."""
+    required: list[Any] = []
+    if isinstance(requirements, Mapping):
+        required = [*requirements.items()]
+    elif isinstance(requirements, str | list):
+        texts = [requirements] if isinstance(requirements, str) else requirements
+        if all(isinstance(text, str) for text in texts):
+            required = [each for text in texts for each in _parse(text)]
+    if not required:
+        raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
+    found = []
+    for subject, requirement in required:
+        if not (
+            isinstance(requirement, tuple | list)
+            and len(requirement) == 2
+            and requirement[0] in SIGNS
+        ):
+            raise ValueError(
+                f"requirements[{subject!r}] must be ('>=', value) or ('<=', value), "
+                f"got {requirement!r}"
+            )
+        for metric in sorted(metrics, key=len, reverse=True):
+            if f" {subject}".endswith(f" {metric}"):
+                name = subject.removesuffix(metric).strip()
+                break
+        else:  # a single metric may be left out
+            name, metric = str(subject), metrics[0]
+            if len(metrics) > 1:
+                raise unknown_subject(name, metrics, names)
+        found.append(Requirement(name, metric, *requirement))
+    return found
+
+
+def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyError:
+    """Make the error of a requirement of no metric, or no model or comparison."""
+    pairs = [f"{name} {metric}" for name in names for metric in metrics]
+    near = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
+    hint = f"; did you mean {near[0]!r}?" if near and near != [subject] else ""
+    return KeyError(
+        f"requirements must be of one of the metrics {metrics}, perhaps after one of "
+        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r}, got "
+        f"{subject!r}{hint}"
+    )
+
+
+def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
+    """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
+    requirements = []
+    for part in _AND.split(text):
+        found = split_comparison(part, SIGNS)
+        if found is None or any(sign in found[0] for sign in SIGNS):
+            of = "" if part == text else f" in {text!r}"
+            raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
+        subject, sign, value = found
+        requirements.append((subject, (sign, value)))
+    return requirements
+
+
+def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
+    """Split "recall >= 0.9" if that is a comparison with a number by one of signs."""
+    match = _COMPARISON.fullmatch(text)
+    if match is None or match[2] not in signs:
+        return None
+    try:
+        return match[1], match[2], float(match[3])
+    except ValueError:
+        return None
+
 
 _MOST_NAMED = 6  # in a sentence
 
@@ -208,7 +455,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
         return "\n\n".join(map(str, self.values()))
 
     def _repr_html_(self) -> str:
-        return notebook_html("".join(report._html() for report in self.values()))
+        return notebook_html(*self.values())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -335,10 +582,10 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
             found = "no rank is shown"
             if shown:
-                named = first_names(shown, _MOST_NAMED)
+                named = join_names(first_names(shown, _MOST_NAMED))
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
             sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
-        return Findings.of(sentences, self.simultaneous)
+        return Findings(sentences, self.simultaneous)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
@@ -353,15 +600,11 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         ConfidenceIntervalDisplay
             With the axes and the figure.
         """
-        display = self._display().plot(**kwargs)
-        for ax in display.axes_:
-            ax.locator_params(axis="x", nbins="auto", integer=True)
-            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
-        return display
+        return self._display().plot(**kwargs)
 
     def _part(self) -> Part:
         """What a page shows of the ranks."""
-        return Part(self, self._display(), findings=self.findings())
+        return Part(self, self.findings())
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(
@@ -373,6 +616,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             models=self.names.get("model"),
             known_models=self.known_models,
             greater_is_better=[False] * len(self.models),
+            are_ranks=True,
         )
 
     def _entry(self, position: int) -> RankInterval:
@@ -406,6 +650,5 @@ def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
     if first == models[: len(first)]:
         of_all = f"the first {len(first)} of {number} models by their estimates"
         return f"{of_all}, {first[0]} to {first[-1]}, may rank"
-    return (
-        f"{len(first)} of {number} models, {first_names(first, _MOST_NAMED)}, may rank"
-    )
+    named = join_names(first_names(first, _MOST_NAMED))
+    return f"{len(first)} of {number} models, {named}, may rank"

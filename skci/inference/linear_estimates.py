@@ -1,4 +1,4 @@
-"""Sampling covariance of estimates that is given, as by resampling."""
+"""Estimates that are known by their covariance, and not by rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
 from skci.inference.critical.correlation import (
+    Loadings,
     correlation_from,
     covariance_factor,
     shrink_correlation,
+    variances_of,
 )
-from skci.inference.critical.loadings import Loadings, variances_of
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
+from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task
-from skci.inference.parameter import CANCELLED, Contrast, Key, Parameter
+from skci.inference.parameter import CANCELLED, Key, Parameter
 from skci.inference.parameter_sampling import HEAVY_TAIL
 from skci.inference.rows import Rows
-from skci.inference.sampling import RowSampling, Sampling
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
 """Share of the largest possible variance of a contrast that is zero."""
@@ -38,7 +39,7 @@ _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 
 
 @dataclass(frozen=True, eq=False)
-class GivenCovariance(Sampling):
+class GivenEstimates(Estimates):
     """Given estimates with a given covariance, zero where it is unknown.
 
     They are those of resampling, or of another program.
@@ -66,12 +67,7 @@ class GivenCovariance(Sampling):
         block = self.covariance[np.ix_(positions, positions)]
         return replace(super().select(positions), covariance=block)
 
-    def contrasts(
-        self,
-        parameters: Sequence[Parameter],
-        slopes: sparse.csr_array,
-        contrasts: Sequence[Contrast],
-    ) -> GivenCovariance:
+    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
         Of the variances of comparisons of two models, which are named, the excess is
@@ -88,91 +84,83 @@ class GivenCovariance(Sampling):
         unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
         if self.excess:
-            pairs = self._compared_models(contrasts)
+            pairs = [*map(_compared_models, parameters)]
             kept = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
             covariance *= np.outer(kept, kept)
         return replace(
             self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
 
-    def _compared_models(self, contrasts: Sequence[Contrast]) -> list[frozenset[str]]:
-        """Names of the two models that each contrast compares on the same measure.
-
-        None for contrasts that compare others.
-        """
-        compared = []
-        for _, weights in contrasts:
-            keys = [self.parameters[k].key for k in weights]
-            balanced = abs(sum(weights.values())) < CANCELLED
-            same = len({key.without("model") for key in keys}) == 1
-            pair = keys if balanced and same and len(keys) == 2 else []
-            compared.append(frozenset(key.name for key in pair))
-        return compared
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearContrasts(Sampling):
+class ManyContrasts(Estimates):
     """Linear contrasts of estimates of rows, known by the covariance of these.
 
     Their influence values, tables and correlation are not computed.
     """
 
     parameters: tuple[Parameter, ...]
-    of_rows: RowSampling
+    base: Any
+    """The estimates of rows that are combined."""
     slopes: sparse.csr_array
     """Slope of each contrast in each estimate, (K, P)."""
     df: float | None = None
     """Degrees of freedom of all; those of the totals of each contrast if None."""
+    size_limit: str = ""
     known: ClassVar[Known] = "covariance"
 
     @classmethod
-    def from_rows(cls, sampling: RowSampling) -> LinearContrasts:
+    def of_each(cls, base: Any, size_limit: str = "") -> ManyContrasts:
         """Treat each estimate as a contrast of itself."""
-        identity = sparse.csr_array(sparse.eye(len(sampling.parameters)))
-        return cls(parameters=sampling.parameters, of_rows=sampling, slopes=identity)
+        return cls(
+            parameters=base.parameters,
+            base=base,
+            slopes=sparse.csr_array(sparse.eye(len(base.parameters))),
+            size_limit=size_limit,
+        )
 
     @property
-    def with_fewest_df(self) -> LinearContrasts:
+    def with_fewest_df(self) -> ManyContrasts:
         """The same, all with the fewest degrees of freedom of an estimate of rows."""
-        df = self.of_rows.degrees_of_freedom[self._has_variance]
+        df = self.base.degrees_of_freedom[self._has_variance]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
     @cached_property
     def _has_variance(self) -> Array:
         """Whether each estimate of rows has a usable variance, (P,)."""
-        positions = range(len(self.of_rows.parameters))
-        return np.array([self.of_rows.is_usable(k, 0.0) for k in positions], dtype=bool)
+        positions = range(len(self.base.parameters))
+        return np.array([self.base.is_usable(k, 0.0) for k in positions], dtype=bool)
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
         """Degrees of freedom of the totals of each contrast, (K,)."""
-        of_rows, size = self.of_rows, len(self.parameters)
+        base, size = self.base, len(self.parameters)
         if self.df is not None:
             return np.full(size, self.df)
         df = np.full(size, np.inf)
-        if np.isinf(of_rows.degrees_of_freedom).all():
+        if np.isinf(base.degrees_of_freedom).all():
             return df
-        columns = [each.influence[each.parameter.index] for each in of_rows.each]
+        columns = [each.influence[each.parameter.index] for each in base.each]
         influences, units = np.stack(columns), np.arange(len(columns[0]))
         for k in range(size):
             values = self.slopes[[k]] @ influences
-            combined = Influences([values[0]], [units], of_rows.rows)
-            df[k] = moments(of_rows.design.components(combined)).degrees_of_freedom
+            combined = Influences([values[0]], [units], base.rows)
+            df[k] = moments(base.design.components(combined)).degrees_of_freedom
         return np.where(self.variances > 0, df, np.inf)
 
     @cached_property
     def variances(self) -> Array:
         """Variances, zero where a contrast or one of its terms does not vary, (K,)."""
-        variances = variances_of(self.slopes, self.of_rows.covariance)
+        variances = variances_of(self.slopes, self.base.covariance)
         sizes = abs(self.slopes)
-        largest = sizes @ np.sqrt(self.of_rows.variances)
+        largest = sizes @ np.sqrt(self.base.variances)
         varies = variances > NO_VARIANCE_OF_CONTRAST * largest**2
         unknown = sizes @ ~self._has_variance > 0
         return np.where(varies & ~unknown, variances, 0.0)
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
-        return self._combined(self.of_rows.covariance)
+        return self._combined(self.base.covariance)
 
     def _combined(self, covariance: Array) -> Array:
         """Covariance of the contrasts, zero where it is unknown, (K, K)."""
@@ -189,10 +177,10 @@ class LinearContrasts(Sampling):
         return combined
 
     def noise(self, z: float) -> Array:
-        return self._combined(self.of_rows.noise(z))
+        return self._combined(self.base.noise(z))
 
     def noise_variances(self, z: float) -> Array:
-        noise = variances_of(self.slopes, self.of_rows.noise(z))
+        noise = variances_of(self.slopes, self.base.noise(z))
         return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
@@ -202,8 +190,8 @@ class LinearContrasts(Sampling):
         """
         if len(self.parameters) <= MOST_TABLES:
             return None
-        total = self.of_rows.covariance + self.of_rows.noise(z)
-        df = self.of_rows.degrees_of_freedom
+        total = self.base.covariance + self.base.noise(z)
+        df = self.base.degrees_of_freedom
         deviations = np.sqrt(total.diagonal())
         total = shrink_correlation(correlation_from(total), df)
         total *= np.outer(deviations, deviations)
@@ -212,33 +200,31 @@ class LinearContrasts(Sampling):
     def select(self, positions: Sequence[int]) -> Self:
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
-    def contrasts(
-        self,
-        parameters: Sequence[Parameter],
-        slopes: sparse.csr_array,
-        contrasts: Sequence[Contrast],
-    ) -> Self:
+    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations of the contrasts, which are contrasts."""
         return replace(
-            self, parameters=tuple(parameters), slopes=(slopes @ self.slopes).tocsr()
+            self,
+            parameters=tuple(parameters),
+            slopes=(slopes @ self.slopes).tocsr(),
+            size_limit="",
         )
 
     @property
     def rows(self) -> Rows:  # type: ignore[override]
-        return self.of_rows.rows
+        return self.base.rows
 
     @property
     def design_in_words(self) -> str:
-        return self.of_rows.design_in_words
+        return self.base.design_in_words
 
     @property
     def n_groups(self) -> int | None:
-        return self.of_rows.n_groups
+        return self.base.n_groups
 
     @cached_property
     def _reasons(self) -> list[SmallSampleReason]:
-        of_rows = self.of_rows
-        each = map(of_rows.small_sample_reasons, range(len(of_rows.parameters)))
+        base = self.base
+        each = map(base.small_sample_reasons, range(len(base.parameters)))
         return list(dict.fromkeys(chain.from_iterable(each)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
@@ -247,14 +233,14 @@ class LinearContrasts(Sampling):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResampledEstimates(GivenCovariance):
+class ResampledEstimates(GivenEstimates):
     """Estimates with the covariance of a resampling, and the skewness of their losses.
 
     Their skewness, and whether tails are heavy, follow from the losses of rows that
     were predicted out of fold, as if the models were given.
     """
 
-    of_rows: Sampling
+    of_rows: Estimates
     """The same parameters of these rows, each predicted once."""
     models: ResampledEstimates | None = None
     """The estimates that contrasts are of."""
@@ -264,19 +250,14 @@ class ResampledEstimates(GivenCovariance):
         of_rows = self.of_rows.select(positions)
         return replace(super().select(positions), of_rows=of_rows)
 
-    def contrasts(
-        self,
-        parameters: Sequence[Parameter],
-        slopes: sparse.csr_array,
-        contrasts: Sequence[Contrast],
-    ) -> ResampledEstimates:
+    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, of losses with a variance not below that of the rows.
 
         That of comparisons which are freed of an excess may be, but models that other
         rows train only add to the variance of the losses of models that are given.
         """
-        compared: Any = super().contrasts(parameters, slopes, contrasts)
-        pairs = self._compared_models(contrasts)
+        compared = super().combined(parameters, slopes)
+        pairs = [*map(_compared_models, parameters)]
         freed = [
             parameter.interval_method.corrects_skewness and pair in self.excess
             for parameter, pair in zip(parameters, pairs, strict=True)
@@ -328,6 +309,14 @@ class ResampledEstimates(GivenCovariance):
             return task
         error = math.sqrt(self.of_rows.variances[k])
         return task._replace(hall=self.of_rows.task(k, error).hall)
+
+
+def _compared_models(contrast: Parameter) -> frozenset[str]:
+    """Names of the two models that a contrast compares on a measure, if it does."""
+    keys = [component.key for component in contrast.components]
+    balanced = abs(sum(contrast.coefficients)) < CANCELLED
+    same = len({key.without("model") for key in keys}) == 1
+    return frozenset(key.name for key in keys if balanced and same and len(keys) == 2)
 
 
 def excess_shares(

@@ -1,182 +1,49 @@
-"""Sampling covariance of estimates: given, or from the influence values of rows."""
+"""Estimates from the influence values of rows that were drawn by a design."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
-from skci.inference.critical.loadings import Loadings
+from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.design_sampling import DesignSampling
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
+from skci.inference.designs.units import is_simple
+from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task, automatic
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
+from skci.inference.linear_estimates import MOST_TABLES, ManyContrasts
+from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.parameter_sampling import ParameterSampling
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.units import is_simple
-from skci.measures.traits import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
+_MOST_BY_PAIR = 1 << 11  # contrasts of rows that differ from pair to pair
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
-_AT_END = (
-    "the estimate is within a standard error of an end of its range, where intervals "
-    "on the logit scale are wide, and others may not cover"
-)
-
-
-class Sampling:
-    """Estimates of K parameters, their covariance, and how well it is known.
-
-    What is here holds for given estimates; `RowSampling` knows more of its own.
-    """
-
-    parameters: tuple[Any, ...]
-    covariance: Array
-    """Covariance of the estimates, (K, K); zero where there is none."""
-    degrees_of_freedom: Array
-    """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
-    common_df: float | None = None
-    """Degrees of freedom of a variance that all have in common, if there is one."""
-    rows: Rows | None = None
-    design: SampleDesign | None = None
-    known: ClassVar[Known] = "table"
-    """What is known beside estimates and degrees of freedom."""
-    preferred: ClassVar[Sequence[str]] = ()
-    """Interval methods that "auto" prefers to those of a measure."""
-
-    def best_method(self, trait: Trait) -> str:
-        """Interval method that "auto" stands for."""
-        return automatic(trait, known=self.known, preferred=self.preferred)
-
-    def select(self, positions: Sequence[int]) -> Self:
-        """Keep some of the parameters."""
-        chosen = tuple(self.parameters[k] for k in positions)
-        return replace(self, parameters=chosen)  # type: ignore[type-var]
-
-    @property
-    def is_linear(self) -> Array:
-        """Which parameters are defined and have a linear approximation, (K,)."""
-        return np.array([parameter.defined for parameter in self.parameters], bool)
-
-    @property
-    def variances(self) -> Array:
-        """Variances of the estimates, (K,)."""
-        return self.covariance.diagonal()
-
-    def has_variance(self, k: int) -> bool:
-        """Whether the variance of an estimate is not zero."""
-        return bool(self.variances[k] > 0)
-
-    def is_usable(self, k: int, total: float) -> bool:
-        """Whether there is a variance to make an interval of, with noise `total`."""
-        return self.parameters[k].defined and self.has_variance(k)
-
-    def is_degenerate(self, k: int) -> bool:
-        """Whether the variance of a defined estimate is zero, or not known."""
-        return not self.has_variance(k)
-
-    def single_unit(self, k: int) -> str:
-        """Name of the independent unit on which a variance rests alone, if any."""
-        return ""
-
-    @property
-    def standard_errors(self) -> Array:
-        """Standard errors at the observed table, where it shows a variance, (K,)."""
-        return np.sqrt(self.variances)
-
-    @property
-    def shows_variance(self) -> bool:
-        """Whether a variance of zero is estimated, and not unknown."""
-        return True
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether the estimates are given, or of a simple random sample each."""
-        return True
-
-    @property
-    def n_groups(self) -> int | None:
-        """Number of independent units where these are not the rows."""
-        return None
-
-    @property
-    def n_strata(self) -> int:
-        """Number of strata, 1 without any."""
-        return 1 if self.design is None else self.design.n_strata
-
-    @property
-    def design_in_words(self) -> str:
-        """What the header of a report says of the design."""
-        return ""
-
-    @property
-    def spans_strata(self) -> Array:
-        """Which parameters, or their components, vary in several strata, (K,)."""
-        return np.zeros(len(self.parameters), dtype=bool)
-
-    @property
-    def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,)."""
-        return np.ones(len(self.parameters))
-
-    def noise(self, z: float) -> Array | float:
-        """Covariance that is added to that of the estimates."""
-        return 0.0
-
-    def loadings(self, z: float) -> Loadings | None:
-        """Loadings of contrasts that are too many for a correlation."""
-        return None
-
-    def n_rows(self, k: int) -> int | None:
-        """Number of rows in the table of a parameter; None without one."""
-        return None
-
-    @property
-    def table_sizes(self) -> Array:
-        """Rows in the table of each parameter, by their weights, (K,)."""
-        return np.full(len(self.parameters), np.nan)
-
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow."""
-        parameter = self.parameters[k]
-        low, high = parameter.trait.bounds
-        to_end = min(parameter.estimate - low, high - parameter.estimate)
-        error = math.sqrt(self.variances[k])
-        return [SmallSampleReason(_AT_END)] if error > to_end else []
-
-    def noise_variances(self, z: float) -> Array | float:
-        """Diagonal of the noise, (K,)."""
-        return 0.0
-
-    def task(self, k: int, standard_error: float) -> Task:
-        """Interval to compute for a parameter, or for what it is minus."""
-        trait, estimate, sign = self.parameters[k].unsigned
-        return Task(trait, estimate, standard_error, sign=sign)
 
 
 def of_each(path: str) -> Any:
     """Array of an attribute of each parameter of a sampling, (K,)."""
     attribute = attrgetter(path)
 
-    def values(sampling: RowSampling) -> Array:
+    def values(sampling: RowEstimates) -> Array:
         return np.array([*map(attribute, sampling.each)])
 
     return cached_property(values)
 
 
 @dataclass(frozen=True, eq=False)
-class RowSampling(Sampling):
+class RowEstimates(Estimates):
     """Parameters of rows that were drawn by a design."""
 
     parameters: tuple[TableParameter, ...]
@@ -186,7 +53,7 @@ class RowSampling(Sampling):
         default_factory=dict, init=False
     )
 
-    def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
+    def with_parameters(self, parameters: Sequence[TableParameter]) -> RowEstimates:
         """Other parameters of the same rows."""
         return replace(self, parameters=tuple(parameters))
 
@@ -393,9 +260,36 @@ class RowSampling(Sampling):
     def task(self, k: int, standard_error: float) -> Task:
         return self.each[k].task(standard_error)
 
+    def contrast(
+        self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
+    ) -> Estimates:
+        """Estimate contrasts from their tables; of too many, from the covariance."""
+        if len(contrasts) <= self._most_tables(contrasts):
+            tables = ContrastTables(self, ratio, method)
+            return self.with_parameters([*map(tables.parameter, contrasts)])
+        if method not in (None, AUTO) and METHODS[method].needs != "covariance":
+            raise ValueError(
+                f"method={method!r} needs at most {MOST_TABLES:,} contrasts, got "
+                f"{len(contrasts):,}; use method='delta', name a control, or select "
+                "models"
+            )
+        parameters = [
+            parameter.with_method(automatic(parameter.trait, known="covariance"))
+            for parameter in self.parameters
+        ]
+        limit = f"other methods need at most {MOST_TABLES:,} contrasts"
+        estimates = ManyContrasts.of_each(self.with_parameters(parameters), limit)
+        return estimates.contrast(contrasts, ratio, method)
 
-def with_methods(sampling: Any, parameters: Sequence[Parameter]) -> Any:
-    """The parameters of rows with the interval methods of others."""
-    pairs = zip(sampling.parameters, parameters, strict=True)
-    changed = tuple(replace(old, method=new.method) for old, new in pairs)
-    return replace(sampling, parameters=changed)
+    def _most_tables(self, contrasts: Contrasts) -> int:
+        """Most contrasts of which tables are made."""
+        positions = {k for _, weights in contrasts for k in weights}
+        if not any(self.parameters[k].by_pair for k in positions):
+            return MOST_TABLES
+        if len(contrasts) > _MOST_BY_PAIR:
+            raise ValueError(
+                f"missing_grades='pairwise' is of at most {_MOST_BY_PAIR:,} "
+                f"differences, got {len(contrasts):,}; name a control, select models, "
+                "or drop the items that some model has no grade of"
+            )
+        return _MOST_BY_PAIR

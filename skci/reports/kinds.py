@@ -1,0 +1,739 @@
+"""Joint reports of resampled estimates, runs, graded items, suites and votes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, isclose
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_integer, check_positive_number, join_names
+from skci.data.items import Items, sizes_of
+from skci.data.runs import RunsOfModels
+from skci.data.suites import Suite
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.planning import by_position, rows_for_width
+from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
+from skci.reports.contrasts import ContrastReport, ReportWithContrasts
+from skci.reports.curves import ThresholdReport
+from skci.reports.displays import ConfidenceBandDisplay
+from skci.reports.joint import JointReport, References
+from skci.reports.page import few
+
+
+class CrossValidationReport(JointReport):
+    """Joint confidence intervals of several measures after cross-validation.
+
+    Returned by :func:`skci.cross_validate_report`. A :class:`JointReport` that also
+    holds the splits.
+
+    Attributes
+    ----------
+    splits : sequence of (ndarray, ndarray)
+        Training and test rows of the splits that the estimates are of.
+    estimators : dict of str to list of estimators
+        What was fitted to each of them, by name, with ``return_estimator=True``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import cross_validate_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = cross_validate_report(GaussianNB(), X, y, metrics="accuracy")
+    >>> len(report.splits)
+    15
+    >>> report.models
+    ['gaussiannb']
+    """
+
+    splits: Sequence[tuple[Array, Array]]
+    estimators: dict[str, list[Any]]
+
+
+class SearchReport(CrossValidationReport):
+    """Joint confidence intervals of several measures of the best models of a search.
+
+    Returned by :func:`skci.search_report`.
+
+    Attributes
+    ----------
+    n_parameter_settings : int
+        Number of different parameter settings of the search that have finite scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import search_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 9]}).fit(X, y)
+    >>> report = search_report(search, X, y, metrics="accuracy")
+    >>> report.n_parameter_settings, report.parameter_settings["n_neighbors=9"]
+    (2, {'n_neighbors': 9})
+    """
+
+    def __init__(
+        self,
+        report: CrossValidationReport,
+        parameter_settings: dict[str, dict[str, Any]],
+        n_parameter_settings: int,
+        splits: str = "",
+    ) -> None:
+        joint = report._joint
+        if joint.target:
+            target, resampling = joint.target
+            of = f"{len(parameter_settings)} of {n_parameter_settings}"
+            target += f", {of} parameter settings of a search"
+            if n_parameter_settings > len(parameter_settings):
+                target += " that were preselected on the same rows"
+            resampling = ", ".join(filter(None, [resampling, splits]))
+            joint = replace(joint, target=Target(target, resampling))
+        super().__init__(joint, splits=report.splits, estimators=report.estimators)
+        self._parameter_settings = parameter_settings
+        self.n_parameter_settings = n_parameter_settings
+
+    @property
+    def parameter_settings(self) -> dict[str, dict[str, Any]]:
+        """Parameters of each model, by its name in the report."""
+        return {name: self._parameter_settings[name] for name in self.models}
+
+    def _title(self) -> str:
+        if not self._joint.simultaneous:
+            return super()._title()
+        return (
+            f"{super()._title()}; the intervals are joint over the "
+            f"{len(self.models)} models and allow for picking the best of them"
+        )
+
+
+class LearningCurveReport(JointReport):
+    """Joint confidence intervals of several measures along learning curves.
+
+    Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
+    model, metric and train size: :meth:`~JointReport.differences` compares the
+    models at each size, :meth:`~JointReport.gaps` the sizes of each model, and
+    :meth:`~JointReport.select` also takes sizes, as ``train_size=["40", "80"]``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import learning_curve_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = learning_curve_report(
+    ...     GaussianNB(), X, y, metrics="accuracy", train_sizes=[40, 80]
+    ... )
+    >>> report.train_sizes
+    array([40, 80])
+    """
+
+    @property
+    def train_sizes(self) -> Array:
+        """Numbers of training rows, increasing, shape (S,)."""
+        return np.unique(self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Number of training rows of each estimate."""
+        return [int(key.level("subgroup")) for key in self._keys]
+
+    def _display(self, **options: Any) -> ConfidenceBandDisplay:
+        labels = "number of training rows", ""
+        return self._bands(self._sizes, axis_labels=labels)
+
+
+class ImportanceReport(JointReport):
+    """Joint confidence intervals for the permutation importance of features.
+
+    Returned by :func:`skci.importance_report`. A :class:`JointReport` labelled by
+    feature and metric: ranks and differences are those of the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import importance_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = GaussianNB().fit(X[::2], y[::2])
+    >>> report = importance_report(model, X[1::2], y[1::2], metrics="accuracy")
+    >>> len(report.features)
+    13
+    """
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features, in order."""
+        return self.models
+
+
+_MOST_RUNS, _MOST_ROWS = 1000, 10**9
+_FEW = 3  # runs, with which margins in quadrature cover by .02 too much or more
+
+
+class _OverRuns(ReportWithContrasts):
+    """A report of means over runs, or of contrasts of these."""
+
+    @property
+    def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
+        """Variances due to rows, to runs and counted in both, by names of estimates.
+
+        The variance of an estimate is rows + runs - both, and at least either of the
+        first two.
+        """
+        return dict(zip(self, self._estimates.components, strict=True))
+
+    @property
+    def _contrast_report(self) -> type[ContrastReport]:
+        return RunsContrastReport
+
+    @property
+    def _estimates(self) -> RunEstimates:
+        sampling: Any = self._joint.sampling
+        return sampling
+
+    def expected_half_widths(
+        self, n_samples: int | Sequence[int], n_runs: int | Sequence[int]
+    ) -> dict[tuple[str, ...], Array]:
+        r"""Half widths to expect of other numbers of rows and of runs.
+
+        Parameters
+        ----------
+        n_samples : int or sequence of int
+            Numbers of rows, at least two.
+        n_runs : int or sequence of int
+            Numbers of runs of each model, at least two.
+
+        Returns
+        -------
+        dict of tuple of str to ndarray of shape (len(n_samples), len(n_runs))
+            By the names of each estimate.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a number is not whole, or too small.
+
+        Notes
+        -----
+        Of n rows and S runs, with the variances due to rows, to runs and to both of
+        the m rows and R runs of this report, the variance is
+
+        .. math:: (V_\text{rows} - V_\text{both}) \frac mn + (V_\text{runs} -
+            V_\text{both}) \frac RS + V_\text{both} \frac{m R}{n S}
+
+        with differences below zero taken for zero. The half width is that of a
+        symmetric interval with the critical value of this report.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import joint_report
+        >>> from skci.designs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 500)
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
+        >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+        >>> widths = report.expected_half_widths([500, 2000], [5, 10])
+        >>> widths["net", "accuracy"].shape
+        (2, 2)
+        """
+        rows = [check_integer(n, "n_samples", 2) for n in np.ravel(n_samples).tolist()]
+        runs = [check_integer(s, "n_runs", 2) for s in np.ravel(n_runs).tolist()]
+        widths = np.array([[self._half_widths(n, s) for s in runs] for n in rows])
+        return dict(zip(self, np.moveaxis(widths, -1, 0), strict=True))
+
+    def plan(
+        self,
+        half_width: float | Mapping[str, float],
+        *,
+        cost_per_row: float = 1.0,
+        cost_per_run: float = 1.0,
+    ) -> tuple[int, int]:
+        """Numbers of rows and of runs of least cost for intervals of some width.
+
+        Parameters
+        ----------
+        half_width : float or mapping of str to float
+            Largest half width of the intervals; by metric, for some of them.
+        cost_per_row, cost_per_run : float, default=1
+            Cost of labelling a row, and of training or collecting a run of all models.
+
+        Returns
+        -------
+        n_samples, n_runs : int
+            With half widths as of :meth:`expected_half_widths`.
+
+        Raises
+        ------
+        ValueError
+            If an option is not a positive number, or a thousand runs do not suffice
+            with any number of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import joint_report
+        >>> from skci.designs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 500)
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
+        >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+        >>> n_samples, n_runs = report.plan(0.01, cost_per_run=200)
+        >>> n_samples > 500
+        True
+        """
+        wanted = by_position(self._joint, half_width, "half_width")
+        for value in wanted.values():
+            check_positive_number(value, "half_width")
+        row = check_positive_number(cost_per_row, "cost_per_row")
+        run = check_positive_number(cost_per_run, "cost_per_run")
+        positions, limits = list(wanted), np.array(list(wanted.values()), dtype=float)
+
+        def fits(n: int, s: int) -> bool:
+            return bool((self._half_widths(n, s)[positions] <= limits).all())
+
+        def rows_with(s: int) -> int:
+            return 2 + bisect_left(range(2, _MOST_ROWS), True, key=lambda n: fits(n, s))
+
+        if not fits(_MOST_ROWS, _MOST_RUNS):
+            raise ValueError(
+                f"half_width must be one that {_MOST_RUNS:,} runs reach with some "
+                f"number of rows, got {half_width}"
+            )
+        fewest, cheapest = rows_with(_MOST_RUNS), (np.inf, 0, 0)
+        for s in range(2, _MOST_RUNS + 1):
+            if row * fewest + run * s >= cheapest[0]:
+                break
+            if fits(_MOST_ROWS, s):
+                n = rows_with(s)
+                cheapest = min(cheapest, (row * n + run * s, n, s))
+        return cheapest[1:]
+
+    def _half_widths(self, n: int, s: int) -> Array:
+        return self._estimates.half_widths(float(self._joint.normal_quantile), n, s)
+
+
+class RunsContrastReport(_OverRuns, ContrastReport):
+    """Joint differences or other contrasts of means over several runs of each model.
+
+    Returned by :meth:`.JointReport.differences` and others of a :class:`RunsReport`. A
+    :class:`ContrastReport` with the same plans of rows and runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.designs import Runs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> seeds = np.where(rng.random((2, 5, 500)) < 0.2, 1 - y, y)
+    >>> models = {name: Runs(list(each)) for name, each in zip("AB", seeds)}
+    >>> differences = joint_report(y, models, metrics="accuracy").differences()
+    >>> type(differences).__name__
+    'RunsContrastReport'
+    """
+
+
+class RunsReport(_OverRuns, JointReport):
+    """Joint confidence intervals of means over several runs of each model.
+
+    Returned by :func:`skci.joint_report` and others that are given
+    :class:`skci.designs.Runs`. A :class:`JointReport` that also tells how much of each
+    variance is due to rows and to runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.designs import Runs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> hard = rng.random(500) < 0.2
+    >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+    >>> seeds = list(np.where(wrong, 1 - y, y))
+    >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+    >>> rows, runs, both = report.variance_components["net", "accuracy"]
+    >>> rows > runs
+    True
+    """
+
+    def runs(self) -> JointReport:
+        """Report the estimate and the interval of each run.
+
+        Intervals are from the rows alone: they are about this run, not about others
+        such as it. Their interval method is that of the means. Runs are subgroups, so
+        that :meth:`~JointReport.differences` compares models within each run and
+        :meth:`~JointReport.gaps` the runs of each model.
+
+        Returns
+        -------
+        JointReport
+            Indexed by model, metric and run; without models that have a single run.
+
+        Raises
+        ------
+        ValueError
+            If there are subgroups by a column "run".
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import joint_report
+        >>> from skci.designs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 500)
+        >>> seeds = np.where(rng.random((3, 500)) < 0.2, 1 - y, y)
+        >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+        >>> print(report.runs())
+        Joint 95% confidence intervals (logit), n = 500, critical value 2.395...
+        <BLANKLINE>
+        model  metric    run  estimate  joint interval  individual interval
+        -------------------------------------------------------------------
+        net    accuracy  1    0.804     [0.758, 0.843]  [0.767, 0.837]
+        net    accuracy  2    0.800     [0.754, 0.840]  [0.762, 0.833]
+        net    accuracy  3    0.786     [0.739, 0.827]  [0.748, 0.820]
+        """
+        if "run" in self._subgroup_columns:
+            raise ValueError(
+                "by must not have a column 'run', which runs() adds; rename it, as in "
+                "by={'run of the machine': ...}"
+            )
+        return JointReport(
+            replace(self._joint, sampling=self._estimates.each_run("run"))
+        )
+
+
+def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
+    """Report means over the runs of each model, of estimates of all runs."""
+    least, most = runs.n_runs
+    number = f"{most}" if least == most else f"{least} to {most}"
+    words = f"over {number} {'paired ' * runs.paired}runs"
+    df_method = runs.degrees_of_freedom
+    if least <= _FEW and df_method != "hillis":
+        words += " (conservative)"
+    means = mean_over_runs(joint, runs.models, runs.paired, df_method, words)
+    return RunsReport(means)
+
+
+class VarianceOfGrades(NamedTuple):
+    """Variances of a grade: of the expected grades of items, and within items."""
+
+    between: float
+    within: float
+    """NaN where no item has several samples."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much samples of items vary, and what that adds to the variance of a mean."""
+
+    components: VarianceOfGrades
+    of_samples: float
+    """Share of n times the variance of the mean that is due to the samples taken."""
+    of_one_sample: float
+    """The same if each of the n items had one sample."""
+
+    @classmethod
+    def of(cls, items: Items, parameter: TableParameter) -> Spread:
+        """Spread of the items of a parameter.
+
+        The variance within an item is that of its own samples, since items of which
+        more were taken may be those that vary most; with one sample it is the mean of
+        others.
+        """
+        key, units = parameter.key, parameter.units
+        k = items.columns.index((key.model, key.metric))
+        n_samples, squares = items.n_samples[k, units], items.squares[k, units]
+        numbers = items.sample.numbers[key.model]
+        means = numbers[units, k % numbers.shape[1]]
+        weights = items.sample.rows.weights[units]
+        share = weights / weights.sum()
+        n, repeated = len(share), n_samples > 1
+        has_sizes = (key.model, sizes_of(key.metric)) in items.columns
+        if has_sizes or not repeated.any():
+            return cls(VarianceOfGrades(np.nan, np.nan), np.nan, np.nan)
+        variances = squares / np.maximum(n_samples - 1, 1)
+        within = float(np.average(variances[repeated], weights=share[repeated]))
+        variances[~repeated] = within
+        centred = means - share @ means
+        total = share @ centred**2 * n / max(n - 1, 1)
+        between = total - share @ (variances / n_samples)
+        shares = len(items.sample.rows.weights) * share**2
+        return cls(
+            VarianceOfGrades(max(float(between), 0.0) if n > 1 else np.nan, within),
+            float(shares @ (variances / n_samples)),
+            float(shares @ variances),
+        )
+
+    def per_item(
+        self, per_item: float, n_samples: int | None, parameter: Parameter
+    ) -> float:
+        """Variance of the mean times the number of items, for other numbers of samples.
+
+        `per_item` is that of the pilot, of which the share within items is replaced.
+        More samples of an item are not taken to replace all items.
+        """
+        planned = (
+            self.of_samples if n_samples is None else self.of_one_sample / n_samples
+        )
+        if planned < self.of_samples and self.components.between == 0:
+            raise ValueError(
+                "samples_per_item must not be above that of the pilot, which shows no "
+                f"variance of {parameter} between items, got {n_samples}"
+            )
+        if n_samples is None or isclose(planned, self.of_samples):
+            return per_item
+        return max(per_item - self.of_samples, 0.0) + planned
+
+
+class GradesReport(JointReport):
+    """Joint confidence intervals of the mean grades of models, by scorer.
+
+    Returned by :func:`skci.grades_report`. A :class:`JointReport` whose metrics are the
+    scorers, and that knows how much grades vary between items and within them.
+
+    Examples
+    --------
+    >>> from skci import grades_report
+    >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+    >>> report = grades_report(grades, samples="independent")
+    >>> report["grades", "mean"]
+    mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
+    """
+
+    def __init__(
+        self, joint: JointEstimate, items: Items, references: References | None = None
+    ) -> None:
+        super().__init__(joint, references)
+        parameters: Any = joint.parameters
+        self._spread = {each.key: Spread.of(items, each) for each in parameters}
+        numbers = items.n_samples[items.n_samples > 0]
+        self._samples_per_item = int(numbers.min()), int(numbers.max())
+
+    def _title(self) -> str:
+        least, most = self._samples_per_item
+        number = f"{most}" if least == most else f"{least} to {most}"
+        samples = f", {number} samples of each item" if most > 1 else ""
+        return super()._title() + samples
+
+    @property
+    def variance_components(self) -> dict[tuple[str, ...], VarianceOfGrades]:
+        r"""Variances between and within items of each model and scorer, by their names.
+
+        Those of analysis of variance: within items the mean over items of the variance
+        of their samples, whatever their number; between items the variance of their
+        means, less what samples add to it. Items with one sample are taken to vary like
+        those with several, so give each of them two or more where more samples were
+        taken of items that vary more. Both are NaN where no item has several samples.
+
+        Examples
+        --------
+        >>> from skci import grades_report
+        >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+        >>> report = grades_report(grades, samples="independent")
+        >>> report.variance_components["grades", "mean"].within
+        0.125
+        """
+        spreads = [self._spread[key].components for key in self._keys]
+        return dict(zip(self, spreads, strict=True))
+
+    def sample_size(
+        self,
+        half_width: float | Mapping[str, float],
+        samples_per_item: int | None = None,
+    ) -> int:
+        r"""Number of items for intervals of some width, with this report as the pilot.
+
+        Parameters
+        ----------
+        half_width : float or mapping of str to float
+            Largest half width of the intervals; by metric, for some of them.
+        samples_per_item : int, optional
+            Number of samples of each item; those of the pilot if not given.
+
+        Returns
+        -------
+        int
+            Number of items of a new test set.
+
+        Raises
+        ------
+        ValueError
+            If an option is wrong, an estimate has no interval, or `samples_per_item` is
+            given where no item has several samples.
+
+        Notes
+        -----
+        Of independent items of equal weight it is the least number whose interval is
+        narrow enough; see :meth:`JointReport.sample_size`. For other numbers of samples
+        the interval is taken to be as wide as one with the variance of an item in
+        brackets. With groups or weights it is
+
+        .. math:: n = \frac{q^2}{h^2} \Bigl(\tau^2 + \frac{\sigma^2}{m}\Bigr) ,
+
+        with h the half width, q the critical value, m the samples of an item,
+        :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the
+        variance of the estimate less what samples add to it. Groups count in
+        :math:`\tau^2`: those of new items are to be like those of the pilot. For a
+        given number of answers in all, more items are always better than more samples.
+
+        Examples
+        --------
+        >>> from skci import grades_report
+        >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+        >>> report = grades_report(grades, samples="independent")
+        >>> [report.sample_size(0.05, samples_per_item=m) for m in (1, 4, 16)]
+        [361, 221, 185]
+        """
+        simple = self._joint.sampling.is_simple
+        if simple and samples_per_item is None:
+            return super().sample_size(half_width)
+        if samples_per_item is not None:
+            check_integer(samples_per_item, "samples_per_item")
+        per_item = self._joint.standard_errors**2 * self._joint.rows.n_samples
+        planned = per_item.copy()
+        widths = by_position(self._joint, half_width, "half_width")
+        for k, width in widths.items():
+            check_positive_number(width, "half_width")
+            parameter = self._joint.parameters[k]
+            spread = self._spread[parameter.key]
+            planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
+            if not np.minimum(per_item[k], planned[k]) > 0:
+                raise ValueError(
+                    f"cannot plan from a pilot: {parameter} has no "
+                    "estimated variance, or none within items for samples_per_item"
+                )
+        if simple:
+            return rows_for_width(self._joint, half_width, planned / per_item)
+        crit = float(self._joint.normal_quantile)
+        needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
+        return max(ceil(max(needed)), 2)
+
+
+class SuiteReport(JointReport):
+    """Joint confidence intervals of aggregates of runs over the tasks of a suite.
+
+    Returned by :func:`skci.suite_report`. A :class:`JointReport` otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import suite_report
+    >>> rng = np.random.default_rng(0)
+    >>> scores = {name: rng.gamma(3, size=(5, 20)) for name in ("A", "B")}
+    >>> suite_report(scores).probability_of_improvement().estimates.shape
+    (1,)
+    """
+
+    def __init__(self, joint: JointEstimate, suite: Suite) -> None:
+        super().__init__(joint)
+        self._suite = suite
+
+    def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
+        """Estimate other parameters of the same runs, at the level of the report."""
+        sampling: Any = self._joint.sampling
+        of_runs = sampling.with_parameters(parameters)
+        return replace(self._joint, sampling=of_runs, simultaneous=True)
+
+    def probability_of_improvement(self, control: str | None = None) -> JointReport:
+        """Probability that a run of one model is better than a run of another.
+
+        The mean over tasks of that on the same task, a tie counting half: .5 of models
+        that are alike.
+
+        Parameters
+        ----------
+        control : str, optional
+            The model that all others are compared with. If not given, all pairs.
+
+        Returns
+        -------
+        JointReport
+            With a row ``"A > B"`` for each pair, all intervals jointly.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such model, or only one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import suite_report
+        >>> rng = np.random.default_rng(0)
+        >>> scores = {"old": rng.random((5, 20)), "new": rng.random((5, 20)) + 0.2}
+        >>> report = suite_report(scores).probability_of_improvement(control="old")
+        >>> report["new > old", "probability_of_improvement"].low > 0.5
+        True
+        """
+        return JointReport(self._estimate(self._suite.improvements(control)))
+
+    def performance_profile(self, thresholds: Any = None) -> ThresholdReport:
+        """Share of runs with a score above each threshold, with a joint band.
+
+        Parameters
+        ----------
+        thresholds : array-like, optional
+            Scores; up to 20 quantiles of all scores if not given.
+
+        Returns
+        -------
+        ThresholdReport
+            Its intervals cover at all thresholds of all models at once.
+
+        Raises
+        ------
+        ValueError
+            If thresholds are not distinct numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skci import suite_report
+        >>> scores = {"A": np.random.default_rng(0).random((5, 20))}
+        >>> profile = suite_report(scores).performance_profile([0.2, 0.5])
+        >>> profile.thresholds
+        {'A': array([0.2, 0.5])}
+        """
+        suite, chosen = self._suite, self._suite.thresholds(thresholds)
+        points = {(of, f"{tau:g}"): tau for of in suite.models for tau in chosen}
+        return ThresholdReport(self._estimate(suite.profile(chosen)), points)
+
+
+class VotesReport(JointReport):
+    """Joint confidence intervals of strengths of models from pairwise votes.
+
+    Returned by :func:`skci.votes_report`. A :class:`JointReport` with the metric
+    "strength" and, where they are in the model, effects of the position, of covariates
+    and of ties, the latter as the logarithm of Davidson's parameter.
+
+    Examples
+    --------
+    >>> from skci import votes_report
+    >>> first, second = ["A", "B"] * 50, ["B", "A"] * 50
+    >>> outcome = ["first", "second", "first", "first"] * 25
+    >>> report = votes_report(first, second, outcome)
+    >>> print(report)
+    Joint 95% confidence intervals (delta), n = 100, critical value 1.9600
+    <BLANKLINE>
+    model  metric    estimate  joint interval  individual interval
+    --------------------------------------------------------------
+    A      strength  0.55      [0.32, 0.78]    [0.32, 0.78]
+    B      strength  -0.55     [-0.78, -0.32]  [-0.78, -0.32]
+    """
+
+    @property
+    def _topic(self) -> str:
+        models = [key.name for key in self._keys if key.metric == "strength"]
+        return f"{join_names(self.metrics)} of {few(models, 'model')}"
