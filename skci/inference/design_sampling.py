@@ -36,7 +36,7 @@ _SPARSE = SmallSampleReason(
 )
 
 _UNSEEN = SmallSampleReason(
-    "few groups: one more with errors in all rows would move the estimate out of the "
+    "few groups: one more with errors in most rows would move the estimate out of the "
     "interval, which is too narrow if there are such groups and the sample lacks them"
 )
 

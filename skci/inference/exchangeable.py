@@ -26,6 +26,7 @@ _FEW_WITH_ERRORS = 30
 _OUTCOMES = 2  # of a row that is right or wrong
 _TRUTH = 0  # column of the true labels, which proxies replace by theirs
 _OUTSIDE = 2.0  # standard errors at the end of an interval
+_SHARE_OF_WORST = 0.75  # of the worst outcome, in the rows of an unseen cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +107,10 @@ class ExchangeableErrors:
     def may_lack_clusters(self, design_effect: float) -> bool:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
-        It has the mean size of those in which rows are, and each of its rows the worst
-        outcome :math:`L^*` that its label allows. Of G effective clusters it moves the
-        estimate by the mean of :math:`L^*` over G + 1, and adds as much of their mean
-        square to the variance of a row. Many clusters of which many have errors are
+        It has the mean size of those in which rows are, and each of its rows an outcome
+        :math:`L^*` of three quarters of the worst that its label allows. Of G effective
+        clusters it moves the estimate by the mean of :math:`L^*` over G + 1, and adds
+        as much of their mean square to the variance of a row. Many clusters of which many have errors are
         taken to show that there are no others.
         """
         if self.design.rows_are_units:
@@ -121,7 +122,8 @@ class ExchangeableErrors:
         share = 1 / (inside.effective_sample_size + 1)
         weights, influence = parameter.smoothed_weights, self._influence[:-1]
         squares = weights @ influence**2
-        for worst in self._extreme_influence:
+        for extreme in self._extreme_influence:
+            worst = _SHARE_OF_WORST * extreme
             shift = share * (weights @ worst)
             variance = (squares + share * (weights @ worst**2)) / parameter.total
             if shift**2 > _OUTSIDE**2 * design_effect * variance:

@@ -298,7 +298,7 @@ class ResampledEstimates(GivenEstimates):
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
             and (
-                HEAVY_TAIL in rows.small_sample_reasons(k)
+                rows.each[k].has_heavy_tail
                 or (self.models is None and rows.each[k].has_heavy_losses)
             )
         }

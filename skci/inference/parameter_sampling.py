@@ -48,7 +48,11 @@ _SUBGROUPS_HINT = (
     "; if the groups are subgroups to report on, and not clusters that were sampled, "
     "give them to a report as by= in place of groups="
 )
-_HEAVY = 1.05  # weight of a tail above which intervals are too narrow
+# Weight of a tail above which intervals are too narrow; that of losses, whose tail few
+# rows show less, is less by a number over theirs.
+_HEAVY, _HEAVY_LOSSES, _LESS_OF_FEW = 1.05, 1.1, 25.0
+_FAR = 0.15  # coefficient of skewness from which on limits are far from the estimate
+_STRAIGHT = 1e-6  # bend that is rounding
 _HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no variance
 _P, _Z = 0.975, float(ndtri(0.975))  # of the interval that one more row may leave
 
@@ -60,10 +64,11 @@ HEAVY_TAIL = SmallSampleReason(
 
 
 _ONE_MORE = SmallSampleReason(
-    "few rows of the rarer class: one more with the worst score would move the "
-    "estimate out of the interval, which is too narrow if there are such rows and the "
-    "sample lacks them"
+    "few rows of the rarer class: one more with a poor score would move the estimate "
+    "about as far as the interval reaches, which is too narrow if there are such rows "
+    "and the sample lacks them"
 )
+_POOR, _LOWER = 0.6, 1.75  # value of the area with such a row alone; standard errors
 
 _UNEVEN = 1.5  # largest weight of a unit over the mean, from which on it matters
 _NO_HEAVIER = SmallSampleReason(
@@ -392,18 +397,19 @@ class ParameterSampling:
         parameter = self.parameter
         if not self.has_variance:
             return 0.0, 0.0, 0.0
-        is_mean = isinstance(unsigned(parameter.functional), Mean)
-        is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
-        g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
-        a, total = np.clip([g / 3, g / 3 + bend], -_STEEPEST, _STEEPEST).tolist()
+        g = self.moments.skewness
+        a, total = np.clip([g / 3, g / 3 + self._bend], -_STEEPEST, _STEEPEST).tolist()
         if not parameter.functional.is_ratio:
             a = total
         return a, a - g / 6, total - a
 
-    @property
+    @cached_property
     def _bend(self) -> float:
         """Half the second derivative in the least favourable direction."""
         parameter = self.parameter
+        is_mean = isinstance(unsigned(parameter.functional), Mean)
+        if is_mean and parameter.unsigned[0].scale == IDENTITY:
+            return 0.0
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
         step *= _STEP * n / self.rows.weights.sum()
@@ -447,7 +453,7 @@ class ParameterSampling:
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the whole range
         reasons = self._reasons_of_design
-        if self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY:
+        if self._lacks_a_tail:
             reasons.append(HEAVY_TAIL)
         return reasons
 
@@ -498,18 +504,22 @@ class ParameterSampling:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row of the rarer class could move an area out of limits.
 
-        It has the worst score, so that the estimate is the mean with the least value.
+        It has a poor score, and the estimate is the mean with the value of it alone, of
+        an area that is some standard errors less.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
         if not (is_area and self.has_variance):
             return False
         trait, estimate, _ = parameter.unsigned
-        task = self.task(math.sqrt(self.estimated_variance))
+        error = math.sqrt(self.estimated_variance)
+        task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))
         limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
-        shift = (estimate - trait.bounds[0]) / (rarer + 1)
-        return limits[0][0] > estimate - shift
+        least, greatest = trait.bounds
+        poor = least + _POOR * (greatest - least)
+        shift = (estimate - poor) / (rarer + 1)
+        return limits[0][0] > estimate - _LOWER * error - shift
 
     @property
     def _rows_nest(self) -> bool:
@@ -519,6 +529,27 @@ class ParameterSampling:
         """
         units = [each.units for each in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
+
+    @property
+    def has_heavy_tail(self) -> bool:
+        """Whether quantiles of influence values look as if these had no variance."""
+        return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
+
+    @property
+    def _lacks_a_tail(self) -> bool:
+        """Whether a tail is heavy, and the interval does not allow for that.
+
+        Where the skewness of the sample shows the tail, limits are far from the
+        estimate, and cover.
+        """
+        if not self.parameter.interval_method.corrects_skewness:
+            return self.has_heavy_tail
+        if not self.has_variance or abs(self.hall_coefficients[0]) > _FAR:
+            return False
+        least = _HEAVY
+        if not self.components and abs(self._bend) < _STRAIGHT:
+            least = _HEAVY_LOSSES - _LESS_OF_FEW / self.n_units
+        return self._tail_shape(weight_of_tail) > least
 
     @property
     def has_heavy_losses(self) -> bool:
