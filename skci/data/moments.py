@@ -227,12 +227,15 @@ def _around(
 
     One is at the mean, and pairs on either side along the axes of the products.
     """
+    largest = np.abs(deviations).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    deviations = deviations / largest
     products = deviations.T @ (weights[:, np.newaxis] * deviations)
-    sizes = np.sqrt(np.maximum(products.diagonal(), 0))
+    sizes = np.sqrt(products.diagonal())
     sizes = np.where(sizes > 0, sizes, 1.0)
     values, vectors = np.linalg.eigh(products / sizes / sizes[:, np.newaxis])
     axes = values > _NEGLIGIBLE * len(sizes)
-    steps = sizes * (vectors[:, axes] * np.sqrt(values[axes])).T
+    steps = largest * sizes * (vectors[:, axes] * np.sqrt(values[axes])).T
     share = weight / (4 * max(len(steps), 1))
     steps = steps / np.sqrt(2 * share)
     few = np.full(1 + 2 * len(steps), share)
