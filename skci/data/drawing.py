@@ -93,10 +93,9 @@ class RowOptions:
     @property
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
-        names = getattr(self.design, "columns", ())
-        return (
-            {} if isinstance(self.design, type) else {f"design.{n}": n for n in names}
-        )
+        of_class = isinstance(self.design, type)
+        names = () if of_class else getattr(self.design, "columns", ())
+        return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""

@@ -53,17 +53,6 @@ class ExchangeableErrors:
         """Which units have influence on the estimate."""
         return self._units(np.append(self.parameter.has_influence, False))
 
-    @property
-    def _with_much(self) -> Array:
-        """Units whose influence is above the root mean square of those with any.
-
-        Of a proportion they are those with the rarer outcome.
-        """
-        squares, counts = self._influence[:-1] ** 2, self.parameter.counts
-        total = counts @ self.parameter.has_influence
-        mean = counts @ squares / total if total else 0.0
-        return self._units(np.append(squares > (1 - _SAME) * mean, False))
-
     @cached_property
     def design_effect(self) -> float:
         r"""Design effect of such errors.
@@ -76,35 +65,21 @@ class ExchangeableErrors:
         11.7). Zero for areas, which have a variance in each class, and where units
         overlap.
         """
-        if self.parameter.support.classes or not self.with_influence.any():
+        parameter, inside = self.parameter, self.parameter.units
+        if parameter.support.classes or not self.with_influence.any():
             return 0.0
         if self._correlation is None:
             return 0.0
-        effect = self._of_rows + self._correlation * self._of_pairs
-        return effect if effect > _ROUNDING else 0.0
-
-    @cached_property
-    def _of_rows(self) -> float:
-        """Design effect of independent rows."""
         alone = self._alone(self.with_influence)
-        return self._scale * alone.squares / alone.total
-
-    @cached_property
-    def _of_pairs(self) -> float:
-        """What rows of a cluster add to it that are all alike."""
-        if self.design.rows_are_units:
-            return 0.0
-        inside = self.parameter.units
-        of_units = units_with(inside, self.rows, self.design)
-        pairs = of_units.squares - self._alone(inside).squares
-        return self._scale * pairs / of_units.total
-
-    @property
-    def _scale(self) -> float:
-        """Number of the rows in the table over their share of the weight."""
+        effect = alone.squares / alone.total
+        if not self.design.rows_are_units:
+            of_units = units_with(inside, self.rows, self.design)
+            pairs = of_units.squares - self._alone(inside).squares
+            effect += self._correlation * pairs / of_units.total
         weights = self.rows.weights
-        share = weights[self.parameter.units].sum() / weights.sum()
-        return float(self.parameter.total / share)
+        share = float(weights[inside].sum() / weights.sum())
+        effect *= parameter.total / share
+        return effect if effect > _ROUNDING else 0.0
 
     def _alone(self, units: Array) -> UnitWeights:
         """Weights of the rows of some units, as if they were independent."""
@@ -128,11 +103,6 @@ class ExchangeableErrors:
         )
         return intraclass_correlation(self.design.components(influences))
 
-    @cached_property
-    def _errors(self) -> UnitWeights:
-        """Weights of the rows with much influence in the clusters that have any."""
-        return units_with(self._with_much, self.rows, self.design)
-
     def may_lack_clusters(self, design_effect: float) -> bool:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
@@ -146,7 +116,7 @@ class ExchangeableErrors:
             return False
         parameter = self.parameter
         inside = units_with(self.with_influence, self.rows, self.design)
-        if inside.n >= _FEW and self._errors.n >= _FEW_WITH_ERRORS:
+        if inside.n >= _FEW and self._n_with_errors >= _FEW_WITH_ERRORS:
             return False
         share = 1 / (inside.effective_sample_size + 1)
         weights, influence = parameter.smoothed_weights, self._influence[:-1]
@@ -157,6 +127,18 @@ class ExchangeableErrors:
             if shift**2 > _OUTSIDE**2 * design_effect * variance:
                 return True
         return False
+
+    @property
+    def _n_with_errors(self) -> float:
+        """Number of clusters with influence above the root mean square in the table.
+
+        Of a proportion they are those with the rarer outcome.
+        """
+        squares, counts = self._influence[:-1] ** 2, self.parameter.counts
+        total = counts @ self.parameter.has_influence
+        mean = counts @ squares / total if total else 0.0
+        much = self._units(np.append(squares > (1 - _SAME) * mean, False))
+        return units_with(much, self.rows, self.design).n
 
     @property
     def _extreme_influence(self) -> tuple[Array, Array]:

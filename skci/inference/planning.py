@@ -23,7 +23,7 @@ from skci._validation import (
     check_probability,
     join_names,
 )
-from skci.inference.designs.units import is_simple
+from skci.inference.designs.units import census, is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
@@ -312,7 +312,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     return JointEstimate.from_rows(
         parameters,
         rows,
-        design.of_population(rows.n_samples),
+        census(design, rows.n_samples),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,
