@@ -292,7 +292,7 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _lowest(self, odds: float) -> float:
         return -odds
 
-    def _of_rows(self, positive: Array, probabilities: Array, repeats: Array) -> Array:
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         treated = predicted >= self.threshold
         return decisions_worth(positive, treated, self.threshold)
 
@@ -358,7 +358,7 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _lowest(self, odds: float) -> float:
         return -1 / odds
 
-    def _of_rows(self, positive: Array, probabilities: Array, repeats: Array) -> Array:
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         spared = predicted < self.threshold
         return decisions_worth(~positive, spared, 1 - self.threshold)
 
