@@ -771,7 +771,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ([results], "return_indices=True, got list"),
         ({}, "cv_results must hold at least one entry"),
         ({"a": results, "b": others}, "cv_results must be of the same splits"),
-        (repeated, "cv_results must test each row at most once"),
+        (repeated, "cv must test each row at most once"),
     ]:
         with pytest.raises(ValueError, match=message):
             fold_models_report(given, X, Y, metrics="accuracy")
