@@ -124,15 +124,12 @@ class EqualByParts:
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
-        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
-        return tuple(
-            each.tobytes()
-            if isinstance(each, np.ndarray)
-            else tuple(each)
-            if isinstance(each, Sequence)
-            else each
-            for each in values
-        )
+        parts: list[Any] = []
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            is_array = isinstance(value, np.ndarray)
+            parts.append(value.tobytes() if is_array else value)
+        return tuple(tuple(x) if isinstance(x, list) else x for x in parts)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._parts == other._parts

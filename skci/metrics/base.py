@@ -114,6 +114,10 @@ class _WithOptions(BaseEstimator):
             cls.__doc__ = complete_parameters(known, filter(None, own))
 
 
+METRIC_CLASSES: list[Any] = []
+"""Classes of all metrics of the package, which have a measure."""
+
+
 class MetricCI(_WithOptions):
     """Base class of all metrics.
 
@@ -192,6 +196,10 @@ class MetricCI(_WithOptions):
             cls._properties = cls._properties | properties
         if measure := measure or getattr(properties.get("function"), "__name__", ""):
             cls._measure = Trait(measure, **cls._properties)
+        is_public = not cls.__qualname__.startswith("_")
+        is_ours = cls.__module__.startswith(f"{__package__}.")
+        if cls._measure and is_public and is_ours:
+            METRIC_CLASSES.append(cls)
 
     @property
     def name(self) -> str:

@@ -183,9 +183,12 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
     _serves_moments = False
 
-    def _functional(self, binding: Binding, target: int) -> Functional:
-        features = self._checked_features(*self._rows(binding, target))
-        return FunctionOfMeans(self.g, features)
+    def _functionals(self, binding: Binding) -> list[Functional]:
+        weights = binding.sample.rows.counts[binding.within]
+        return [
+            FunctionOfMeans(self.g, self._checked_features(*target, weights))
+            for target in self._targets(binding)
+        ]
 
 
 class CustomItemCI(_FeatureMetric, heavy_tails=True):

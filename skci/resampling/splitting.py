@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
     PredefinedSplit,
     check_cv,
 )
@@ -130,24 +128,14 @@ class ResampledRows:
             folds = KFold if self.groups is None else GroupKFold
             n_folds = _FOLDS if self.cv is None else check_integer(self.cv, "cv", 2)
             self.units(n_folds)
-            splitter = folds(n_folds, shuffle=True, random_state=self.random_state)
-            return self._without_number(splitter)
+            return folds(n_folds, shuffle=True, random_state=self.random_state)
         try:
-            splitter = check_cv(self.cv)
+            return check_cv(self.cv)
         except ValueError as error:
             raise ValueError(
                 "cv must be a number of folds, a splitter of "
                 f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
             ) from error
-        return self._without_number(splitter)
-
-    def _without_number(self, splitter: Any) -> Any:
-        """Splitter that leaves one out, also of parts of the rows, if this one does."""
-        if isinstance(splitter, KFold) and splitter.n_splits == self.n:
-            return LeaveOneOut()
-        if isinstance(splitter, GroupKFold) and splitter.n_splits == self.n_units:
-            return LeaveOneGroupOut()
-        return splitter
 
 
 def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
