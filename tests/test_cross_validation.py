@@ -386,14 +386,17 @@ def test_every_report_names_its_target_and_resampling(resampling):
 
 
 @pytest.mark.parametrize(
-    ("resampling", "n_splits", "n_fits"),
+    ("resampling", "name", "size", "n_splits", "n_fits"),
     [
-        (GroupJackknife(7, 2), 14, 2 * (7 + 21)),  # without each group, and each two
-        (Bootstrap632(50), 50, 51),
-        (Bootstrap632(60, plus=True), 60, 61),
+        (GroupJackknife(7), "jackknife", 7, 21, 3 * (7 + 21)),  # without one and two
+        (GroupJackknife(4, 2), None, None, 8, 2 * (4 + 6)),
+        (Bootstrap632(50), "bootstrap-632", 50, 50, 51),
+        (Bootstrap632(60, plus=True), "bootstrap-632+", 60, 60, 61),
     ],
 )
-def test_objects_set_the_sizes_of_a_resampling_scheme(resampling, n_splits, n_fits):
+def test_objects_or_numbers_of_folds_set_the_sizes_of_a_scheme(
+    resampling, name, size, n_splits, n_fits
+):
     fitted = []
 
     class Counted(GaussianNB):
@@ -401,32 +404,17 @@ def test_objects_set_the_sizes_of_a_resampling_scheme(resampling, n_splits, n_fi
             fitted.append(len(X))
             return super().fit(X, y)
 
-    report = cross_validate_report(
-        Counted(), X, Y, metrics="accuracy", resampling=resampling
-    )
-    assert (len(report.splits), len(fitted)) == (n_splits, n_fits)
-    if isinstance(resampling, GroupJackknife):
-        assert np.ptp([len(test) for _, test in report.splits]) <= 1
-    assert report.to_dict()["resampling"] == [str(resampling)]
+    def report(**options):
+        return cross_validate_report(Counted(), X, Y, metrics="accuracy", **options)
+
+    found = report(resampling=resampling)
+    assert (len(found.splits), len(fitted)) == (n_splits, n_fits)
+    assert found.to_dict()["resampling"] == [str(resampling)]
     assert eval(repr(resampling)) == resampling
-
-
-@pytest.mark.parametrize(
-    ("name", "same"),
-    [
-        ("jackknife", GroupJackknife(n_groups=4)),
-        ("bootstrap-632", Bootstrap632(n_samples=60)),
-        ("bootstrap-632+", Bootstrap632(n_samples=60, plus=True)),
-    ],
-)
-def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
-    cv = 60 if "bootstrap" in name else 4
-    by_name = cross_validate_report(
-        GaussianNB(), X, Y, metrics="accuracy", resampling=name, cv=cv
-    )
-    assert str(by_name) == str(
-        cross_validate_report(GaussianNB(), X, Y, metrics="accuracy", resampling=same)
-    )
+    if name:
+        assert str(found) == str(report(resampling=name, cv=size))
+    if isinstance(resampling, GroupJackknife):
+        assert np.ptp([len(test) for _, test in found.splits]) <= 1
 
 
 class ByDate:
