@@ -140,8 +140,8 @@ class ExchangeableErrors:
         It has the mean size of those in which rows are, and each of its rows an outcome
         :math:`L^*` of three quarters of the worst that its label allows. Of G effective
         clusters it moves the estimate by the mean of :math:`L^*` over G + 1, and adds
-        as much of their mean square to the variance of a row. Many clusters of which many have errors are
-        taken to show that there are no others.
+        as much of their mean square to the variance of a row. Many clusters of which
+        many have errors are taken to show that there are no others.
         """
         if self.design.rows_are_units:
             return False
