@@ -243,7 +243,9 @@ class Reader:
         if self.wanted.truth == "labels":
             by_rows = by_rows or "scores" in self.wanted.kinds
             read_labels = self._read_indicators if self.targets else self._read_labels
-            sample = replace(read_labels(y_pred, by_rows), **read)
+            sample = read_labels(y_pred, by_rows)
+            if read:
+                sample = replace(sample, **read)
             return self._with_scores(sample, y_score) if y_score else sample
         if self.wanted.truth != "items":
             read |= self._read_numbers(y_pred, y_score)
