@@ -22,11 +22,10 @@ from skci.measures.traits import LOG
 _ROUNDING = 1e-12  # design effect that is zero
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
-_FEW_WITH_ERRORS = 30
 _OUTCOMES = 2  # of a row that is right or wrong
 _TRUTH = 0  # column of the true labels, which proxies replace by theirs
 _OUTSIDE = 2.0  # standard errors at the end of an interval
-_SHARE_OF_WORST = 0.75  # of the worst outcome, in the rows of an unseen cluster
+_SHARE_OF_WORST = 0.9  # of the worst outcome, in the rows of an unseen cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +52,6 @@ class ExchangeableErrors:
     def with_influence(self) -> Array:
         """Which units have influence on the estimate."""
         return self._units(np.append(self.parameter.has_influence, False))
-
-    @property
-    def _with_much(self) -> Array:
-        """Units whose influence is above the root mean square of those with any.
-
-        Of a proportion they are those with the rarer outcome.
-        """
-        squares, counts = self._influence[:-1] ** 2, self.parameter.counts
-        total = counts @ self.parameter.has_influence
-        mean = counts @ squares / total if total else 0.0
-        return self._units(np.append(squares > (1 - _SAME) * mean, False))
 
     @cached_property
     def design_effect(self) -> float:
@@ -129,27 +117,23 @@ class ExchangeableErrors:
         )
         return intraclass_correlation(self.design.components(influences))
 
-    @cached_property
-    def _errors(self) -> UnitWeights:
-        """Weights of the rows with much influence in the clusters that have any."""
-        return units_with(self._with_much, self.rows, self.design)
-
     def may_lack_clusters(self, design_effect: float) -> bool:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
         It has the mean size of those in which rows are, and each of its rows an outcome
-        :math:`L^*` of three quarters of the worst that its label allows. Of G effective
-        clusters it moves the estimate by the mean of :math:`L^*` over G + 1, and adds
-        as much of their mean square to the variance of a row. Many clusters of which
-        many have errors are taken to show that there are no others.
+        :math:`L^*` of .9 of the worst that its label allows. Of G effective clusters it
+        moves the estimate by the mean of :math:`L^*` over G + 1, and adds as much of
+        their mean square to the variance of a row. Many clusters are taken to show that
+        there are no others.
         """
         if self.design.rows_are_units:
             return False
         parameter = self.parameter
         inside = units_with(self.with_influence, self.rows, self.design)
-        if inside.n >= _FEW and self._errors.n >= _FEW_WITH_ERRORS:
+        n = inside.effective_sample_size
+        if n >= _FEW:
             return False
-        share = 1 / (inside.effective_sample_size + 1)
+        share = 1 / (n + 1)
         weights, influence = parameter.smoothed_weights, self._influence[:-1]
         squares = weights @ influence**2
         for extreme in self._extreme_influence:
