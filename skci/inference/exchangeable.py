@@ -22,11 +22,10 @@ from skci.measures.traits import LOG
 _ROUNDING = 1e-12  # design effect that is zero
 _SAME = 1e-9  # relative difference of squares that are equal up to rounding
 _FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
-_FEW_WITH_ERRORS = 30
 _OUTCOMES = 2  # of a row that is right or wrong
 _TRUTH = 0  # column of the true labels, which proxies replace by theirs
 _OUTSIDE = 2.0  # standard errors at the end of an interval
-_SHARE_OF_WORST = 0.75  # of the worst outcome, in the rows of an unseen cluster
+_SHARE_OF_WORST = 0.9  # of the worst outcome, in the rows of an unseen cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +107,19 @@ class ExchangeableErrors:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
         It has the mean size of those in which rows are, and each of its rows an outcome
-        :math:`L^*` of three quarters of the worst that its label allows. Of G effective
-        clusters it moves the estimate by the mean of :math:`L^*` over G + 1, and adds
-        as much of their mean square to the variance of a row. Many clusters of which
-        many have errors are taken to show that there are no others.
+        :math:`L^*` of .9 of the worst that its label allows. Of G effective clusters it
+        moves the estimate by the mean of :math:`L^*` over G + 1, and adds as much of
+        their mean square to the variance of a row. Many clusters are taken to show that
+        there are no others.
         """
         if self.design.rows_are_units:
             return False
         parameter = self.parameter
         inside = units_with(self.with_influence, self.rows, self.design)
-        if inside.n >= _FEW and self._n_with_errors >= _FEW_WITH_ERRORS:
+        n = inside.effective_sample_size
+        if n >= _FEW:
             return False
-        share = 1 / (inside.effective_sample_size + 1)
+        share = 1 / (n + 1)
         weights, influence = parameter.smoothed_weights, self._influence[:-1]
         squares = weights @ influence**2
         for extreme in self._extreme_influence:
@@ -129,18 +129,6 @@ class ExchangeableErrors:
             if shift**2 > _OUTSIDE**2 * design_effect * variance:
                 return True
         return False
-
-    @property
-    def _n_with_errors(self) -> float:
-        """Number of clusters with influence above the root mean square in the table.
-
-        Of a proportion they are those with the rarer outcome.
-        """
-        squares, counts = self._influence[:-1] ** 2, self.parameter.counts
-        total = counts @ self.parameter.has_influence
-        mean = counts @ squares / total if total else 0.0
-        much = self._units(np.append(squares > (1 - _SAME) * mean, False))
-        return units_with(much, self.rows, self.design).n
 
     @property
     def _extreme_influence(self) -> tuple[Array, Array]:
