@@ -222,8 +222,9 @@ class Reader:
 
         Units of the sample are rows if `by_rows`, whatever is read.
         """
-        y_pred = y_pred or {}
-        y_score = self._of_one_model(y_score or {}, y_pred)
+        y_pred, y_score = y_pred or {}, y_score or {}
+        if y_score:
+            y_score = self._of_one_model(y_score, y_pred)
         if y_score and DEFAULT_MODEL in y_pred and self.wanted.kinds != {"scores"}:
             check_same_models([DEFAULT_MODEL], y_score)
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score)):

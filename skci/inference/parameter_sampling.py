@@ -466,7 +466,6 @@ class ParameterSampling:
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
         """Reason of an estimated variance that so few units determine."""
         units, least = self.design.kinds_of_units, self._least_degrees_of_freedom
-        is_area = any(part.classes_of_area for part in self.components or [self])
         if self.degrees_of_freedom < least * (1 - _ROUNDING):
             cause = f"fewer than {least} degrees of freedom" + ": few " * bool(units)
         elif units and n_units <= _FEW and self._shows_variance:
@@ -474,6 +473,7 @@ class ParameterSampling:
         else:
             return []
         if units:
+            is_area = any(part.classes_of_area for part in self.components or [self])
             cause += f"{units}{' of one class' * is_area} determine the variance"
         text = f"{cause}, and the interval may be too narrow"
         may_be_subgroups = (
@@ -513,13 +513,17 @@ class ParameterSampling:
             return False
         trait, estimate, _ = parameter.unsigned
         error = math.sqrt(self.estimated_variance)
+        least, greatest = trait.bounds
+        poor = least + _POOR * (greatest - least)
+        reach = _LOWER * error + (estimate - poor) / (rarer + 1)
+        # Limits are so far off at least: those on a logit scale are further than those
+        # of equal distance, up to the mirror image of the estimate.
+        if min(_Z * error, 2 * estimate - least - greatest) >= reach:
+            return False
         task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))
         limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
-        least, greatest = trait.bounds
-        poor = least + _POOR * (greatest - least)
-        shift = (estimate - poor) / (rarer + 1)
-        return limits[0][0] > estimate - _LOWER * error - shift
+        return limits[0][0] > estimate - reach
 
     @property
     def _rows_nest(self) -> bool:

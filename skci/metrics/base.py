@@ -309,7 +309,12 @@ class MetricCI(_WithOptions):
         rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if options:
             return self._replace(options)(y_true, y_pred, **rows)
-        return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
+        return self._estimate(y_true, y_pred, RowOptions(**rows))
+
+    @allow_underflow
+    def _estimate(self, y_true: Any, y_pred: Any, rows: RowOptions) -> Any:
+        """Read the truth and the predictions of a model, and estimate the metric."""
+        return self._result(self._read(y_true, y_pred, rows))
 
     @allow_underflow
     def _read(
