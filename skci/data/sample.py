@@ -57,6 +57,8 @@ class Vocabulary:
     def shown_positive(self, code: int) -> Any:
         """Positive label that reports name; None for 1 of 0 and 1."""
         label = self.labels[code]
+        if self.labels == (0, 1) and label == 1:
+            return None
         others = [each for each in self.labels if each not in (label, None)]
         return None if label == 1 and others in ([], [0]) else label
 

@@ -514,11 +514,12 @@ class ParameterSampling:
         trait, estimate, _ = parameter.unsigned
         error = math.sqrt(self.estimated_variance)
         least, greatest = trait.bounds
-        poor = least + _POOR * (greatest - least)
-        reach = _LOWER * error + (estimate - poor) / (rarer + 1)
+        shift = (estimate - least - _POOR * (greatest - least)) / (rarer + 1)
+        reach = _LOWER * error + shift
         # Limits are so far off at least: those on a logit scale are further than those
         # of equal distance, up to the mirror image of the estimate.
-        if min(_Z * error, 2 * estimate - least - greatest) >= reach:
+        distance = min(_Z * error, 2 * estimate - least - greatest)
+        if shift <= 0 or distance >= reach:
             return False
         task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))

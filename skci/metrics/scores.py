@@ -393,7 +393,10 @@ class ScoreMetricCI(MetricCI):
         labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores.among(binding.within), code)
-        return [replace(parameter, pos_label=vocabulary.shown_positive(code))]
+        positive = vocabulary.shown_positive(code)
+        return [
+            parameter if positive is None else replace(parameter, pos_label=positive)
+        ]
 
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci._arrays import allow_underflow
 from skci._options import HintedAttributes
 from skci._validation import (
     check_alternative,
@@ -190,15 +191,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self.confidence_interval().low
+        return self._interval(self._joint).low
 
     @property
     def high(self) -> float:
-        return self.confidence_interval().high
+        return self._interval(self._joint).high
 
     @property
     def half_width(self) -> float:
-        low, high = self.confidence_interval()
+        low, high = self._interval(self._joint)
         return (high - low) / 2
 
     @property
@@ -260,6 +261,11 @@ class MetricEstimate(HintedAttributes, float):
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
+        return self._interval(joint)
+
+    @allow_underflow
+    def _interval(self, joint: JointEstimate) -> ConfidenceInterval:
+        """Interval of a joint estimate; there may be warnings of it."""
         low, high = joint.intervals[self._position].tolist()
         warn_of_intervals(joint)
         return ConfidenceInterval(low, high)
@@ -613,8 +619,10 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
         if pair not in joint.warned:
             new.append((cause, k))
             joint.warned.add(pair)
+    if not new:
+        return
     messages: dict[type[Warning], list[str]] = {}
-    for message, category in _messages(joint, new, _MOST_NAMES) if new else ():
+    for message, category in _messages(joint, new, _MOST_NAMES):
         messages.setdefault(category, []).append(message)
     for category, each in messages.items():
         warn_caller("\n".join(each), category)
