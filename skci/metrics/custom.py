@@ -54,8 +54,8 @@ class _CustomMetric(MetricCI):
     """
 
     g: Callable[..., Any] = field(kw_only=False)
-    name: str = ""
-    bounds: tuple[float, float] = (-np.inf, np.inf)
+    name: str = field()
+    bounds: tuple[float, float] = field()
     greater_is_better: bool = True
 
     def _check(self, method: str | None = None) -> None:
@@ -76,6 +76,11 @@ class _CustomMetric(MetricCI):
             "scale_free": False,
         }
         return Trait(**self._properties | declared)
+
+
+# Options without a default; properties that other metrics derive from the measure must
+# not stand for them.
+_CustomMetric.name, _CustomMetric.bounds = "", (-np.inf, np.inf)
 
 
 class CustomCI(_CustomMetric, LabelMetricCI):
