@@ -55,7 +55,7 @@ def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
     places = levels * (last[-1] - 1)
     below = np.floor(places)
     low, high = (
-        values[order][np.searchsorted(last, each, side="right")]
+        values[order][np.searchsorted(last[:-1], each, side="right")]
         for each in (below, np.ceil(places))
     )
     return low + (places - below) * (high - low)
