@@ -217,3 +217,13 @@ def test_memory_does_not_grow_with_counts():
     assert report.n_samples == 60 * 10**13
     assert 0 < max(widths) < 1e-5
     assert peak < 2**24
+
+
+def test_bins_of_quantiles_do_not_grow_with_counts():
+    name, counts = "squared_calibration_error", np.arange(1, 61)
+    found, expected = (
+        joint_report(Y[:60], y_score=SCORES["A"][:60], metrics=name, counts=each)
+        for each in (counts * 10**13, counts * 10**3)
+    )
+    assert found.n_samples == 10**10 * expected.n_samples
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-3)

@@ -1,6 +1,7 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ BLOCKS = "with blocks that are whole numbers from 0 on, got"
         (lambda values: None, "an iterable of Component, got NoneType$"),
         (lambda values: [], NONE),
         (lambda values: [Component(values[:, 0])], SHAPE),
+        (lambda values: [Component(1.0)], r"\(units, \d\), got shape \(\)$"),
         (lambda values: [Component(values.T)], rf"got shape \(\d, {N}\)$"),
         (
             lambda values: [Component(values[:0])],
@@ -320,14 +322,29 @@ def test_members_are_named_that_a_design_lacks():
 
 
 @pytest.mark.parametrize(
-    ("columns", "name"),
-    [(("frist",), "frist"), ("first", "f"), (("first", "of"), "of")],
+    ("columns", "name", "hint"),
+    [
+        (("frist",), "frist", "; did you mean 'first'?"),
+        ("first", "f", ""),
+        (("first", "site"), "site", ""),
+    ],
 )
-def test_columns_are_attributes(columns, name):
+def test_columns_are_attributes(columns, name, hint):
     design = TwoWay(ITEM, USER)
     design.columns = columns
-    with pytest.raises(AttributeError, match=f"'TwoWay' .* no attribute '{name}'"):
+    message = (
+        "columns of design TwoWay must be a tuple of names of its attributes, got "
+        f"{columns!r} with {name!r}{hint}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AccuracyCI()(Y, MODELS["A"], design=design)
+
+
+def test_a_design_may_have_no_columns():
+    design = Grouped(ITEM)
+    design.columns = None
+    found = AccuracyCI()(Y, MODELS["A"], design=design)
+    assert found.n_groups == 20
 
 
 def test_a_design_without_a_description_is_named_by_its_class():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -94,7 +95,16 @@ class RowOptions:
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
         of_class = isinstance(self.design, type)
-        names = () if of_class else getattr(self.design, "columns", ())
+        names = () if of_class else getattr(self.design, "columns", None) or ()
+        for name in names:
+            if _lacks(self.design, name):
+                near = difflib.get_close_matches(str(name), dir(self.design), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                kind = type(self.design).__name__
+                raise ValueError(
+                    f"columns of design {kind} must be a tuple of names of its "
+                    f"attributes, got {names!r} with {name!r}{hint}"
+                )
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:

@@ -521,6 +521,13 @@ class Sample:
                 f"{must} of the same number of targets, got {self.truth.shape[1]} and "
                 f"{other.truth.shape[1]}"
             )
+        for model, numbers in self.numbers.items():
+            widths = numbers.shape[1], other.numbers[model].shape[1]
+            if widths[0] != widths[1]:
+                raise ValueError(
+                    f"{must} of as many columns of each model, got {widths[0]} and "
+                    f"{widths[1]} of {model!r}"
+                )
         return vocabulary
 
     @property

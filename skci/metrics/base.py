@@ -112,6 +112,8 @@ class _WithOptions(BaseEstimator):
         if cls._docstring:
             own = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(known, filter(None, own))
+        else:
+            cls.__doc__ = None  # not the signature: `inspect.getdoc` finds the base's
 
 
 METRIC_CLASSES: list[Any] = []

@@ -43,9 +43,22 @@ def bin_numbers(
     """Number the bins of repeated probabilities from 0 on; empty ones are left out."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
-        edges = np.quantile(np.repeat(probabilities, repeats.astype(int)), edges)
+        edges = _quantiles(probabilities, repeats, edges)
     number = np.searchsorted(edges[1:-1], probabilities)
     return np.unique(number, return_inverse=True)[1]
+
+
+def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
+    """Quantiles of repeated values, which are those of numpy, without repeating."""
+    order = np.argsort(values, kind="stable")
+    last = np.cumsum(repeats[order])
+    places = levels * (last[-1] - 1)
+    below = np.floor(places)
+    low, high = (
+        values[order][np.searchsorted(last[:-1], each, side="right")]
+        for each in (below, np.ceil(places))
+    )
+    return low + (places - below) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,10 @@ _REASONS = {
         adjusted_mutual_info_score adjusted_rand_score completeness_score
         homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
         v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
-        consensus_score cluster fowlkes_mallows_score""",
+        consensus_score cluster""",
+    "compares partitions of the rows, whatever the names of their parts; use a metric "
+    "of predicted labels, such as 'accuracy' or, of two labels, 'cosine'": """
+        fowlkes_mallows_score""",
     "is of features, without a truth and its prediction; use a metric of predictions, "
     "such as 'accuracy' or 'mean_squared_error'": """
         calinski_harabasz_score davies_bouldin_score silhouette_samples

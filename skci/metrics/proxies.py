@@ -198,8 +198,8 @@ def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Arr
     Score intervals of labels allow for outcomes that no row has, of a share of
     :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, that is
 
-    .. math:: rac{z^2}{n^2} \max_{\hat y} igl(\max_y L(y, \hat y) - \min_y L(y,
-        \hat y) igr)^2 .
+    .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
+        \hat y) \bigr)^2 .
 
     For other methods for few rows the variance has two terms. The first is due to one
     row in n in which a proxy errs: :math:`\Delta^2 / n^2`, with the range

@@ -251,7 +251,7 @@ class RowwiseDesign(SampleDesign):
         Rows without weight are left out of its columns, so that what it counts are
         units that have rows; not out of series, where time passes in them as well.
         """
-        columns = getattr(design, "columns", ())
+        columns = getattr(design, "columns", None) or ()
         if kept is ... or not columns or hasattr(design, "with_series"):
             return cls(design, kept, n)
         some = {name: np.asarray(getattr(design, name))[kept] for name in columns}
@@ -346,7 +346,7 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
     if component.sign not in (1, -1):
         raise ValueError(f"{must} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
-    n_units = totals.shape[0] if totals.size else "units"
+    n_units = len(totals) if totals.ndim and totals.size else "units"
     shapes = {"totals": f"({n_units}, {n_columns})", "repeats": f"(4, {n_units})"}
     checked: dict[str, Any] = {}
     for name in ("totals", "blocks", "sizes", "repeats"):
