@@ -1,6 +1,7 @@
 """Reports after cross-validation, held to formulas written out and to scikit-learn."""
 
 import json
+import pickle
 import warnings
 from functools import partial
 from itertools import combinations, pairwise
@@ -60,10 +61,8 @@ from skci.resampling import (
     cross_val_folds,
     fold_models_report,
 )
-from skci.resampling.schemes import (
-    SCHEMES,
-    scheme_of,
-)
+from skci.resampling.schemes import SCHEMES, scheme_of
+from skci.resampling.splitting import ResampledRows
 from skci.textbook import five_by_two_f_test
 
 pytestmark = pytest.mark.filterwarnings(
@@ -461,6 +460,31 @@ def test_splitters_read_the_features(resampling):
         assert_array_equal(np.concatenate(found), np.concatenate(pair))
 
 
+@pytest.mark.parametrize("target", ["procedure", "fold-models"])
+def test_splits_are_kept_as_they_were_given(target):
+    """In order, with repetitions, and whatever becomes of what was given."""
+    rng = np.random.default_rng(0)
+    rows, drawn = rng.permutation(240), np.sort(rng.integers(0, 240, 240))
+    left_out = np.setdiff1d(rows, drawn)
+    made = [(np.sort(rows[:160]), np.sort(rows[160:])), (rows[80:], rows[:80])]
+    made += [(drawn, left_out)] if target == "procedure" else []
+    given = [tuple(map(np.copy, split)) for split in made]
+    options = {"metrics": "recall", "cv": given, "target": target}
+    report = cross_validate_report(GaussianNB(), X, Y, **options)
+    for part in (part for split in (*given, *report.splits) for part in split):
+        part[:] = 0
+    assert len(report.splits) == len(made)
+    for found, expected in zip(report.splits[-2:], made[-2:], strict=True):
+        assert_array_equal(found.train, expected[0])
+        assert_array_equal(found.test, expected[1])
+
+
+def test_splits_take_a_bit_of_memory_for_each_row():
+    rows = ResampledRows(*np.zeros((2, 80_000)), None, RepeatedKFold(n_repeats=4), 0)
+    assert len(splits := rows.splits()) == 20
+    assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
+
+
 def test_every_entry_point_gives_the_features_to_the_splitter():
     model, options = ESTIMATORS["Bayes"], {"metrics": "accuracy", "cv": ByDate()}
     expected = cross_val_score(model, DATED, Y, cv=ByDate()).mean()
@@ -615,6 +639,13 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
 
 
+def test_a_kind_of_stratified_splits_is_stratified():
+    cv = type("OfUser", (StratifiedKFold,), {})(3)
+    options = {"cv": cv, "resampling": "corrected-t", "metrics": "accuracy"}
+    with pytest.warns(ResamplingWarning, match="between stratified splits"):
+        cross_validate_report(GaussianNB(), X, Y, **options)
+
+
 def as_folds(splits):
     tests = [test for _, test in splits]
     folds = np.repeat(np.arange(len(tests)), [*map(len, tests)])
@@ -759,7 +790,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ([results], "return_indices=True, got list"),
         ({}, "cv_results must hold at least one entry"),
         ({"a": results, "b": others}, "cv_results must be of the same splits"),
-        (repeated, "cv must test each row at most once"),
+        (repeated, "cv_results must test each row at most once"),
     ]:
         with pytest.raises(ValueError, match=message):
             fold_models_report(given, X, Y, metrics="accuracy")

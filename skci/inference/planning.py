@@ -252,7 +252,7 @@ class PowerPlan:
                 if not (is_number and low < value < high):
                     raise ValueError(
                         f"difference must be between {low:g} and {high:g} for "
-                        f"{parameter}, where the claim holds, got {value:g}"
+                        f"{parameter}, where the claim holds, got {value!r}"
                     )
                 distances[:, k] = value - low, high - value
                 continue

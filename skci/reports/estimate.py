@@ -538,9 +538,9 @@ def describe_warnings(
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
+    found: set[Any] = {each.clipped for each in joint.parameters} - {None}
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
-            found: set[Any] = {each.clipped for each in joint.parameters} - {None}
             worst = max(found, key=lambda each: each.share)
             message = (
                 f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "

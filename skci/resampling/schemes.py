@@ -203,7 +203,7 @@ class SplitT(Scheme):
         return _SPLIT_TS[self.name]
 
 
-def _halves(rows: ResampledRows) -> list[Split]:
+def _halves(rows: ResampledRows) -> Sequence[Split]:
     """Five repetitions of two halves, each tested on the other."""
     splits = [
         Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
