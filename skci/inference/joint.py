@@ -237,7 +237,7 @@ class JointEstimate:
         errors = self.sampling.standard_errors.copy()
         for k in range(len(errors)):
             if not self.sampling.has_variance(k):
-                errors[k] = 0 if self.sampling.shows_variance else np.nan
+                errors[k] = 0 if self.sampling.has_replicates else np.nan
         return self._nan_without_derivative(errors)
 
     @cached_property
