@@ -208,11 +208,12 @@ class RowEstimates(Estimates):
 
     @cached_property
     def standard_errors(self) -> Array:
-        variances = (
-            (each.observed if each.observed.has_variance else each).estimated_variance
-            for each in self.each
-        )
-        return np.sqrt([*variances])
+        variances = []
+        for each in self.each:
+            observed = each.at_observed_table
+            shown = observed if observed.has_variance else each
+            variances.append(shown.estimated_variance)
+        return np.sqrt(variances)
 
     def noise(self, z: float) -> Array:
         r"""Covariance that interval methods add to the estimated covariance, (K, K).
