@@ -145,7 +145,7 @@ class DesignSampling(ParameterSampling):
 
     @cached_property
     def small_sample_factor(self) -> float:
-        if self._strata is not None or self.parameter.sees_all:
+        if self._strata is not None or self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
@@ -324,7 +324,7 @@ class DesignSampling(ParameterSampling):
         parameter, method = self.parameter, self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
             return False
-        of_parts = bool(parameter.components) and not parameter.sees_all
+        of_parts = bool(parameter.components) and not parameter.covers_all_units
         if of_parts or self.rows.are_mixtures:
             return False
         least = _FAR**2 * self.design_effect

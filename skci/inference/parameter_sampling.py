@@ -41,7 +41,7 @@ _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 # Degrees of freedom below which "delta" and "blurred" warn, with a quantile of t and a
 # normal one: a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
-_ENOUGH_FOR_DIFFERENCES = 6  # the same of "hall" and differences that are not of areas
+_ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences other than of areas
 _FEW = 10  # independent units below which, or at which, other methods warn
 _MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
 _SUBGROUPS_HINT = (
@@ -139,7 +139,7 @@ class ParameterSampling:
         """Number of independent units in the table; the minimum of the components."""
         if self.components:
             return min(each.n_units for each in self.components)
-        if self.parameter.sees_all:
+        if self.parameter.covers_all_units:
             return self.design.n_units
         return self._n_in_table
 
@@ -166,7 +166,7 @@ class ParameterSampling:
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
-        if parameter.sees_all:
+        if parameter.covers_all_units:
             return influence - dot(counts, influence) / total
         if self.components:
             factors = [each.small_sample_factor for each in self.components]
@@ -184,7 +184,7 @@ class ParameterSampling:
     @cached_property
     def small_sample_factor(self) -> float:
         """Small-sample factor for a parameter estimated from m of n units."""
-        if self.parameter.sees_all:
+        if self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self.n_units, self.design.n_units)
 
@@ -202,7 +202,7 @@ class ParameterSampling:
         """
         rows, design, index = self._pooled
         columns = [influence]
-        if not (self.parameter.sees_all and design.rows_are_units):
+        if not (self.parameter.covers_all_units and design.rows_are_units):
             inside = np.ones(len(influence))
             inside[self.parameter.size :] = 0
             columns.append(inside)
@@ -216,14 +216,14 @@ class ParameterSampling:
         The rows are those of the sample if the design does not pool units.
         """
         parameter, rows = self.parameter, self.rows
-        size = parameter.size + (not parameter.sees_all)
+        size = parameter.size + (not parameter.covers_all_units)
         if not self.design.pools_units or size >= len(rows):
             return rows, self.design, parameter.index
         if rows.numbers is not None:
             pooled = rows.regrouped(parameter.index, size)
         else:
             counts = parameter.counts
-            if not parameter.sees_all:
+            if not parameter.covers_all_units:
                 counts = np.append(counts, rows.n_samples - parameter.total)
             pooled = Rows(counts)
         return pooled, self.design, slice(None)
@@ -312,7 +312,7 @@ class ParameterSampling:
         rows_suffice = self.design.rows_are_units
         if rows_suffice and method.smooths:
             return True
-        if parameter.sees_all:
+        if parameter.covers_all_units:
             return self.design.has_replicates
         return self.n_units > 1 and self._components_vary
 
@@ -344,7 +344,7 @@ class ParameterSampling:
         return all(
             each.parameter.is_on_boundary or each.at_observed_table.has_variance
             for each in self.components
-            if not each.parameter.sees_all
+            if not each.parameter.covers_all_units
         )
 
     @property

@@ -186,7 +186,7 @@ class RowEstimates(Estimates):
                     terms.influences, terms.indices
                 )
                 variances = np.array([each.moments.variance for each in chosen])
-                share = variances / terms.largest(of_terms.diagonal())
+                share = variances / terms.largest_variances(of_terms.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
                     block = terms.combine(of_terms)
                     constant = share <= _NO_SHARE
