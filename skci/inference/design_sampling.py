@@ -90,17 +90,17 @@ class DesignSampling(ParameterSampling):
         return self.design.strata
 
     @cached_property
-    def _mask_drawn(self) -> Array:
+    def _drawn_mask(self) -> Array:
         """Mask of the units in the table, in strata in which the parameter varies."""
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
-                self._strata, np.unique(self._strata[self._mask_varying])
+                self._strata, np.unique(self._strata[self._varying_mask])
             )
         return units
 
     @cached_property
-    def _mask_varying(self) -> Array:
+    def _varying_mask(self) -> Array:
         """Mask of the units in strata within which influence values can differ.
 
         Without an enumeration it is the mask of the units with influence.
@@ -121,13 +121,13 @@ class DesignSampling(ParameterSampling):
             return False
         if self.components:
             return any(each.spans_strata for each in self.components)
-        return len(np.unique(self._strata[self._mask_varying])) > 1
+        return len(np.unique(self._strata[self._varying_mask])) > 1
 
     @cached_property
     def is_simple(self) -> bool:
         """Whether the rows in the table are a simple random sample of one stratum."""
         return not self.spans_strata and is_simple_among(
-            self._mask_drawn, self.rows, self.design
+            self._drawn_mask, self.rows, self.design
         )
 
     @cached_property
@@ -171,9 +171,9 @@ class DesignSampling(ParameterSampling):
         but methods that blur treat rows as identical then too.
         """
         parameter, rows = self.parameter, self.rows
-        n_rows = rows.n_rows(self._mask_drawn)
+        n_rows = rows.n_rows(self._drawn_mask)
         if self._strata is not None and self.is_simple:
-            return rows.counts[self._mask_drawn].sum() / n_rows if n_rows else 1.0
+            return rows.counts[self._drawn_mask].sum() / n_rows if n_rows else 1.0
         influence = parameter.smoothed_influence
         if self.stratified:
             multinomial = parameter.smoothed_weights @ influence**2
@@ -185,7 +185,7 @@ class DesignSampling(ParameterSampling):
         least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= least or self.n_units < 2:
             return self._design_effect_of_alike_rows
-        on_sample = self._on_sample(influence, smoothed=True)
+        on_sample = self._centred_and_scaled(influence, smoothed=True)
         estimated = moments(self._variance_components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance

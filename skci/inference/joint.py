@@ -131,7 +131,7 @@ class JointEstimate:
 
     @cached_property
     def individual(self) -> JointEstimate:
-        """The same estimates with individual intervals, without adjustment."""
+        """Estimates with individual intervals, without adjustment for their number."""
         view = replace(self, simultaneous=False)
         # Values that do not depend on `simultaneous` are not computed again.
         shared = ["_covariance", "_variances", "usable", "estimates"]

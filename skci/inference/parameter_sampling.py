@@ -156,9 +156,9 @@ class ParameterSampling:
         They are computed at the weights of the interval method. If units are outside
         of the table, there is a last value of zero for them.
         """
-        return self._on_sample(self.parameter.linearised.influence)
+        return self._centred_and_scaled(self.parameter.linearised.influence)
 
-    def _on_sample(self, influence: Array, smoothed: bool = False) -> Array:
+    def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
         """Centre influence values, and rescale them from m rows of a table to n rows.
 
         A contrast of tables with different rows uses the small-sample factor of each
