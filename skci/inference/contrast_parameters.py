@@ -153,7 +153,7 @@ class ContrastTables:
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
         """Whether the contrast is a linear combination of means over the same rows."""
         return not self.ratio and all(
-            (parameter.sees_all or parameter.by_pair)
+            (parameter.covers_all_units or parameter.by_pair)
             and values_of_mean(parameter.functional) is not None
             for parameter in parameters
         )

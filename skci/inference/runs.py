@@ -257,7 +257,7 @@ class RunEstimates(Estimates):
             of_rows=self.of_rows.select(positions),
         )
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, whose rows and runs are added up anew."""
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)

@@ -213,7 +213,7 @@ def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Arr
         return np.zeros_like(of_all)
     changes = []
     for sampling in chosen.each[1 if smooths else 2 :: 2]:
-        influence = sampling.observed.parameter.linearised.influence
+        influence = sampling.at_observed_table.parameter.linearised.influence
         if smooths:
             cells = sampling.parameter.cell_map.cells  # type: ignore[union-attr]
             each = np.ptp(np.append(influence, 0.0)[cells], axis=0)
