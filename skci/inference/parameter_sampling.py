@@ -504,8 +504,8 @@ class ParameterSampling:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row of the rarer class could move an area out of limits.
 
-        It has a poor score, and the estimate is the mean with the value of it alone, of
-        an area that is some standard errors less.
+        The worst score would move it out, and a poor one an area that is some standard
+        errors less. The estimate is the mean with the value of the row alone.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
@@ -516,10 +516,10 @@ class ParameterSampling:
         task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))
         limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
-        least, greatest = trait.bounds
-        poor = least + _POOR * (greatest - least)
-        shift = (estimate - poor) / (rarer + 1)
-        return limits[0][0] > estimate - _LOWER * error - shift
+        worst, greatest = trait.bounds
+        poor = worst + _POOR * (greatest - worst)
+        shifts = [(estimate - value) / (rarer + 1) for value in (worst, poor)]
+        return limits[0][0] > estimate - min(shifts[0], shifts[1] + _LOWER * error)
 
     @property
     def _rows_nest(self) -> bool:
