@@ -50,7 +50,7 @@ class SmallSampleWarning(UserWarning):
     There are 10 independent rows or clusters, or fewer; or the variance has fewer than
     19 degrees of freedom and the quantile is normal, as for "delta": about two for each
     success of a proportion, or failure if these are fewer. One more positive row with
-    the worst score, or one more cluster that consists of errors, might move the
+    a poor score, or one more cluster that consists of errors, might move the
     estimate out of the interval. For regression metrics, the influence values may have
     so heavy a tail that their variance may not exist; absolute errors are then
     estimated better than squared errors. A report warns once of all its intervals and

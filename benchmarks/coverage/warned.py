@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from statistics import fmean
 
 from benchmarks.common.command import DOCS
 from benchmarks.common.pages import Row, Tables
@@ -18,8 +17,8 @@ from benchmarks.coverage.harness import Record, Setting, Simulator
 from benchmarks.coverage.survival import of_times
 from benchmarks.coverage.tables import percent, share
 
-_DRAWS = 400
-"""Also of version 0.2.0."""
+_DRAWS, _BEFORE = 1_000, 400
+"""Samples of each setting, and of version 0.2.0."""
 _COVERS = 0.945
 """At or above this coverage a warning is a false alarm."""
 _NAMES = {
@@ -82,8 +81,9 @@ def tables(simulate: Simulator) -> Tables:
     for key in before:
         if key in found:
             warned, misses = before[key]
-            coverage = 1 - int(misses.split()[-1]) / _DRAWS
-            covers = fmean([coverage, found[key]["coverage"]]) >= _COVERS
+            draws, missed = found[key]["draws"], int(misses.split()[-1])
+            missed += draws * (1 - found[key]["coverage"])
+            covers = 1 - missed / (draws + _BEFORE) >= _COVERS
             row = _row(*key, found[key], warned, misses)
             (well if covers else badly).append(row)
     return {"Settings that cover": [well], "Settings that do not": [badly]}
@@ -99,7 +99,7 @@ def _row(of: str, data: str, found: Record, before: str, misses_before: str) -> 
         "coverage": share(coverage),
         "0.2.0: warns": before,
         "warns": percent(found["warned"]),
-        "coverage with a warning": share(1 - missed / warned if warned else None),
+        "coverage with a warning": share(abs(1 - missed / warned) if warned else None),
         "0.2.0: misses that warn": misses_before,
         "misses that warn": f"{missed:.0f} of {misses:.0f}",
     }

@@ -510,8 +510,8 @@ class ParameterSampling:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row of the rarer class could move an area out of limits.
 
-        It has a poor score, and the estimate is the mean with the value of it alone, of
-        an area that is some standard errors less.
+        The worst score would move it out, and a poor one an area that is some standard
+        errors less. The estimate is the mean with the value of the row alone.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
@@ -519,13 +519,13 @@ class ParameterSampling:
             return False
         trait, estimate, _ = parameter.unsigned
         error = math.sqrt(self.estimated_variance)
-        least, greatest = trait.bounds
-        shift = (estimate - least - _POOR * (greatest - least)) / (rarer + 1)
-        reach = _LOWER * error + shift
+        worst, greatest = trait.bounds
+        poor = worst + _POOR * (greatest - worst)
+        shifts = [(estimate - value) / (rarer + 1) for value in (worst, poor)]
+        reach = min(shifts[0], shifts[1] + _LOWER * error)
         # Limits are so far off at least: those on a logit scale are further than those
         # of equal distance, up to the mirror image of the estimate.
-        distance = min(_Z * error, 2 * estimate - least - greatest)
-        if shift <= 0 or distance >= reach:
+        if min(_Z * error, 2 * estimate - worst - greatest) >= reach:
             return False
         task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))
