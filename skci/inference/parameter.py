@@ -246,7 +246,7 @@ class Parameter:
         """Value of the measure; NaN where it is undefined."""
         return self.given
 
-    @cached_property
+    @property
     def interval_method(self) -> IntervalMethod:
         """Interval method of the parameter."""
         return INTERVALS[self.method]
