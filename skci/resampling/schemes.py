@@ -169,8 +169,13 @@ class SplitT(Scheme):
 
     needs_spread_of_folds = True
 
+    @property
+    def takes_any_splits(self) -> bool:
+        """Whether splits need not be halves."""
+        return self.name != _HALVES
+
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        if self.name == _HALVES:
+        if not self.takes_any_splits:
             yield [(split,) for split in _halves(rows)], 1
             return
         splits = rows.splits()
@@ -190,7 +195,7 @@ class SplitT(Scheme):
         pools = [*itertools.chain(*summaries)]
         n_train, n_test = np.sum([sizes for _, sizes in pools], axis=0)
         values = np.array([values for values, _ in pools])
-        if self.name == _HALVES:
+        if not self.takes_any_splits:
             return five_by_two_t(values.reshape(5, 2, -1))
         return corrected_t(values, n_test / n_train if self.name == _CORRECTED else 0.0)
 
