@@ -97,13 +97,13 @@ def report_of(y, predicted, scores, metrics, **options):
 
 
 def everything_of(report):
-    sampling, errors = report._joint.sampling, np.sqrt(np.diag(report.covariance))
+    source, errors = report._joint.source, np.sqrt(np.diag(report.covariance))
     return {
         "estimates": report.estimates,
         "covariance": report.covariance,
-        "df": sampling.degrees_of_freedom,
-        "design effects": sampling.design_effects,
-        "hall": [sampling.task(k, error).hall for k, error in enumerate(errors)],
+        "df": source.degrees_of_freedom,
+        "design effects": source.design_effects,
+        "hall": [source.task(k, error).hall for k, error in enumerate(errors)],
     }
 
 

@@ -115,7 +115,7 @@ def assert_same(report, expected, limits=1e-6):
         atol=1e-9,
     )
     assert report.design_effects == pytest.approx(expected.design_effects, rel=1e-9)
-    if expected.n_groups is None and not expected._joint.sampling.is_simple:
+    if expected.n_groups is None and not expected._joint.source.is_simple:
         return  # degrees of freedom are those of the effective sample size
     ours, theirs = (each._joint.degrees_of_freedom for each in (report, expected))
     assert_allclose(ours, theirs, rtol=1e-9)

@@ -156,7 +156,7 @@ def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
     options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
     report = cross_validate_report(MODELS, X, y, **options)
     tested = np.unique(np.concatenate([test for _, test in report.splits]))
-    (first, second) = report._joint.sampling.of_rows.parameters
+    (first, second) = report._joint.source.of_rows.parameters
     assert first.counts.sum() == second.counts.sum() == len(tested)
     assert "(hall)" in str(report)
     low, high = limits(report)[0]
@@ -267,7 +267,7 @@ def test_tails_are_seen_in_samples_that_lack_the_largest_losses(n, errors, warne
 
 def reasons(report):
     """Reasons of warnings of the first interval."""
-    return [reason.text for reason in report._joint.sampling.small_sample_reasons(0)]
+    return [reason.text for reason in report._joint.source.small_sample_reasons(0)]
 
 
 def test_limits_at_a_kink_are_near_the_estimate():
@@ -335,7 +335,7 @@ def test_losses_are_covered_after_cross_validation_or_warned_of(errors, n):
         for joint in (report._joint, report.differences().individual()._joint):
             for j, (low, high) in enumerate(joint.intervals):
                 covered[k, position] = low < truths[position] < high
-                warned[k, position] = bool(joint.sampling.small_sample_reasons(j))
+                warned[k, position] = bool(joint.source.small_sample_reasons(j))
                 position += 1
     monte_carlo = 2 * np.sqrt(0.95 * 0.05 / draws)
     for each, reasons in zip(covered.T, warned.T, strict=True):

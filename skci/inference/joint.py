@@ -1,7 +1,7 @@
 """Joint estimates: from estimates and a covariance to simultaneous intervals.
 
 Limits are computed in four steps, each when it is first accessed: the estimates and
-their covariance (`JointEstimate.sampling`), their correlation, the critical value
+their covariance (`JointEstimate.source`), their correlation, the critical value
 (`JointEstimate.normal_quantile`), and the limits (`JointEstimate.intervals`). A
 difference of models is estimated by `JointEstimate.contrast` and takes the same steps.
 """
@@ -60,8 +60,8 @@ class Target(NamedTuple):
 class JointEstimate:
     """Estimates of K parameters with simultaneous confidence intervals."""
 
-    sampling: Estimates
-    """Parameters and sampling distribution of their estimates."""
+    source: Estimates
+    """Parameters and source distribution of their estimates."""
     confidence_level: float = 0.95
     simultaneous: bool = True
     """Whether the confidence level applies to all intervals at once or to each."""
@@ -88,17 +88,17 @@ class JointEstimate:
         **options: Any,
     ) -> JointEstimate:
         """Estimate parameters from the rows of a sample and their design."""
-        sampling = RowEstimates(tuple(parameters), rows, design)
-        for parameter in sampling.parameters:
+        source = RowEstimates(tuple(parameters), rows, design)
+        for parameter in source.parameters:
             needs_simple_sample = parameter.interval_method.needs_simple_sample
-            if needs_simple_sample and not sampling.is_simple:
+            if needs_simple_sample and not source.is_simple:
                 others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
                 raise ValueError(
                     f"method={parameter.method!r} needs independent rows of equal "
                     "weight, of one stratum; with sample_weight, groups or strata use "
                     f"one of {others}"
                 )
-        return cls(sampling, **options)
+        return cls(source, **options)
 
     @classmethod
     def from_moments(
@@ -120,10 +120,10 @@ class JointEstimate:
         """
         parameters = tuple(parameters)
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
-        sampling = GivenEstimates(parameters, covariance, df, common_variance, shares)
+        source = GivenEstimates(parameters, covariance, df, common_variance, shares)
         if out_of_fold is not None:
-            sampling = ResampledEstimates(**vars(sampling), of_rows=out_of_fold)
-        return cls(sampling, **options)
+            source = ResampledEstimates(**vars(source), of_rows=out_of_fold)
+        return cls(source, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -142,13 +142,13 @@ class JointEstimate:
 
     def select(self, positions: Sequence[int]) -> JointEstimate:
         """Return some of the estimates, with a critical value of their own."""
-        return replace(self, sampling=self.sampling.select(positions))
+        return replace(self, source=self.source.select(positions))
 
     def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
         """Return the estimates, followed by estimates of more parameters."""
-        assert isinstance(self.sampling, RowEstimates)
-        extended = (*self.sampling.parameters, *parameters)
-        return replace(self, sampling=self.sampling.with_parameters(extended))
+        assert isinstance(self.source, RowEstimates)
+        extended = (*self.source.parameters, *parameters)
+        return replace(self, source=self.source.with_parameters(extended))
 
     def contrast(
         self,
@@ -164,19 +164,19 @@ class JointEstimate:
         raised if a method cannot serve a contrast, if a ratio has a measure that may be
         negative, or if all coefficients cancel.
         """
-        compared = self.sampling.contrast(contrasts, ratio, method)
-        return replace(self, sampling=compared, simultaneous=simultaneous)
+        compared = self.source.contrast(contrasts, ratio, method)
+        return replace(self, source=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
         """Check that the parameters have tables, which planning needs."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        if self.sampling.known == "skewness":
+        if self.source.known == "skewness":
             raise ValueError(
                 "planning with several runs needs numbers of rows and of runs; use "
                 "plan or expected_half_widths of the report"
             )
-        if self.sampling.known != "table":
+        if self.source.known != "table":
             raise ValueError(
                 f"planning needs at most {MOST_TABLES:,} contrasts, got "
                 f"{len(self.parameters):,}; name a control, or select some"
@@ -185,19 +185,19 @@ class JointEstimate:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""
-        return self.sampling.parameters
+        return self.source.parameters
 
     @property
     def rows(self) -> Rows:
         """The rows of the sample."""
-        if self.sampling.rows is None:
+        if self.source.rows is None:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        return self.sampling.rows
+        return self.source.rows
 
     @property
     def is_of_rows(self) -> bool:
         """Whether the estimates were computed from rows, instead of given."""
-        return self.sampling.rows is not None
+        return self.source.rows is not None
 
     @property
     def n_samples(self) -> int | None:
@@ -209,7 +209,7 @@ class JointEstimate:
     @property
     def n_groups(self) -> int | None:
         """Number of clusters; None where each row, or its copies, is a cluster."""
-        n_groups = self.sampling.n_groups
+        n_groups = self.source.n_groups
         return None if n_groups == self.n_given else n_groups
 
     @cached_property
@@ -229,15 +229,15 @@ class JointEstimate:
         """
         if not self.parameters[k].defined:
             return False
-        return not self.usable[k] or self.sampling.is_degenerate(k)
+        return not self.usable[k] or self.source.is_degenerate(k)
 
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, regardless of the confidence level, shape (K,)."""
-        errors = self.sampling.standard_errors.copy()
+        errors = self.source.standard_errors.copy()
         for k in range(len(errors)):
-            if not self.sampling.has_variance(k):
-                errors[k] = 0 if self.sampling.has_replicates else np.nan
+            if not self.source.has_variance(k):
+                errors[k] = 0 if self.source.has_replicates else np.nan
         return self._nan_without_derivative(errors)
 
     @cached_property
@@ -272,12 +272,12 @@ class JointEstimate:
         Noise is the variance that a method adds to the estimated one; see
         `RowEstimates.noise`.
         """
-        return self.sampling.covariance + self.sampling.noise(self.z)
+        return self.source.covariance + self.source.noise(self.z)
 
     @cached_property
     def _variances(self) -> Array:
         """Diagonal of `_covariance`, without the cost of the matrix, (K,)."""
-        return self.sampling.variances + self.sampling.noise_variances(self.z)
+        return self.source.variances + self.source.noise_variances(self.z)
 
     @cached_property
     def _interval_variances(self) -> Array:
@@ -290,18 +290,18 @@ class JointEstimate:
         if self.is_individual:
             return self._variances
         blurs = [parameter.interval_method.blurs for parameter in self.parameters]
-        on_boundary = (self._variances > self.sampling.variances) & ~np.array(blurs)
+        on_boundary = (self._variances > self.source.variances) & ~np.array(blurs)
         if not on_boundary.any():
             return self._variances
-        noise = self.sampling.noise_variances(float(self.normal_quantile))
-        return np.where(on_boundary, self.sampling.variances + noise, self._variances)
+        noise = self.source.noise_variances(float(self.normal_quantile))
+        return np.where(on_boundary, self.source.variances + noise, self._variances)
 
     def _nan_without_derivative(self, values: Array) -> Array:
         """Copy with NaN where a parameter has no linear approximation."""
         values = values.copy()
-        values[~self.sampling.is_linear] = np.nan
+        values[~self.source.is_linear] = np.nan
         if values.ndim == 2:
-            values[:, ~self.sampling.is_linear] = np.nan
+            values[:, ~self.source.is_linear] = np.nan
         return values
 
     @cached_property
@@ -314,7 +314,7 @@ class JointEstimate:
         usable = np.zeros(len(self.parameters), dtype=bool)
         for k, parameter in enumerate(self.parameters):
             blurs = parameter.interval_method.blurs
-            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
+            usable[k] = self.source.is_usable(k, self._variances[k] if blurs else 0)
         return usable
 
     @cached_property
@@ -328,11 +328,11 @@ class JointEstimate:
 
         Noise has no sampling error, so it raises the degrees of freedom of the sum.
         """
-        df = self.sampling.degrees_of_freedom
+        df = self.source.degrees_of_freedom
         if self._are_normal:
             return df
-        varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
-        estimated = np.where(varies, self.sampling.variances, 1)
+        varies = np.array([*map(self.source.has_variance, range(len(df)))])
+        estimated = np.where(varies, self.source.variances, 1)
         total = np.where(varies, self._variances, 1)
         return df * (total / estimated) ** 2
 
@@ -340,7 +340,7 @@ class JointEstimate:
     def _are_normal(self) -> bool:
         """Whether all degrees of freedom are infinite, so that no t is needed."""
         return (
-            min(self.sampling.degrees_of_freedom.tolist(), default=math.inf) == math.inf
+            min(self.source.degrees_of_freedom.tolist(), default=math.inf) == math.inf
         )
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
@@ -417,7 +417,7 @@ class JointEstimate:
 
         None if each estimate has a variance of its own.
         """
-        return self.sampling.common_df
+        return self.source.common_df
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
         """Distribution of the maximum of the statistics of the usable estimates.
@@ -462,7 +462,7 @@ class JointEstimate:
 
         None with a horizon, because `HorizonLaw` requires a correlation.
         """
-        return None if self.horizon is not None else self.sampling.loadings(self.z)
+        return None if self.horizon is not None else self.source.loadings(self.z)
 
     def _law_from_correlation(
         self,
@@ -570,6 +570,6 @@ class JointEstimate:
                 error = math.sqrt(self._interval_variances[k])
             indices, tasks = batches.setdefault(method, ([], []))
             indices.append(i)
-            tasks.append(self.sampling.task(k, error))
+            tasks.append(self.source.task(k, error))
         for method, batch in batches.items():
             yield INTERVALS[method], *batch

@@ -25,7 +25,7 @@ from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import CANCELLED, Key, Parameter
-from skci.inference.parameter_sampling import HEAVY_TAIL
+from skci.inference.row_estimate import HEAVY_TAIL
 from skci.inference.rows import Rows
 
 NO_VARIANCE_OF_CONTRAST = 1e-12

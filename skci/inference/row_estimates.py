@@ -13,7 +13,7 @@ from scipy import sparse
 from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
 from skci.inference.contrast_parameters import ContrastTables
-from skci.inference.design_sampling import DesignSampling
+from skci.inference.design_estimate import DesignEstimate
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.designs.units import is_simple
@@ -22,7 +22,7 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.linear_estimates import MOST_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
-from skci.inference.parameter_sampling import ParameterSampling
+from skci.inference.row_estimate import RowEstimate
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 
@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-7  # share below which rounding errors of the variance matter
 
 
 def _from_each(path: str) -> Any:
-    """Property with an attribute of the `ParameterSampling` of each parameter, (K,)."""
+    """Property with an attribute of the `RowEstimate` of each parameter, (K,)."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
@@ -46,14 +46,14 @@ def _from_each(path: str) -> Any:
 class RowEstimates(Estimates):
     """Estimates of parameters from the rows of a sample and their design.
 
-    The variance of one parameter is computed by its `ParameterSampling`, in `each`. The
+    The variance of one parameter is computed by its `RowEstimate`, in `each`. The
     covariance of several is computed here, from their influence values.
     """
 
     parameters: tuple[TableParameter, ...]
     rows: Rows
     design: SampleDesign
-    _samplings: dict[TableParameter, ParameterSampling] = field(
+    _of_parameters: dict[TableParameter, RowEstimate] = field(
         default_factory=dict, init=False
     )
 
@@ -61,15 +61,15 @@ class RowEstimates(Estimates):
         """Return the estimates of other parameters from the same rows."""
         return replace(self, parameters=tuple(parameters))
 
-    def _sampling_of(self, parameter: TableParameter) -> ParameterSampling:
-        """Sampling variance of one parameter, cached."""
-        if parameter not in self._samplings:
-            sampling = ParameterSampling if self._rows_are_simple else DesignSampling
-            components = [*map(self._sampling_of, parameter.components)]
-            self._samplings[parameter] = sampling(
+    def _estimate_of(self, parameter: TableParameter) -> RowEstimate:
+        """Estimate of one parameter, cached."""
+        if parameter not in self._of_parameters:
+            kind = RowEstimate if self._rows_are_simple else DesignEstimate
+            components = [*map(self._estimate_of, parameter.components)]
+            self._of_parameters[parameter] = kind(
                 parameter, self.rows, self.simplified_design, components
             )
-        return self._samplings[parameter]
+        return self._of_parameters[parameter]
 
     @cached_property
     def simplified_design(self) -> SampleDesign:
@@ -78,9 +78,9 @@ class RowEstimates(Estimates):
         return design if design.rows_are_units else design.simplified(self.rows)
 
     @cached_property
-    def each(self) -> list[ParameterSampling]:
-        """Sampling variance of each of the K parameters."""
-        return [*map(self._sampling_of, self.parameters)]
+    def each(self) -> list[RowEstimate]:
+        """Estimate of each of the K parameters."""
+        return [*map(self._estimate_of, self.parameters)]
 
     @cached_property
     def _rows_are_simple(self) -> bool:
@@ -170,7 +170,7 @@ class RowEstimates(Estimates):
             total[np.ix_(linear, linear)] = self._covariance_of(chosen)
         return total
 
-    def _covariance_of(self, chosen: Sequence[ParameterSampling]) -> Array:
+    def _covariance_of(self, chosen: Sequence[RowEstimate]) -> Array:
         """Covariance of the estimates of parameters with a derivative.
 
         It is :math:`L V L^T` for many contrasts of few parameters, unless cancellation
@@ -179,7 +179,7 @@ class RowEstimates(Estimates):
         if len(chosen) > _MANY_CONTRASTS:
             parameters = [each.parameter for each in chosen]
             terms = Terms(
-                parameters, lambda p: (self._sampling_of(p).influence, p.index)
+                parameters, lambda p: (self._estimate_of(p).influence, p.index)
             )
             if len(terms) < len(chosen) / 2:
                 of_terms = self._covariance_of_influences(
@@ -262,7 +262,7 @@ class RowEstimates(Estimates):
             for base, slope in base_slopes(parameter)
         ]
         bases = [
-            self._sampling_of(base.with_method(method)) for base, method in columns
+            self._estimate_of(base.with_method(method)) for base, method in columns
         ]
         deviations = np.sqrt([each.noise(z) for each in bases])
         rows, places, slopes = np.reshape(entries, (-1, 3)).T

@@ -13,9 +13,9 @@ from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
 from skci.inference.exchangeable import ExchangeableErrors, greatest_change
-from skci.inference.parameter_sampling import (
+from skci.inference.row_estimate import (
     NO_VARIANCE,
-    ParameterSampling,
+    RowEstimate,
     small_sample_factor,
 )
 from skci.inference.stratified import (
@@ -52,10 +52,10 @@ _ALIKE = SmallSampleReason(
 )
 
 
-class DesignSampling(ParameterSampling):
+class DesignEstimate(RowEstimate):
     """Sampling variance of one parameter with weights, clusters, strata or a design."""
 
-    components: Sequence[DesignSampling]
+    components: Sequence[DesignEstimate]
 
     # Units
 

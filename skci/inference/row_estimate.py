@@ -89,16 +89,16 @@ def small_sample_factor(m: float, n: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterSampling:
+class RowEstimate:
     """Sampling variance of one parameter in a simple random sample.
 
-    `DesignSampling` overrides the members that depend on another design.
+    `DesignEstimate` overrides the members that depend on another design.
     """
 
     parameter: TableParameter
     rows: Rows
     design: SampleDesign
-    components: Sequence[ParameterSampling]
+    components: Sequence[RowEstimate]
     """Sampling variances of the components of a contrast."""
 
     # Members that depend on the design
@@ -348,13 +348,13 @@ class ParameterSampling:
         )
 
     @property
-    def at_observed_table(self) -> ParameterSampling:
+    def at_observed_table(self) -> RowEstimate:
         """Sampling variance at the observed table, without pseudo-counts."""
         smooths = self.parameter.interval_method.smooths
         return self._at_observed_table if smooths else self
 
     @cached_property
-    def _at_observed_table(self) -> ParameterSampling:
+    def _at_observed_table(self) -> RowEstimate:
         return replace(self, parameter=self.parameter.with_method("delta"))
 
     # How well the variance is known
