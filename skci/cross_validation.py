@@ -471,7 +471,7 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
-    if cv is None or not isinstance(scheme, SplitT):
+    if cv is None or not (isinstance(scheme, SplitT) and scheme.takes_any_splits):
         return None, ""
     if is_number_of_folds(cv):
         return cv, f"in {cv} folds as in the search"

@@ -384,10 +384,11 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             "n_correct must be from 0 to n_samples, got values from "
             f"{correct.min()} to {correct.max()}"
         )
-    left = n[..., np.newaxis] - np.arange(k)
+    log_failure: Array = np.zeros(n.shape)
     with np.errstate(divide="ignore"):  # no set is without a correct sample
-        log_failures = np.log1p(-np.minimum(correct[..., np.newaxis] / left, 1))
-    result = 0.0 - np.expm1(log_failures.sum(axis=-1))
+        for i in range(k):
+            log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
+    result = 0.0 - np.expm1(log_failure)
     return result if result.ndim else float(result)
 
 

@@ -155,15 +155,15 @@ def importance_report(
                     kind[title] = responded[name]
     sample = reader.sample(predicted or None, scores or None, by_rows=True)
     joint = metric_set.estimate(sample)
-    sampling: Any = joint.sampling
-    by_key = {parameter.key: parameter for parameter in sampling.parameters}
+    source: Any = joint.source
+    by_key = {parameter.key: parameter for parameter in source.parameters}
     with_donors = [
         _with_donors(parameter, by_key, receivers, sample.rows)
         if parameter.key.model in receivers
         else parameter
-        for parameter in sampling.parameters
+        for parameter in source.parameters
     ]
-    joint = replace(joint, sampling=sampling.with_parameters(with_donors))
+    joint = replace(joint, source=source.with_parameters(with_donors))
     means = mean_over_runs(
         joint,
         columns,
@@ -177,7 +177,7 @@ def importance_report(
     # The skewness of the rows is not that of the permutations, which come on top.
     of_contrasts = "delta" if method is None else None
     importances = means.contrast(contrasts, method=of_contrasts)
-    given: Any = importances.sampling
+    given: Any = importances.source
     parameters = tuple(  # estimates, of which more is neither better nor worse
         replace(
             each,
@@ -187,8 +187,8 @@ def importance_report(
         )
         for each in given.parameters
     )
-    sampling = replace(given, parameters=parameters)
-    return ImportanceReport(replace(importances, sampling=sampling))
+    source = replace(given, parameters=parameters)
+    return ImportanceReport(replace(importances, source=source))
 
 
 def _contrasts(

@@ -379,7 +379,7 @@ def _tables(joint: JointEstimate) -> set[int]:
 
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Joint estimate of independent samples, with its names before the models'."""
-    parts: list[Any] = [(joint.rows, joint.sampling.design) for _, joint in joints]
+    parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
     rows, design = stacked(parts)
     parameters = []
     stratum = start = 0
@@ -395,7 +395,7 @@ def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
             if cells is not None:
                 cells = replace(cells, sample=stratum + cells.sample)
             parameters.append(replace(parameter, key=key, index=index, cell_map=cells))
-        start, stratum = stop, stratum + joint.sampling.n_strata
+        start, stratum = stop, stratum + joint.source.n_strata
     _, first = joints[0]
     return JointEstimate.from_rows(
         parameters,

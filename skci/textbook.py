@@ -117,7 +117,7 @@ def two_proportion_test(
 def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
-    if not value._joint.sampling.is_simple:
+    if not value._joint.source.is_simple:
         raise ValueError(
             f"{name} must be of a simple random sample, got sample_weight, groups or "
             "strata; compare by combine_independent"

@@ -12,6 +12,7 @@ from battery import Case, Family, Rows, on_rows, on_tables, quiet, slopes
 from sklearn import metrics as sk
 
 import skci
+from skci.metrics.names import resolve_metric
 
 AVERAGES = ["micro", "macro", "weighted", None]
 
@@ -30,56 +31,30 @@ def _f_beta(beta):
     return value
 
 
-ONE_VS_REST = {
-    "precision": (skci.PrecisionCI(), lambda tp, fp, fn, tn: tp / (tp + fp)),
-    "recall": (skci.RecallCI(), lambda tp, fp, fn, tn: tp / (tp + fn)),
-    "specificity": (skci.SpecificityCI(), lambda tp, fp, fn, tn: tn / (tn + fp)),
-    "negative_predictive_value": (
-        skci.NegativePredictiveValueCI(),
-        lambda tp, fp, fn, tn: tn / (tn + fn),
+FORMULAS = {
+    "precision": lambda tp, fp, fn, tn: tp / (tp + fp),
+    "recall": lambda tp, fp, fn, tn: tp / (tp + fn),
+    "specificity": lambda tp, fp, fn, tn: tn / (tn + fp),
+    "negative_predictive_value": lambda tp, fp, fn, tn: tn / (tn + fn),
+    "false_positive_rate": lambda tp, fp, fn, tn: 1 - tn / (tn + fp),
+    "false_negative_rate": lambda tp, fp, fn, tn: 1 - tp / (tp + fn),
+    "selection_rate": lambda tp, fp, fn, tn: (tp + fp) / (tp + fp + fn + tn),
+    **{f"f{beta:g}": _f_beta(beta) for beta in (1, 0.5, 2, 0.7)},
+    "jaccard": lambda tp, fp, fn, tn: tp / (tp + fp + fn),
+    "tversky": lambda tp, fp, fn, tn: tp / (tp + 0.3 * fp + 0.9 * fn),
+    "cosine": lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fp) * tp / (tp + fn)),
+    "lift": lambda tp, fp, fn, tn: tp / (tp + fp) / ((tp + fn) / (tp + fp + fn + tn)),
+    "overlap": lambda tp, fp, fn, tn: tp / np.minimum(tp + fp, tp + fn),
+    "positive_likelihood_ratio": lambda tp, fp, fn, tn: (
+        tp / (tp + fn) / (fp / (fp + tn))
     ),
-    "false_positive_rate": (
-        skci.FalsePositiveRateCI(),
-        lambda tp, fp, fn, tn: 1 - tn / (tn + fp),
-    ),
-    "false_negative_rate": (
-        skci.FalseNegativeRateCI(),
-        lambda tp, fp, fn, tn: 1 - tp / (tp + fn),
-    ),
-    "selection_rate": (
-        skci.SelectionRateCI(),
-        lambda tp, fp, fn, tn: (tp + fp) / (tp + fp + fn + tn),
-    ),
-    "f1": (skci.F1CI(), _f_beta(1)),
-    "f0.5": (skci.F05CI(), _f_beta(0.5)),
-    "f2": (skci.F2CI(), _f_beta(2)),
-    "f0.7": (skci.FBetaCI(0.7), _f_beta(0.7)),
-    "jaccard": (skci.JaccardCI(), lambda tp, fp, fn, tn: tp / (tp + fp + fn)),
-    "tversky": (
-        skci.TverskyCI(0.3, 0.9),
-        lambda tp, fp, fn, tn: tp / (tp + 0.3 * fp + 0.9 * fn),
-    ),
-    "cosine": (
-        skci.CosineCI(),
-        lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fp) * tp / (tp + fn)),
-    ),
-    "lift": (
-        skci.LiftCI(),
-        lambda tp, fp, fn, tn: tp / (tp + fp) / ((tp + fn) / (tp + fp + fn + tn)),
-    ),
-    "overlap": (
-        skci.OverlapCI(),
-        lambda tp, fp, fn, tn: tp / np.minimum(tp + fp, tp + fn),
-    ),
-    "positive_likelihood_ratio": (
-        skci.PositiveLikelihoodRatioCI(),
-        lambda tp, fp, fn, tn: tp / (tp + fn) / (fp / (fp + tn)),
-    ),
-    "negative_likelihood_ratio": (
-        skci.NegativeLikelihoodRatioCI(),
-        lambda tp, fp, fn, tn: fn / (tp + fn) / (tn / (fp + tn)),
+    "negative_likelihood_ratio": lambda tp, fp, fn, tn: (
+        fn / (tp + fn) / (tn / (fp + tn))
     ),
 }
+ONE_VS_REST = {
+    name: (resolve_metric(name), formula) for name, formula in FORMULAS.items()
+} | {"tversky": (skci.TverskyCI(0.3, 0.9), FORMULAS["tversky"])}
 """Metrics of one label, and the formula of each in counts."""
 
 OFTEN_INFINITE = ["positive_likelihood_ratio", "negative_likelihood_ratio"]
@@ -200,40 +175,33 @@ def kappa(power, weights, truth, answer):
     return (1 - observed / expected)[..., np.newaxis]
 
 
-AGREEMENT = {
-    "accuracy": Case(
-        skci.AccuracyCI(), accuracy, sk.accuracy_score, ("labels", "targets")
-    ),
-    "error_rate": Case(
-        skci.ErrorRateCI(),
-        lambda *rows: 1 - accuracy(*rows),
-        sk.zero_one_loss,
-        ("labels", "targets"),
-    ),
-    "hamming_loss": Case(
-        skci.HammingLossCI(), hamming_of_targets, sk.hamming_loss, ("labels", "targets")
-    ),
-    "balanced_accuracy": Case(
-        skci.BalancedAccuracyCI(),
-        partial(averaged, ONE_VS_REST["recall"][1], "macro"),
+TOGETHER = {
+    "accuracy": (accuracy, sk.accuracy_score),
+    "error_rate": (lambda *rows: 1 - accuracy(*rows), sk.zero_one_loss),
+    "hamming_loss": (hamming_of_targets, sk.hamming_loss),
+    "balanced_accuracy": (
+        partial(averaged, FORMULAS["recall"], "macro"),
         sk.balanced_accuracy_score,
     ),
-    "matthews_corrcoef": Case(
-        skci.MatthewsCorrCoefCI(), correlation, sk.matthews_corrcoef
-    ),
-    "cohen_kappa": Case(skci.CohenKappaCI(), partial(kappa, 0), sk.cohen_kappa_score),
-    "cohen_kappa_linear": Case(
-        skci.CohenKappaCI(weights="linear"),
-        partial(kappa, 1),
-        partial(sk.cohen_kappa_score, weights="linear"),
+    "matthews_corrcoef": (correlation, sk.matthews_corrcoef),
+    "cohen_kappa": (partial(kappa, 0), sk.cohen_kappa_score),
+}
+AGREEMENT = {
+    name: Case(
+        resolve_metric(name),
+        textbook,
+        scikit,
+        ("labels", "targets") if k < 3 else ("labels",),
+    )
+    for k, (name, (textbook, scikit)) in enumerate(TOGETHER.items())
+} | {
+    f"cohen_kappa_{weights}": Case(
+        skci.CohenKappaCI(weights=weights),
+        partial(kappa, power),
+        partial(sk.cohen_kappa_score, weights=weights),
         symmetric=False,
-    ),
-    "cohen_kappa_quadratic": Case(
-        skci.CohenKappaCI(weights="quadratic"),
-        partial(kappa, 2),
-        partial(sk.cohen_kappa_score, weights="quadratic"),
-        symmetric=False,
-    ),
+    )
+    for weights, power in {"linear": 1, "quadratic": 2}.items()
 }
 
 

@@ -6,9 +6,10 @@ which a test fails.
 
 from functools import partial
 
+import classes_battery
 import numpy as np
 from battery import Case, Family, Rows, on_tables
-from classes_battery import ONE_VS_REST, averaged
+from classes_battery import averaged
 from sklearn import metrics as sk
 
 from skci import FBetaCI, TverskyCI, available_metrics
@@ -36,13 +37,12 @@ def _kappa(tp, fp, fn, tn):
     return 2 * (tp * tn - fp * fn) / chance
 
 
-FORMULAS = {
-    **{name: formula for name, (_, formula) in ONE_VS_REST.items()},
+FORMULAS = classes_battery.FORMULAS | {
     "accuracy": lambda tp, fp, fn, tn: (tp + tn) / (tp + fp + fn + tn),
     "error_rate": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
     "hamming_loss": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
     "tversky": lambda tp, fp, fn, tn: tp / (tp + 0.5 * fp + 0.5 * fn),
-    "tversky(.3, .9)": ONE_VS_REST["tversky"][1],
+    "tversky(.3, .9)": classes_battery.FORMULAS["tversky"],
     "matthews_corrcoef": _correlation,
     "balanced_accuracy": lambda tp, fp, fn, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2,
     "g_mean": lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fn) * tn / (tn + fp)),

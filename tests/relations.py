@@ -117,11 +117,6 @@ class Problem:
     def predictions(self) -> dict[str, Any]:
         return {"y_score" if self.kind == "scores" else "y_pred": self.values}
 
-    @property
-    def data(self) -> str:
-        """What is drawn: the kind, the method and the columns of the rows."""
-        return "+".join([self.kind, *sorted(self.rows)])
-
     def take(self, positions: Any) -> "Problem":
         return replace(
             self,

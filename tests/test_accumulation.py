@@ -46,6 +46,7 @@ DATA = {
     "scores": (Y, None, SCORES, ["roc_auc", "average_precision"]),
     "labels and scores": (Y, LABELS, SCORES, ["f1", "roc_auc"]),
     "scores of three classes": (CLASSES, None, PROBABILITIES, ["log_loss"]),
+    "chances": (Y, None, {"A": expit(SCORES["A"])}, ["roc_auc"]),
     "numbers": (RNG.normal(size=N), NUMBERS, None, ["r2", "mean_squared_error"]),
     "words": (WORDS[Y], {"A": WORDS[LABELS["A"]]}, None, ["accuracy", "mcc"]),
     "numbers of two targets": (
@@ -63,6 +64,7 @@ DESIGNS = {
     "groups": {"groups": GROUPS},
     "groups and weights": {"groups": GROUPS, "sample_weight": WEIGHTS},
     "subgroups": {"by": {"sex": SEX}},
+    "counts": {"counts": RNG.integers(0, 4, N), "groups": GROUPS},
     "all": {"by": {"sex": SEX}, "groups": GROUPS, "sample_weight": WEIGHTS},
 }
 
@@ -173,30 +175,50 @@ def test_batches_of_one_label_add_up():
             assert_same(report, at_once(kind, "simple"), kind == "labels")
 
 
-def test_accumulators_add_and_merge_in_any_order():
+@pytest.mark.parametrize(
+    ("kind", "design", "options"),
+    [
+        ("labels", "groups", {}),
+        ("numbers", "simple", {"moments": True}),
+        ("numbers", "groups and weights", {"moments": True}),
+        ("chances", "groups", {"score_bins": 9000}),
+    ],
+)
+def test_accumulators_add_and_merge_in_any_order(kind, design, options):
     parts = np.array_split(np.arange(N), 4)
-    a, b, c, d = (accumulated("labels", "groups", [rows]) for rows in parts)
-    left, right = ((a + b) + c) + d, d + (c + (b + a))
-    assert left.n_samples == right.n_samples == N
-    assert_same(left.report(), right.report(), exactly=False)
+    a, b, c, d = (accumulated(kind, design, [rows], **options) for rows in parts)
+    left = (((a + b) + c) + d).report()
+    for other in (d + (c + (b + a)), (a + b) + (c + d), ((d + b) + c) + a):
+        assert other.n_samples == N
+        assert_same(left, other.report(), exactly=False)
     assert a.n_samples == 100  # what is added stays
     a.merge(b)
     assert a.n_samples == 200
-    empty = JointAccumulator(["accuracy", "f1", "mcc"])
+    empty = JointAccumulator(DATA[kind][3], **options)
     assert_same((empty + c).report(), c.report(), exactly=True)
     assert_same((c + empty).report(), c.report(), exactly=True)
 
 
-def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
-    accumulator = JointAccumulator("accuracy")
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("accuracy", {}),
+        ("roc_auc", {"score_bins": 9}),
+        ("log_loss", {"moments": True}),
+        (["r2", "mean_absolute_error"], {"moments": True}),
+    ],
+)
+def test_memory_grows_with_distinct_outcomes_and_not_with_rows(metric, options):
+    accumulator = JointAccumulator(metric, **options)
     sizes = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         y, predicted = rng.integers(0, 2, (2, 1000))
-        accumulator.update(y, predicted)
+        scores = None if metric == "accuracy" else (y + rng.random(1000)) / 2
+        accumulator.update(y, predicted, y_score=scores)
         sizes.append(len(pickle.dumps(accumulator)))
     assert accumulator.n_samples == 30_000
-    assert max(sizes[5:]) <= 1.5 * sizes[0]
+    assert max(sizes[5:]) <= 1.5 * sizes[0] and max(sizes) < 20_000
 
 
 def test_work_on_groups_is_about_linear_in_the_batches(monkeypatch):
@@ -328,13 +350,22 @@ def test_options_replace_those_that_were_saved(tmp_path):
     assert set(others.report().to_dict()["method"]) == {"wilson"}
 
 
-@pytest.mark.parametrize("kind", ["labels", "scores"])
-def test_accumulators_of_different_positive_labels_do_not_merge(kind, tmp_path):
+POSITIVE = [
+    ("scores", "roc_auc", {}),
+    ("chances", "log_loss", {"moments": True}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metrics", "options"), [("labels", "recall", {}), *POSITIVE]
+)
+def test_accumulators_of_different_positive_labels_do_not_merge(
+    kind, metrics, options, tmp_path
+):
     y, predicted, scores, _ = DATA[kind]
-    metrics = "recall" if kind == "labels" else "roc_auc"
     parts = {}
     for label in (0, 1, None):
-        parts[label] = JointAccumulator(metrics, pos_label=label)
+        parts[label] = JointAccumulator(metrics, pos_label=label, **options)
         parts[label].update(y, predicted, y_score=scores)
     parts[0].save(tmp_path / "table.npz")
     saved = JointAccumulator.load(tmp_path / "table.npz", metrics)
@@ -347,13 +378,20 @@ def test_accumulators_of_different_positive_labels_do_not_merge(kind, tmp_path):
     assert (parts[0] + saved).n_samples == 2 * N
 
 
-def test_the_label_that_saved_scores_are_of_is_not_another(tmp_path):
-    path = tmp_path / "table.npz"
-    accumulator = JointAccumulator("roc_auc", pos_label=0)
-    accumulator.update(Y, y_score=SCORES)
+@pytest.mark.parametrize(("kind", "metrics", "options"), POSITIVE)
+def test_the_label_that_saved_scores_are_of_is_not_another(
+    kind, metrics, options, tmp_path
+):
+    path, (y, _, scores, _) = tmp_path / "table.npz", DATA[kind]
+    words = np.array(["no", "yes"])[y]
+    expected = joint_report(y, y_score=scores, metrics=metrics)
+    accumulator = JointAccumulator(metrics, pos_label="yes", **options)
+    accumulator.update(words, y_score=scores)
+    found = accumulator.report().estimates
+    np.testing.assert_allclose(found, expected.estimates, rtol=1e-12)
     accumulator.save(path)
     with pytest.raises(ValueError, match="pos_label must be the label that the saved"):
-        JointAccumulator.load(path, "roc_auc", pos_label=1)
+        JointAccumulator.load(path, metrics, pos_label="no").report()
 
 
 def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
@@ -365,83 +403,78 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
         JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
 
 
-def break_header(state, **changed):
-    return state | changed
+def times(power, factor):
+    """Multiply some entries of an array."""
+
+    def change(array):
+        array = np.array(array, dtype=float)
+        array[power] *= factor
+        return array.tolist()
+
+    return change
 
 
-def break_arrays(state, **changed):
-    return state | {"arrays": state["arrays"] | changed}
+MOMENTS = {"kind": "numbers", "moments": True}
+BINS = {"kind": "chances", "score_bins": [0.5]}
+GROUPS_AND_WEIGHTS = {"design": "groups and weights"}
+NO_ROWS = "not those of any rows"
+DAMAGES = [
+    ({}, "format", "other", "which is none"),
+    ({}, "version", 1, "of version 1, not 2"),
+    ({}, "options", {}, "does not fit"),
+    ({}, "labels", None, "does not fit"),
+    ({}, "clusters", ["x"], "does not fit"),
+    ({}, "scale", 0, "scale is 0"),
+    ({}, "labels", [0, 0], "labels are not distinct"),
+    ({}, "labels", [0, "a"], "labels are of several types"),
+    ({}, "labels", [None, None], "labels are not distinct"),
+    ({}, "labels", [0], "labels are not known"),
+    ({}, "targets", ["a", "a"], "targets are not distinct"),
+    ({}, "labelled", ["A", "A"], "models are not distinct"),
+    ({}, "weights", [], "there are no rows"),
+    ({}, "weights", [-1] * 8, "weights holds other values"),
+    ({}, "weights", ["1"] * 8, "weights holds other values"),
+    ({}, "weights", [0.5] * 8, "weights holds other values"),
+    ({}, "codes", [[2, 0, 0]] * 8, "codes holds other values"),
+    ({}, "codes", [[1, 0]] * 7, "codes has the shape"),
+    ({}, "codes", [[1, 0]] * 8, "codes has the shape"),
+    ({"design": "groups"}, "cluster_number", times(0, -1e9), "number holds other"),
+    ({"design": "subgroups"}, "subgroup", times(0, np.nan), "subgroup holds other"),
+    (GROUPS_AND_WEIGHTS, "powers", times(0, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(0, 1e3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(1, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "powers", times(2, 1e-3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "rows", times(..., 0.3), "rows holds other values"),
+    (GROUPS_AND_WEIGHTS, "weights", times(..., 1e3), NO_ROWS),
+    (GROUPS_AND_WEIGHTS, "cluster_weights", times(..., 2), "do not add up to weights"),
+    (MOMENTS, "version", 2, "of version 2, not 3"),
+    (MOMENTS, "columns", lambda x: x[::-1], "columns are not in order"),
+    (MOMENTS, "predicted", None, "does not fit"),
+    (MOMENTS, "weights", times(..., -1), "weights holds other values"),
+    (MOMENTS, "powers", times(..., -1), "powers holds other values"),
+    (MOMENTS, "rows", times(0, np.nan), "rows holds other values"),
+    (MOMENTS, "values", lambda x: x[1:], "values has the shape"),
+    (MOMENTS, "origins", [[None]], "origins has the shape"),
+    (BINS, "score_edges", [0.5, 0.4], "not in order"),
+    (BINS, "score_0_lowest", [0.99] * 4, "not in order"),
+    (BINS, "score_0_highest", [0.99] * 4, "in several bins"),
+    (BINS, "score_0_highest", [0.99], "has the shape"),
+]
 
 
-@pytest.mark.parametrize(
-    ("breaking", "changed", "message"),
-    [
-        (break_header, {"format": "other"}, "which is none"),
-        (break_header, {"version": 1}, "of version 1, not 2"),
-        (break_header, {"options": {}}, "does not fit"),
-        (break_header, {"labels": None}, "does not fit"),
-        (break_header, {"labelled": ["A"], "clusters": ["x"]}, "does not fit"),
-        (break_arrays, {"weights": []}, "there are no rows"),
-        (break_arrays, {"weights": [-1] * 8}, "weights holds other values"),
-        (break_arrays, {"weights": ["1"] * 8}, "weights holds other values"),
-        (break_arrays, {"codes": [[2, 0, 0]] * 8}, "codes holds other values"),
-        (break_arrays, {"codes": [[1, 0]] * 7}, "codes has the shape"),
-        (break_arrays, {"codes": [[1, 0]] * 8}, "codes has the shape"),
-        (break_arrays, {"weights": [0.5] * 8}, "weights holds other values"),
-        (break_header, {"scale": 0}, "scale is 0"),
-        (break_header, {"labels": [0, 0]}, "labels are not distinct"),
-        (break_header, {"labels": [0, "a"]}, "labels are of several types"),
-        (break_header, {"labels": [None, None]}, "labels are not distinct"),
-        (break_header, {"labels": [0]}, "labels are not known"),
-        (break_header, {"targets": ["a", "a"]}, "targets are not distinct"),
-        (break_header, {"labelled": ["A", "A"]}, "models are not distinct"),
-    ],
-)
-def test_a_file_is_checked(breaking, changed, message, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", "simple", [np.arange(N)]).save(path)
+@pytest.mark.parametrize(("kept", "name", "change", "message"), DAMAGES)
+def test_a_file_is_checked(kept, name, change, message, tmp_path):
+    path, options = tmp_path / "table.json", {"kind": "labels", "design": "simple"}
+    options |= kept
+    accumulated(**options, parts=[np.arange(N)]).save(path)
     state = json.loads(path.read_text(encoding="utf-8"))
-    assert len(state["arrays"]["weights"]) == 8
-    path.write_text(json.dumps(breaking(state, **changed)), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "accuracy")
-
-
-@pytest.mark.parametrize(
-    ("design", "column"), [("groups", "cluster_number"), ("subgroups", "subgroup")]
-)
-def test_numbers_of_clusters_and_subgroups_are_checked(design, column, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", design, [np.arange(N)]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    state["arrays"][column][0] = -1
-    path.write_text(json.dumps(state), encoding="utf-8")
-    with pytest.raises(ValueError, match=f"{column} holds other values"):
-        JointAccumulator.load(path, "accuracy")
-
-
-@pytest.mark.parametrize(
-    ("name", "power", "factor", "message"),
-    [
-        ("powers", 0, 1e-3, "not those of any rows"),
-        ("powers", 0, 1e3, "not those of any rows"),
-        ("powers", 1, 1e-3, "not those of any rows"),
-        ("powers", 2, 1e-3, "not those of any rows"),
-        ("rows", ..., 0.3, "rows holds other values"),
-        ("weights", ..., 1e3, "not those of any rows"),
-        ("cluster_weights", ..., 2, "do not add up to weights"),
-    ],
-)
-def test_sums_of_weights_in_a_file_are_checked(name, power, factor, message, tmp_path):
-    path = tmp_path / "table.json"
-    accumulated("labels", "groups and weights", [np.arange(N)]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    array = np.array(state["arrays"][name], dtype=float)
-    array[power] *= factor
-    state["arrays"][name] = array.tolist()
+    if options == {"kind": "labels", "design": "simple"}:
+        assert len(state["arrays"]["weights"]) == 8
+    part = state if name in state else state["arrays"]
+    part[name] = change(part[name]) if callable(change) else change
     path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "accuracy")
+        JointAccumulator.load(path, DATA[options["kind"]][3])
 
 
 def test_arrays_that_a_file_does_not_name_are_not_unpacked(tmp_path):

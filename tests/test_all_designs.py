@@ -121,8 +121,7 @@ def test_reports_decide_and_are_shown_and_saved(report):
         (["--time=month", "--groups=task"], ""),
         (["--time=month", "--save=table.npz"], "--save must not be given with --time"),
         (["--time=month", "--strata=task"], "--strata must not be given with --time"),
-        (["--design=crossed"], "take --strata, --crossed or --time, and joint_report"),
-        (["--runs=a"], "take a design, with all rows at once"),
+        (["--design=crossed"], "unrecognized arguments: --design=crossed"),
         (["--crossed=site"], "must be two names, as a,b, got site"),
     ],
 )

@@ -266,23 +266,3 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
     scores = accumulated({"A": 2 * SMOOTH}, 10, ["log_loss"])
     with pytest.raises(ValueError, match=r"must hold probabilities.* to [^;]*$"):
         scores.report()
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"score_edges": [0.5, 0.4]}, "not in order"),
-        ({"score_0_lowest": [0.99] * 4}, "not in order"),
-        ({"score_0_highest": [0.99] * 4}, "in several bins"),
-        ({"score_0_highest": [0.99]}, "has the shape"),
-    ],
-)
-def test_saved_bins_are_checked(changed, message, tmp_path):
-    path = tmp_path / "sum.json"
-    accumulated({"A": SMOOTH}, [0.5], ["roc_auc"]).save(path)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    assert len(state["arrays"]["weights"]) == 4
-    state["arrays"] |= changed
-    path.write_text(json.dumps(state), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        JointAccumulator.load(path, "roc_auc")

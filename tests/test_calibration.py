@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
@@ -78,17 +79,6 @@ def test_weights_are_those_of_repeated_rows():
     assert report.n_rows.sum() == N
 
 
-def test_grouped_duplicates_do_not_narrow_the_band():
-    twice = np.repeat(np.arange(N), 2)
-    options = {"strategy": "uniform", "n_bins": 4}
-    once = calibration_report(Y, RIGHT, groups=np.arange(N), **options)
-    grouped = calibration_report(Y[twice], RIGHT[twice], groups=twice, **options)
-    errors = (each.to_dict()["standard_error"] for each in (grouped, once))
-    assert_allclose(*errors, rtol=1e-9)
-    wider = (joint_limits(grouped) - joint_limits(once)) * [-1, 1]
-    assert wider.min() > -1e-3
-
-
 def test_models_have_their_own_bins_and_one_band():
     report = calibration_report(Y, MODELS, n_bins=4)
     assert [*report][4] == ("bold", "fraction_of_positives", "1")
@@ -97,6 +87,17 @@ def test_models_have_their_own_bins_and_one_band():
         expected = np.concatenate([getattr(each, name) for each in alone])
         assert_array_equal(getattr(report, name), expected)
     assert report.critical_value > alone[0].critical_value
+
+
+def test_rows_of_a_cluster_are_dependent():
+    """A fraction of positives is a precision, of which the report is that of groups."""
+    groups, options = RNG.integers(0, 60, N), {"metrics": "precision"}
+    report = calibration_report(Y, BOLD, n_bins=4, groups=groups)
+    bins = pd.qcut(BOLD, 4, labels=False)
+    models = {str(k + 1): bins == k for k in range(4)}
+    expected = joint_report(Y, models, groups=groups, method="score", **options)
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-9)
+    assert_allclose(joint_limits(report), joint_limits(expected), rtol=1e-9)
 
 
 def test_findings_and_the_test_of_calibration():

@@ -67,10 +67,9 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.methods import refusal
-from skci.measures.functional import Among, Component, FunctionOfMeans
+from skci.measures.functional import FunctionOfMeans
 from skci.metrics.classes import Correlation, Kappa, disagreement
 from skci.metrics.names import resolve_metric
-from skci.metrics.scores import RocAuc
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -1018,19 +1017,3 @@ def test_derivatives_of_agreement_are_those_by_complex_steps(name, several):
     for one, other in zip(found(p), expected(p), strict=True):
         assert_allclose(one, other, atol=1e-13)
     assert_allclose(found.estimate(2 * p), expected.estimate(p), rtol=1e-13)
-
-
-def test_a_functional_of_some_units_is_that_of_a_table_with_the_others_outside():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(20))
-    units = rng.permutation(20)[:10]
-    area = RocAuc(5, (5, 5), 20)
-    cells = rng.permutation(10)
-    outside = np.full(20, 10)
-    outside[units] = cells
-    whole, part = Component(area, outside, 10), Among(area, cells, 10, units, 20)
-    assert_allclose(part.estimate(p), whole.estimate(p), rtol=1e-14)
-    for one, other in zip(part(p), whole(p), strict=True):
-        assert_allclose(one, other, rtol=1e-13)
-    classes = zip(part.support(p).classes, whole.support(p).classes, strict=True)
-    assert all((one == other).all() for one, other in classes)

@@ -199,14 +199,6 @@ def test_findings_name_the_thresholds_that_the_intervals_show():
     assert none.findings()[0].endswith(" at no threshold.")
 
 
-def test_standardized_net_benefit_is_relative_to_the_prevalence():
-    metrics = ["net_benefit", "standardized_net_benefit"]
-    report = decision_curve_report(Y, RIGHT, metrics=metrics, thresholds=[0.3])
-    for model in ("y_pred", "treat all"):
-        plain, standardized = (report[model, name, "0.3"] for name in metrics)
-        assert standardized == pytest.approx(float(plain) / Y.mean(), rel=1e-12)
-
-
 def test_thresholds_by_model():
     thresholds = {"right": [0.2], "bold": [0.1, 0.3]}
     report = decision_curve_report(Y, MODELS, thresholds=thresholds)

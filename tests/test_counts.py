@@ -9,7 +9,7 @@ from numbers_battery import CASES as OF_NUMBERS
 from numpy.testing import assert_allclose
 from slow import each_once
 
-from skci import JointAccumulator, available_metrics, joint_report
+from skci import available_metrics, joint_report
 from skci.inference.designs.totals import weight_of_tail
 from skci.metrics.names import resolve_metric
 
@@ -97,13 +97,13 @@ def report_of(y, predicted, scores, metrics, **options):
 
 
 def everything_of(report):
-    sampling, errors = report._joint.sampling, np.sqrt(np.diag(report.covariance))
+    source, errors = report._joint.source, np.sqrt(np.diag(report.covariance))
     return {
         "estimates": report.estimates,
         "covariance": report.covariance,
-        "df": sampling.degrees_of_freedom,
-        "design effects": sampling.design_effects,
-        "hall": [sampling.task(k, error).hall for k, error in enumerate(errors)],
+        "df": source.degrees_of_freedom,
+        "design effects": source.design_effects,
+        "hall": [source.task(k, error).hall for k, error in enumerate(errors)],
     }
 
 
@@ -151,43 +151,6 @@ def test_differences_are_those_of_repeated_rows(kind):
         assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["labels", "scores", "numbers"])
-@pytest.mark.parametrize("design", ["simple", "groups and weights", "subgroups"])
-def test_batches_with_counts_add_up(kind, design, tmp_path):
-    y, predicted, scores, metrics = DATA[kind]
-    rows = DESIGNS[design]
-    expected, limits, _ = report_of(
-        *map(repeated, (y, predicted, scores)), metrics, **repeated(rows)
-    )
-    accumulator = JointAccumulator(metrics)
-    for part in np.array_split(np.arange(N), 3):
-        chosen = [
-            None if x is None else {k: v[part] for k, v in x.items()}
-            for x in (predicted, scores)
-        ]
-        more = {name: column[part] for name, column in rows.items()}
-        if part[0] == 0:  # with counts, and after it rows that are repeated
-            more |= {"counts": COUNTS[part]}
-            accumulator.update(y[part], chosen[0], y_score=chosen[1], **more)
-        else:
-            often = COUNTS[part]
-            columns = (repeated(x, often) for x in (y[part], *chosen))
-            first, second, third = columns
-            more = repeated(more, often)
-            accumulator.update(first, second, y_score=third, **more)
-    path = tmp_path / "counts.npz"
-    accumulator.save(path)
-    loaded = JointAccumulator.load(path, metrics)
-    assert loaded.n_samples == expected.n_samples
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = loaded.report()
-        alone = report.individual()
-        found = [alone[key].confidence_interval() for key in alone]
-    assert_allclose(report.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
-    assert_allclose(found, limits, rtol=1e-6, atol=1e-6)
-
-
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, float, object])
 def test_counts_of_any_type(dtype):
     y, p = [0, 1, 1, 0] * 10, [0, 1, 0, 1] * 10
@@ -229,14 +192,16 @@ def test_wrong_counts(counts, error, message):
         joint_report([0, 1, 1], [0, 1, 0], counts=counts, metrics="accuracy")
 
 
-def test_the_tail_of_totals_that_repeat_is_that_of_their_copies():
+@pytest.mark.parametrize(
+    ("n", "least", "most"), [(3000, 1, 2), (3000, 1, 4), (3000, 1, 2000), (400, 0, 3)]
+)
+def test_the_tail_of_totals_that_repeat_is_that_of_their_copies(n, least, most):
     rng = np.random.default_rng(5)
-    totals = rng.standard_cauchy(3000)
-    for most in (2, 4, 2000):
-        counts = rng.integers(1, most, len(totals))
-        found = weight_of_tail(totals, counts)
-        copies = np.repeat(totals, counts)
-        assert found == pytest.approx(weight_of_tail(copies), rel=1e-12)
+    totals = rng.standard_t(1 if least else 2, n)
+    counts = rng.integers(least, most, n)
+    expected = weight_of_tail(np.repeat(totals, counts))
+    assert weight_of_tail(totals, counts) == pytest.approx(expected, rel=1e-12) != 0
+    assert np.isfinite(weight_of_tail(totals, np.full(n, 10**13)))
 
 
 def test_memory_does_not_grow_with_counts():
@@ -254,10 +219,11 @@ def test_memory_does_not_grow_with_counts():
     assert peak < 2**24
 
 
-def test_a_tail_of_repeated_values_is_that_of_the_rows():
-    rng = np.random.default_rng(1)
-    totals = rng.standard_t(2, 400)
-    frequencies = rng.integers(0, 3, 400)
-    shape = weight_of_tail(totals, frequencies)
-    assert shape == weight_of_tail(np.repeat(totals, frequencies)) != 0
-    assert np.isfinite(weight_of_tail(totals, np.full(400, 10**13)))
+def test_bins_of_quantiles_do_not_grow_with_counts():
+    name, counts = "squared_calibration_error", np.arange(1, 61)
+    found, expected = (
+        joint_report(Y[:60], y_score=SCORES["A"][:60], metrics=name, counts=each)
+        for each in (counts * 10**13, counts * 10**3)
+    )
+    assert found.n_samples == 10**10 * expected.n_samples
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-3)

@@ -184,11 +184,12 @@ def test_a_selection_is_a_report_of_curves(curve):
 MODELS = {"A": SCORES, "B 2": SCORES + np.random.default_rng(2).normal(size=400)}
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
-def test_one_joint_band_over_models(weights):
+@pytest.mark.parametrize(
+    "rows", [{}, {"sample_weight": WEIGHTS}, {"groups": np.arange(400) // 2}]
+)
+def test_one_joint_band_over_models(rows):
     """The intervals are those of a report whose models are models at thresholds."""
     given = {"A": [0.2, 0.9], "B 2": [1.3]}
-    rows = {"sample_weight": weights}
     report = roc_report(Y, MODELS, thresholds=given, **rows)
     points = {
         (model, f"{at:g}"): (MODELS[model] >= at).astype(int)
@@ -276,12 +277,11 @@ def test_requirements_in_words():
     both = report.where("recall >= 0.8 and  false_positive_rate <= .9")
     assert both.to_dict() == report.where(needed).to_dict()
     assert both.thresholds.tolist() == report.where(needed).thresholds.tolist() != []
+    part = "recall >= 0.9 and precision"
     for wrong, got in {
-        "recall > 0.9": "'recall > 0.9'",
-        "recall >= high": "'recall >= high'",
-        "": "''",
-        "recall >= 0.9 and precision": "'precision' in 'recall >= 0.9 and precision'",
+        **{each: repr(each) for each in ("recall > 0.9", "recall >= high", "")},
         "recall >= 0.9 or recall >= 0.8": "'recall >= 0.9 or recall >= 0.8'",
+        part: f"'precision' in {part!r}",
     }.items():
         with pytest.raises(ValueError, match=r"^requirements must be a string") as info:
             report.where(wrong)
@@ -410,21 +410,6 @@ def test_the_band_covers(curve):
         assert (low >= 0).all() and (high <= 1).all()
         covered += ((low <= expected) & (expected <= high)).all()
     assert covered / times >= 0.95 - 0.053
-
-
-@pytest.mark.parametrize("curve", CURVES)
-def test_grouped_duplicates_do_not_narrow_the_band(curve):
-    twice = np.repeat(np.arange(400), 2)
-    options = {"thresholds": np.linspace(-1, 2, 7)}
-    once = CURVES[curve](Y, SCORES, groups=np.arange(400), **options)
-    grouped = CURVES[curve](Y[twice], SCORES[twice], groups=twice, **options)
-    assert grouped.n_groups == 400
-    found, expected = grouped.to_dict(), once.to_dict()
-    assert_allclose(found["standard_error"], expected["standard_error"], rtol=1e-9)
-    assert (np.subtract(expected["low"], found["low"]) >= -1e-12).all()
-    assert (np.subtract(found["high"], expected["high"]) >= -1e-12).all()
-    careless = CURVES[curve](Y[twice], SCORES[twice], **options)
-    assert np.subtract(careless.to_dict()["high"], once.to_dict()["high"]).min() < -0.02
 
 
 # --------------------------------------------------------------------------------------

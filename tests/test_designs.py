@@ -1,6 +1,7 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -228,82 +229,63 @@ class Giving:
         self.components = components
 
 
+SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
+NONE = "at least one of sign 1 that is not known, got none$"
+BLOCKS = "with blocks that are whole numbers from 0 on, got"
+
+
 @pytest.mark.parametrize(
-    ("components", "kind_of_error", "message"),
+    ("components", "message"),
     [
-        (lambda values: [values], TypeError, "of Component, got one of ndarray$"),
-        (lambda values: values, TypeError, "of Component, got one of ndarray$"),
-        (Component, TypeError, "an iterable of Component, got Component$"),
-        (lambda values: None, TypeError, "an iterable of Component, got NoneType$"),
-        (lambda values: [], ValueError, "at least one Component, got none$"),
-        (
-            lambda values: [Component(values[:, 0])],
-            ValueError,
-            rf"with totals of shape \(units, \d\), .*, got shape \({N},\)$",
-        ),
-        (
-            lambda values: [Component(values.T)],
-            ValueError,
-            rf"with totals of shape \(units, \d\), .*, got shape \(\d, {N}\)$",
-        ),
+        (lambda values: [values], "of Component, got one of ndarray$"),
+        (lambda values: values, "of Component, got one of ndarray$"),
+        (Component, "an iterable of Component, got Component$"),
+        (lambda values: None, "an iterable of Component, got NoneType$"),
+        (lambda values: [], NONE),
+        (lambda values: [Component(values[:, 0])], SHAPE),
+        (lambda values: [Component(1.0)], r"\(units, \d\), got shape \(\)$"),
+        (lambda values: [Component(values.T)], rf"got shape \(\d, {N}\)$"),
         (
             lambda values: [Component(values[:0])],
-            ValueError,
-            r"as many columns as influences has, got shape \(0, \d\)$",
-        ),
-        (
-            lambda values: [Component(values, blocks=np.zeros(3, int))],
-            ValueError,
-            rf"with blocks of shape \({N},\), one for each unit .*, got shape \(3,\)$",
+            r"\(units, \d\), got shape \(0, \d\)$",
         ),
         (
             lambda values: [Component(values * np.nan)],
-            ValueError,
-            "with totals that are finite numbers$",
+            "totals that are finite numbers$",
         ),
+        ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
+        ([{"sign": 0}], "with sign 1 or -1, got 0$"),
+        ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5$"),
+        ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1$"),
+        ([{"sizes": np.full(N, "big")}], "with sizes that are finite numbers$"),
         (
-            lambda values: [Component(values, sign=0)],
-            ValueError,
-            "with sign 1 or -1, got 0$",
+            [{"repeats": np.ones(N)}],
+            rf"repeats of shape \(4, {N}\), .* shape \({N},\)$",
         ),
-        (
-            lambda values: [Component(values, blocks=np.full(N, 0.5))],
-            ValueError,
-            "with blocks that are whole numbers from 0 on, got float64 from 0.5$",
-        ),
-        (
-            lambda values: [Component(values, blocks=np.arange(N) - 1)],
-            ValueError,
-            "with blocks that are whole numbers from 0 on, got int64 from -1$",
-        ),
-        (
-            lambda values: [Component(values, sizes=np.full(N, "big"))],
-            ValueError,
-            "with sizes that are finite numbers$",
-        ),
-        (
-            lambda values: [Component(values, repeats=np.ones(N))],
-            ValueError,
-            rf"with repeats of shape \(4, {N}\), .*, got shape \({N},\)$",
-        ),
-        (
-            lambda values: [Component(values, -1)],
-            ValueError,
-            "at least one of sign 1 that is not known, got none$",
-        ),
-        (
-            lambda values: [Component(values, is_known=True), Component(values, -1)],
-            ValueError,
-            "at least one of sign 1 that is not known, got none$",
+        ([{"sign": -1}], NONE),
+        ([{"is_known": True}, {"sign": -1}], NONE),
+        *(
+            ([{"degrees_of_freedom": df}], "degrees_of_freedom above 0 or None")
+            for df in (0, -3.0, np.nan)
         ),
     ],
 )
-def test_components_of_a_wrong_kind(components, kind_of_error, message):
-    message = "^design Giving must give components.*" + message
-    with pytest.raises(kind_of_error, match=message):
-        AccuracyCI()(Y, MODELS["A"], design=Giving(components))
-    with pytest.raises(kind_of_error, match=message):
-        joint_report(Y, MODELS, metrics="f1", design=Giving(components))
+def test_components_of_a_wrong_kind(components, message):
+    """Functions of influence values, or options of components that have them."""
+
+    def given(values):
+        if callable(components):
+            return components(values)
+        return [Component(values, **options) for options in components]
+
+    for call in (
+        lambda design: AccuracyCI()(Y, MODELS["A"], design=design),
+        lambda design: joint_report(Y, MODELS, metrics="f1", design=design),
+    ):
+        kind = TypeError if "of Component, got" in message else ValueError
+        with pytest.raises(kind, match=message) as caught:
+            call(Giving(given))
+        assert str(caught.value).startswith("design Giving must give components")
 
 
 @pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])
@@ -340,14 +322,29 @@ def test_members_are_named_that_a_design_lacks():
 
 
 @pytest.mark.parametrize(
-    ("columns", "name"),
-    [(("frist",), "frist"), ("first", "f"), (("first", "of"), "of")],
+    ("columns", "name", "hint"),
+    [
+        (("frist",), "frist", "; did you mean 'first'?"),
+        ("first", "f", ""),
+        (("first", "site"), "site", ""),
+    ],
 )
-def test_columns_are_attributes(columns, name):
+def test_columns_are_attributes(columns, name, hint):
     design = TwoWay(ITEM, USER)
     design.columns = columns
-    with pytest.raises(AttributeError, match=f"'TwoWay' .* no attribute '{name}'"):
+    message = (
+        "columns of design TwoWay must be a tuple of names of its attributes, got "
+        f"{columns!r} with {name!r}{hint}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AccuracyCI()(Y, MODELS["A"], design=design)
+
+
+def test_a_design_may_have_no_columns():
+    design = Grouped(ITEM)
+    design.columns = None
+    found = AccuracyCI()(Y, MODELS["A"], design=design)
+    assert found.n_groups == 20
 
 
 def test_a_design_without_a_description_is_named_by_its_class():
@@ -489,13 +486,3 @@ def test_a_term_with_infinite_degrees_of_freedom_has_a_normal_quantile():
     assert report["A", "mae", 1].standard_error == pytest.approx(
         stats.sem(errors), rel=0.02
     )
-
-
-@pytest.mark.parametrize("df", [0, -3.0, np.nan])
-def test_degrees_of_freedom_of_a_term_are_above_zero(df):
-    class Wrong(Grouped):
-        def components(self, influences):
-            yield Component(np.asarray(influences), degrees_of_freedom=df)
-
-    with pytest.raises(ValueError, match="degrees_of_freedom above 0 or None"):
-        AccuracyCI()(Y, MODELS["A"], design=Wrong(ITEM))

@@ -8,6 +8,7 @@ them, say those of seed 7 from 0 to 99,999, or one to debug it::
 
 import dis
 import inspect
+import itertools
 import json
 import math
 import os
@@ -48,7 +49,7 @@ PROMISED = [
 """In a UserWarning that an entry point promises."""
 NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")
 RAISE = dis.opmap["RAISE_VARARGS"]
-KINDS = ["refused", "warned", "answered", "broken"]
+KINDS = ["refused", "warned", "answered", "compared", "broken"]
 MANY = 6  # estimates of which all comparisons are slow by "score"
 CHOSEN = os.environ.get("SKCI_FUZZ")
 """Seed, first case and the one after the last, as in 7:0:1000."""
@@ -253,46 +254,46 @@ def steps(report, draw):
 # --------------------------------------------------------------------------------------
 
 
-def run(seed, numbers):
-    """Number of cases of each entry point by outcome, and those that break the promise.
-
-    A broken one is shown with the variable that runs it again.
-    """
-    outcomes, broken = {}, []
-    for number in numbers:
-        case = Draw(seed, number).case()
-        try:
-            kind = outcome(case)
-        except Exception:
-            kind, error = "broken", traceback.format_exc()
-            broken.append(f"SKCI_FUZZ={seed}:{number}:{number + 1}\n{case}\n{error}")
-        outcomes.setdefault(case.entry, Counter())[kind] += 1
-    return outcomes, broken
+def outcomes_of(seed, number):
+    """The entry point of a case and its outcome, or how it breaks the promise."""
+    case = Draw(seed, number).case()
+    try:
+        yield case.entry, outcome(case)
+    except Exception:
+        yield case.entry, f"{shown(seed, number)}\n{case}\n{traceback.format_exc()}"
 
 
-def distribution(outcomes):
-    """Table of the outcomes of each entry point, and of all."""
-    outcomes = outcomes | {"all": sum(outcomes.values(), Counter())}
-    lines = [["", *KINDS]]
-    lines += [[entry, *map(str, map(n.get, KINDS))] for entry, n in outcomes.items()]
-    return "\n".join("".join(cell.rjust(26) for cell in line) for line in lines)
+def shown(seed, number):
+    """The variable that runs a case again."""
+    return f"SKCI_FUZZ={seed}:{number}:{number + 1}"
 
 
-def assert_kept(seed, numbers):
-    outcomes, broken = run(seed, numbers)
-    print(distribution(outcomes))
-    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} broke the promise"])
+def assert_kept(outcomes_of, seed, numbers):
+    """Print the number of cases of each name by outcome, and fail for broken ones."""
+    counts, broken = {"all": Counter()}, []
+    for name, outcome in itertools.chain(*(outcomes_of(seed, k) for k in numbers)):
+        if outcome not in KINDS:
+            broken.append(outcome)
+            outcome = "broken"
+        counts.setdefault(name, Counter()).update([outcome])
+        counts["all"].update([outcome])
+    lines = [
+        ["", *KINDS],
+        *([name, *map(n.__getitem__, KINDS)] for name, n in counts.items()),
+    ]
+    print(*("".join(str(cell).rjust(34) for cell in line) for line in lines), sep="\n")
+    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} are broken"])
 
 
 @pytest.mark.parametrize("part", slow_except([0], range(4)))
 def test_the_promise_is_kept(part):
-    assert_kept(0, range(100 * part, 100 * (part + 1)))
+    assert_kept(outcomes_of, 0, range(100 * part, 100 * (part + 1)))
 
 
 @pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
 def test_the_promise_is_kept_in_chosen_cases():
     seed, start, stop = map(int, CHOSEN.split(":"))
-    assert_kept(seed, range(start, stop))
+    assert_kept(outcomes_of, seed, range(start, stop))
 
 
 def raises_a_foreign_error():

@@ -95,23 +95,18 @@ def test_dtypes_of_truth_and_prediction_may_differ(dtype):
 @pytest.mark.parametrize("kind", LABELS)
 def test_either_label_can_be_positive(kind, which):
     y, p = (np.where(flags, *LABELS[kind]) for flags in labels())
-    pos_label = LABELS[kind][which]
-    for metric, reference in [
-        (PrecisionCI, sk.precision_score),
-        (JaccardCI, sk.jaccard_score),
-    ]:
-        value = metric(pos_label=pos_label)(y, p)
-        assert value == pytest.approx(reference(y, p, pos_label=pos_label), rel=1e-14)
+    label = LABELS[kind][which]
+    found = PrecisionCI(pos_label=label)(y, p), JaccardCI(pos_label=label)(y, p)
+    for value, peer in zip(found, [sk.precision_score, sk.jaccard_score], strict=True):
+        assert value == pytest.approx(peer(y, p, pos_label=label), rel=1e-14)
 
 
 @pytest.mark.parametrize("pair", [(0, 2), (3, 2), (-1, 0), ("a", "b")])
 def test_measures_of_both_labels_need_no_positive_one(pair):
     y, p = (np.where(flags, *pair) for flags in labels())
-    for metric, reference in [
-        (AccuracyCI(), sk.accuracy_score),
-        (MatthewsCorrCoefCI(), sk.matthews_corrcoef),
-    ]:
-        assert metric(y, p) == pytest.approx(reference(y, p), rel=1e-14)
+    assert AccuracyCI()(y, p) == pytest.approx(sk.accuracy_score(y, p), rel=1e-14)
+    expected = sk.matthews_corrcoef(y, p)
+    assert MatthewsCorrCoefCI()(y, p) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("zero_division", [0, 1, np.nan])
@@ -240,35 +235,19 @@ def test_bad_labels_are_named(case):
         joint_report(good, {"Model 1": good, "Model 2": bad}, metrics="f1")
 
 
+THREE_LABELS = "y_true and y_pred must hold two labels, got 3: 0, 1, 2"
+ENTRIES = r"y_pred must have an entry for each of the {} rows of y_true, got .*{},"
+
+
 @pytest.mark.parametrize(
     ("y", "p", "message"),
     [
         ([], [], "y_true must hold at least one row, got none"),
-        (
-            [0, 1, 1],
-            [0, 1],
-            r"y_pred must have an entry for each of the 3 rows of y_true, got .*2,",
-        ),
-        (
-            [0, 1],
-            [],
-            r"y_pred must have an entry for each of the 2 rows of y_true, got .*0,",
-        ),
-        (
-            [0, 1, 2],
-            [0, 1, 1],
-            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
-        ),
-        (
-            [0, 1, 1],
-            [0, 1, 2],
-            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
-        ),
-        (
-            [0, 0, 1],
-            [0, 2, 2],
-            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
-        ),
+        ([0, 1, 1], [0, 1], ENTRIES.format(3, 2)),
+        ([0, 1], [], ENTRIES.format(2, 0)),
+        ([0, 1, 2], [0, 1, 1], THREE_LABELS),
+        ([0, 1, 1], [0, 1, 2], THREE_LABELS),
+        ([0, 0, 1], [0, 2, 2], THREE_LABELS),
         (list("abc"), list("abc"), "must hold two labels, got 3: 'a', 'b', 'c'"),
         (range(40), range(40), r"must hold two labels, got 40: 0, .*, 9, \.\.\."),
         ([0, 1], ["0", "1"], "labels of one type, got number in y_true, str in y_pred"),

@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
 from slow import each_once
 from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
+from tables import table
 
 from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
 
@@ -328,33 +329,35 @@ def test_plans_of_several_metrics():
 # --------------------------------------------------------------------------------------
 
 
-def test_what_is_refused():
+@pytest.mark.parametrize("margin", [0, -0.1, np.nan, np.inf, "0.1", True, {"f1": 0}])
+def test_wrong_margins(margin):
     report = joint_report(LABELS, MODELS, metrics=["accuracy", "f1"])
-    for margin in (0, -0.1, np.nan, np.inf, "0.1", True, {"f1": 0}):
-        with pytest.raises(ValueError, match="margin must be a finite number above 0"):
-            report.differences(margin=margin)
-    with pytest.raises(ValueError, match="margin must be less than 1, got 1"):
-        report.differences(margin=1)
-    for margin in ({}, {"recall": 0.1}):
-        with pytest.raises(ValueError, match="margin must be a number or a mapping"):
-            report.differences(margin=margin)
-    with pytest.raises(ValueError, match="margin needs scale='difference'"):
-        report.differences(margin=0.1, scale="ratio")
-    with pytest.raises(ValueError, match="claim needs a margin"):
-        report.differences().sample_size(power=0.8, claim="better")
-    differences = report.differences(margin={"f1": 0.05})
-    with pytest.raises(ValueError, match="claim must be one of"):
-        differences.sample_size(power=0.8, claim="best")
-    for claim, difference in [
-        ("not worse", -0.05),
-        ("equivalent", 0.06),
-        ("better", 0),
-    ]:
-        with pytest.raises(ValueError, match="difference must be between"):
-            differences.sample_size(power=0.8, difference=difference, claim=claim)
-    with pytest.raises(ValueError, match="for a metric with a margin"):
-        differences.sample_size(
-            power=0.8, difference={"accuracy": 0.0}, claim="not worse"
-        )
-    with pytest.raises(ValueError, match="either half_width or power"):
-        differences.sample_size(0.1, claim="better")
+    with pytest.raises(ValueError, match="margin must be a finite number above 0"):
+        report.differences(margin=margin)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    table("""
+report.differences(margin=1) -> margin must be less than 1, got 1
+report.differences(margin={}) -> margin must be a number or a mapping
+report.differences(margin={"recall": 0.1}) -> margin must be a number or a mapping
+report.differences(margin=0.1, scale="ratio") -> margin needs scale='difference'
+report.differences().sample_size(power=0.8, claim="better") -> claim needs a margin
+of_f1.sample_size(power=0.8, claim="best") -> claim must be one of
+of_f1.sample_size(power=0.8, difference=-0.05, claim="not worse")
+    -> difference must be between
+of_f1.sample_size(power=0.8, difference=0.06, claim="equivalent")
+    -> difference must be between
+of_f1.sample_size(power=0.8, difference=0, claim="better")
+    -> difference must be between
+of_f1.sample_size(power=0.8, difference={"accuracy": 0.0}, claim="not worse")
+    -> for a metric with a margin
+of_f1.sample_size(0.1, claim="better") -> either half_width or power
+"""),
+)
+def test_what_is_refused(call, message):
+    report = joint_report(LABELS, MODELS, metrics=["accuracy", "f1"])
+    of_f1 = report.differences(margin={"f1": 0.05})
+    with pytest.raises(ValueError, match=message):
+        eval(call, {"report": report, "of_f1": of_f1})

@@ -493,6 +493,13 @@ def test_what_a_command_needs(arguments, message, capsys):
 # --------------------------------------------------------------------------------------
 
 
+def test_requirements_in_another_case_than_the_metric():
+    report = joint_report(Y, MODELS, metrics="F1")
+    for subject in ("A - B f1", "f1", "a f1"):
+        message = f"got '{subject}'; did you mean 'F1'"
+        raises(lambda s=subject: report.requirements(f"{s} >= 0"), KeyError, message)
+
+
 def test_numbers_beyond_floats():
     plan = {"disagreement": 0.1, "power": 0.8}
     call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)

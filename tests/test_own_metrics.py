@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 
 from skci import JointEvaluator, joint_report, make_metric_ci
 from skci.exceptions import DegenerateVarianceWarning
-from skci.metrics import CustomRegressionCI
+from skci.metrics import CustomCI, CustomRegressionCI
 
 RNG = np.random.default_rng(0)
 N = 250
@@ -280,6 +280,11 @@ def test_wrong_arguments(changed, error, message):
     given = {"g": mean, "features": square, "name": "own", "bounds": (0, 1)}
     with pytest.raises(error, match=message):
         make_metric_ci(**given | changed)
+
+
+def test_a_class_needs_a_name_and_bounds_as_well():
+    with pytest.raises(TypeError, match=r"missing 2 .*: 'name' and 'bounds'"):
+        CustomCI(lambda tp, fp, fn, tn: tp)
 
 
 def test_undefined_at_the_data():

@@ -356,13 +356,6 @@ def test_estimates_and_limits_stay_within_the_range():
         assert (np.abs(limits(report.differences())) <= 1).all()
 
 
-def test_differences_are_of_the_estimates(rows):
-    report = rows.report(metrics=LABELS)
-    for (metric, *_), difference in report.differences().items():
-        expected = float(report["A", metric]) - float(report["B", metric])
-        assert float(difference) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("library", [pd.DataFrame, polars.DataFrame])
 def test_columns_of_a_frame_may_lack_the_truth(rows, library):
     y, models, judge, labelled = rows
@@ -383,15 +376,6 @@ def part_of(rows, inside):
     """Some of the rows."""
     models = {name: each[inside] for name, each in rows.models.items()}
     return Drawn(rows.y[inside], models, rows.judge[inside], rows.labelled[inside])
-
-
-def test_subgroups_are_estimated_from_their_rows(rows):
-    site = np.arange(2000) % 2
-    report = rows.report(by=site, metrics="f1")
-    for value in (0, 1):
-        alone = part_of(rows, site == value).report(metrics="f1")["A", "f1"]
-        found = report["A", "f1", str(value)]
-        assert float(found) == pytest.approx(float(alone), abs=2e-4)
 
 
 @pytest.mark.parametrize("option", ["folds", "design"])
@@ -432,16 +416,6 @@ def repeated(rows, times):
         np.repeat(each, times) for each in (rows.y, rows.judge, rows.labelled)
     )
     return Drawn(y, models, judge, labelled)
-
-
-def test_groups_of_copies_have_the_error_of_one_of_each(rows):
-    options = {"metrics": "f1", "method": "delta"}
-    alone, groups = rows.report(**options), np.repeat(np.arange(2000), 3)
-    copies = repeated(rows, 3).report(groups=groups, **options)
-    for key in alone:
-        assert float(copies[key]) == pytest.approx(float(alone[key]))
-        error = alone[key].standard_error
-        assert copies[key].standard_error == pytest.approx(error)
 
 
 def test_counts_are_of_repeated_rows(rows):
@@ -590,16 +564,6 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
 
 
 # Labels by known probabilities
-
-
-def test_rows_of_equal_probability_have_the_estimates_of_a_random_part(rows):
-    options = {"metrics": ["accuracy", "f1"], "method": "delta"}
-    plain = rows.report(**options)
-    weighted = rows.report(label_probability=np.full(2000, 0.075), **options)
-    for key in plain:
-        assert float(weighted[key]) == pytest.approx(float(plain[key]), abs=1e-3)
-        error = plain[key].standard_error
-        assert weighted[key].standard_error == pytest.approx(error, rel=0.01)
 
 
 def test_labels_alone_weigh_one_over_their_probability(rows):
@@ -804,19 +768,6 @@ def test_a_judge_makes_means_of_grades_narrower(grades, bounds):
         assert found.high - found.low < 0.7 * (alone.high - alone.low)
         assert found.low < people[name].mean() < found.high
     assert "of them graded by people, with a proxy" in str(report)
-
-
-def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
-    _, few, judge = grades
-    one = grades_report(few, proxy=judge, method="delta")
-    repeated = [
-        {name: np.repeat(each, 2) for name, each in x.items()} for x in (few, judge)
-    ]
-    groups = np.repeat(np.arange(1200), 2)
-    two = grades_report(repeated[0], proxy=repeated[1], groups=groups, method="delta")
-    for key in one:
-        assert float(two[key]) == pytest.approx(float(one[key]))
-        assert two[key].standard_error == pytest.approx(one[key].standard_error)
 
 
 @pytest.mark.slow

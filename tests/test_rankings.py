@@ -162,30 +162,6 @@ def test_graded_relevance_is_no_label():
         report_on(metrics=["ndcg", "roc_auc"])
 
 
-def test_differences_best_and_ranks():
-    rng = np.random.default_rng(4)
-    rows = ROWS.assign(other=rng.normal(size=len(ROWS)))
-    report = joint_report(
-        "relevance",
-        y_score={"A": "score", "B": "other"},
-        data=rows,
-        query="query",
-        metrics=["ndcg@5", "mrr"],
-        method="delta",
-    )
-    both = [
-        values_of_queries("ndcg@5", rows.assign(score=rows[column]))
-        for column in ("score", "other")
-    ]
-    difference = report.differences()["ndcg@5", "A", "B"]
-    gap = both[0] - both[1]
-    assert difference == pytest.approx(gap.mean(), rel=1e-12)
-    assert difference.standard_error == pytest.approx(
-        gap.std(ddof=1) / np.sqrt(len(gap)), rel=1e-10
-    )
-    assert report.ranks()["A", "ndcg@5"].rank == 1
-
-
 def test_subgroups_are_of_queries():
     half = np.where(ROWS["query"] < 25, "first", "second")
     report = report_on(ROWS.assign(half=half), metrics=["ndcg@5"], by="half")

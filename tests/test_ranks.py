@@ -9,6 +9,7 @@ import pytest
 from battery import quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from slow import slow
+from tables import table
 
 from skci import joint_intervals, joint_report
 from skci.inference.critical.correlation import Loadings
@@ -348,16 +349,6 @@ def test_ranks_and_the_best_are_found_by_name():
     assert ranks["B", "f1"].rank == 1 and ranks["A", "f1"].high == 2
     for k, model in enumerate("AB"):
         assert best[model] == (best.estimates[k], *best.intervals[k], model == "B")
-    with pytest.raises(KeyError, match=r"\(model, metric\), as in \('B', 'f1'\), got"):
-        ranks["f1"]
-    with pytest.raises(KeyError, match=r"as in \('A', 'accuracy'\), got 'A'"):
-        ranks["A"]
-    with pytest.raises(KeyError, match=r"indexed by model, as in 'A', got"):
-        best["f1", "A"]
-    with pytest.raises(KeyError, match=r"got 'F1'; did you mean 'f1'\?"):
-        ranks["A", "F1"]
-    with pytest.raises(KeyError, match=r"report\[model\]: model must be one of"):
-        best["C"]
 
 
 def test_which_of_many_may_rank_first_with_others_between():
@@ -372,21 +363,30 @@ def test_which_of_many_may_rank_first_with_others_between():
     )
 
 
-def test_what_cannot_be_ranked():
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    table(r"""
+report.select(models="A").ranks() -> ValueError -> ranks need two models
+report.ranks("recall") -> KeyError -> recall
+report.ranks("f1").top(0) -> ValueError -> k must be a whole number from 1 to 4
+report.ranks("f1").top(5) -> ValueError -> k must be a whole number from 1 to 4
+report.ranks("f1").top(1.5) -> ValueError -> k must be a whole number from 1 to 4
+report.ranks("f1").top("1") -> ValueError -> k must be a whole number from 1 to 4
+report.ranks("f1").top(None) -> ValueError -> k must be a whole number from 1 to 4
+report.ranks("f1").top(1, "accuracy") -> KeyError -> accuracy
+report.ranks().top("accuracy") -> ValueError -> 'accuracy'; give metric='accuracy'
+report.ranks()["f1"] -> KeyError -> \(model, metric\), as in \('.', 'f1'\), got
+report.ranks()["A"] -> KeyError -> as in \('A', 'accuracy'\), got 'A'
+report.ranks()["A", "F1"] -> KeyError -> got 'F1'; did you mean 'f1'\?
+report.best("f1")["f1", "A"] -> KeyError -> indexed by model, as in 'A', got
+report.best("f1")["E"] -> KeyError -> report\[model\]: model must be one of
+"""),
+)
+def test_what_cannot_be_ranked_or_found(call, error, message):
     report = joint_report(Y, MODELS, metrics=["accuracy", "f1"])
-    with pytest.raises(ValueError, match="ranks need two models"):
-        report.select(models="A").ranks()
-    with pytest.raises(KeyError, match="recall"):
-        report.ranks("recall")
-    ranks = report.ranks("f1")
-    for k in (0, 5, 1.5, "1", None):
-        with pytest.raises(ValueError, match="k must be a whole number from 1 to 4"):
-            ranks.top(k)
-    with pytest.raises(KeyError, match="accuracy"):
-        ranks.top(1, "accuracy")
-    with pytest.raises(ValueError, match="got 'accuracy'; give metric='accuracy'"):
-        report.ranks().top("accuracy")
     assert report.ranks().top(metric="accuracy")
+    with pytest.raises(eval(error), match=message):
+        eval(call, {"report": report})
 
 
 def test_findings_name_who_may_be_first():

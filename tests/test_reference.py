@@ -162,6 +162,13 @@ def test_a_subclass_inherits_descriptions_of_options():
     assert "What I say." not in skci.F1CI.__doc__
 
 
+def test_a_subclass_without_a_docstring_has_that_of_its_base():
+    class Mine(skci.F1CI):
+        pass
+
+    assert inspect.getdoc(Mine) == inspect.getdoc(skci.F1CI)
+
+
 @pytest.mark.slow
 def test_docstrings_may_be_stripped():
     code = "import skci; assert skci.F1CI.__doc__ is skci.joint_report.__doc__ is None"

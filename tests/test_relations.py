@@ -8,7 +8,6 @@ To run any number of them, say those of seed 7 from 0 to 99,999, or one to debug
 import itertools
 import traceback
 import warnings
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from fuzz_cases import Draw
 from relations import OF_UNIT_SIZE, RELATIONS, SHARES, Pair, problem_of
 from sklearn.exceptions import UndefinedMetricWarning
 from slow import slow_except
-from test_fuzz import CHOSEN, is_own_error, is_own_warning
+from test_fuzz import CHOSEN, assert_kept, is_own_error, is_own_warning, shown
 
 from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
 from skci.designs import Strata
@@ -110,7 +109,7 @@ def drawn(seed, number):
 
 
 def outcomes_of(seed, number):
-    """Relations of a problem, its data and whether each holds, or how it does not."""
+    """Relations of a problem, and whether each holds, or how it does not."""
     problem, relations = drawn(seed, number)
     answers = {}
     for name, holds in relations.items():
@@ -119,14 +118,12 @@ def outcomes_of(seed, number):
                 assert_follows(holds, answers)
             else:
                 check(holds)
-            outcome = "compared"
+            yield name, "compared"
         except Refused:
-            outcome = "refused"
+            yield name, "refused"
         except Exception:
             error = traceback.format_exc()
-            outcome = f"SKCI_FUZZ={seed}:{number}:{number + 1} {name}\n"
-            outcome += f"{problem}\n{error}"
-        yield name, problem.data, outcome
+            yield name, f"{shown(seed, number)} {name}\n{problem}\n{error}"
 
 
 def check(holds):
@@ -141,53 +138,15 @@ def check(holds):
             raise Refused from error
 
 
-def run(seed, numbers):
-    """How many cases there are of each relation and kind of data, and broken ones."""
-    outcomes, broken = Counter(), []
-    for number in numbers:
-        for name, data, outcome in outcomes_of(seed, number):
-            if outcome not in ("compared", "refused"):
-                broken.append(outcome)
-                outcome = "broken"
-            outcomes[name, data.partition("+")[0], outcome] += 1
-    return outcomes, broken
-
-
-def distribution(outcomes):
-    """Table of the relations by the kind of data, with those that are refused."""
-    kinds = sorted({kind for _, kind, _ in outcomes})
-    lines = [["", *kinds, "all", "refused", "broken"]]
-    for name in RELATIONS:
-        counts = [
-            sum(n for (r, k, _), n in outcomes.items() if (r, k) == (name, kind))
-            for kind in kinds
-        ]
-        ended = [
-            sum(n for (r, _, o), n in outcomes.items() if (r, o) == (name, end))
-            for end in ("refused", "broken")
-        ]
-        lines.append([name, *map(str, [*counts, sum(counts), *ended])])
-    return "\n".join(
-        line[0].ljust(34) + "".join(cell.rjust(9) for cell in line[1:])
-        for line in lines
-    )
-
-
-def assert_kept(seed, numbers):
-    outcomes, broken = run(seed, numbers)
-    print(distribution(outcomes))
-    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} do not hold"])
-
-
 @pytest.mark.parametrize("part", slow_except([0], range(8)))
 def test_relations_hold(part):
-    assert_kept(0, range(50 * part, 50 * (part + 1)))
+    assert_kept(outcomes_of, 0, range(50 * part, 50 * (part + 1)))
 
 
 @pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
 def test_relations_hold_in_chosen_cases():
     seed, start, stop = map(int, CHOSEN.split(":"))
-    assert_kept(seed, range(start, stop))
+    assert_kept(outcomes_of, seed, range(start, stop))
 
 
 def test_joint_limits_with_weights_are_further_apart_at_higher_levels():

@@ -7,7 +7,7 @@ from pathlib import Path
 import metrics_battery
 import numpy as np
 import pytest
-from battery import Rows, jackknife_covariance, joint_limits, quiet
+from battery import Rows, jackknife_covariance, quiet
 from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 from scipy.stats import norm, t
@@ -370,28 +370,6 @@ def test_thresholds_are_models(groups):
     assert list(report) == list(expected)
     for key in report:
         assert report[key].confidence_interval() == expected[key].confidence_interval()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::skci.exceptions.CriticalValueWarning")
-def test_a_band_over_many_thresholds_covers():
-    """Recall and specificity at 8 thresholds; the Monte Carlo error is .015."""
-    thresholds = np.linspace(-0.5, 1.5, 8)
-    truth = np.stack([norm.sf(thresholds - 1), norm.cdf(thresholds)], axis=1)
-    rng = np.random.default_rng(4)
-    covered = 0
-    for _ in range(200):
-        y = rng.random(600) < 0.5
-        report = threshold_report(
-            y,
-            rng.normal(size=600) + y,
-            metrics=["recall", "specificity"],
-            thresholds=thresholds,
-            method="plus-four",
-        )
-        low, high = joint_limits(report).T
-        covered += ((low <= truth.ravel()) & (truth.ravel() <= high)).all()
-    assert covered / 200 >= 0.95 - 0.045
 
 
 def test_wrong_thresholds():

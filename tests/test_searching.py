@@ -117,43 +117,55 @@ def test_models_of_several_metrics_are_ranked_by_one():
         assert report.models[0] == f"max_depth={by_f}"
 
 
-def names(estimator, grid, **options):
+PIPELINE = make_pipeline(StandardScaler(), LogisticRegression())
+TWICE = [("first", StandardScaler()), ("second", StandardScaler())]
+C = "logisticregression__C"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "names"),
+    [
+        (
+            PIPELINE,
+            {C: [1, 0.1], "standardscaler__with_mean": [True]},
+            {"C=1", "C=0.1"},
+        ),
+        (
+            PIPELINE,
+            {C: [1 / 3], "standardscaler": [None, StandardScaler()]},
+            {"standardscaler=None", "standardscaler=StandardScaler()"},
+        ),
+        (PIPELINE, {C: [0.123456, 0.123457]}, {"C=0.123456", "C=0.123457"}),
+        (
+            TREE,
+            [{"max_depth": [1]}, {"max_depth": [2], "min_samples_leaf": [1, 5]}],
+            {
+                "max_depth=1",
+                "max_depth=2, min_samples_leaf=1",
+                "max_depth=2, min_samples_leaf=5",
+            },
+        ),
+        (TREE, {"max_depth": [3]}, {"max_depth=3"}),
+        (TREE, {}, {"default"}),
+        (
+            Pipeline([*TWICE, ("nb", GaussianNB())]),
+            {"first__with_mean": [True], "second__with_mean": [True, False]},
+            {"with_mean=True", "with_mean=False"},
+        ),
+        (
+            Pipeline([*TWICE, ("nb", GaussianNB())]),
+            {"first__with_mean": [True, False], "second__with_mean": [False, True]},
+            {
+                f"first__with_mean={a}, second__with_mean={b}"
+                for a in (True, False)
+                for b in (True, False)
+            },
+        ),
+    ],
+)
+def test_names_are_of_the_parameters_that_differ(estimator, grid, names):
     search = GridSearchCV(estimator, grid, cv=2).fit(X, Y)
-    return set(search_report(search, X, Y, **COMMON, **options).models)
-
-
-def test_names_are_of_the_parameters_that_differ():
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    grid = {"logisticregression__C": [1, 0.1], "standardscaler__with_mean": [True]}
-    assert names(pipeline, grid) == {"C=1", "C=0.1"}
-    grid = {
-        "logisticregression__C": [1 / 3],
-        "standardscaler": [None, StandardScaler()],
-    }
-    assert names(pipeline, grid) == {
-        "standardscaler=None",
-        "standardscaler=StandardScaler()",
-    }
-    grid = [{"max_depth": [1]}, {"max_depth": [2], "min_samples_leaf": [1, 5]}]
-    assert names(TREE, grid) == {
-        "max_depth=1",
-        "max_depth=2, min_samples_leaf=1",
-        "max_depth=2, min_samples_leaf=5",
-    }
-    assert names(TREE, {"max_depth": [3]}) == {"max_depth=3"}
-    assert names(TREE, {}) == {"default"}
-    grid = {"logisticregression__C": [0.123456, 0.123457]}
-    assert names(pipeline, grid) == {"C=0.123456", "C=0.123457"}
-    # Two steps with parameters of one name.
-    model = Pipeline(
-        [
-            ("first", StandardScaler()),
-            ("second", StandardScaler()),
-            ("nb", GaussianNB()),
-        ]
-    )
-    grid = {"first__with_mean": [True, False], "second__with_mean": [True, False]}
-    assert "first__with_mean=True, second__with_mean=False" in names(model, grid)
+    assert {*search_report(search, X, Y, **COMMON).models} == names
 
 
 def test_equal_parameter_settings_are_reported_once_and_failed_ones_never():
@@ -168,8 +180,12 @@ def test_equal_parameter_settings_are_reported_once_and_failed_ones_never():
         warnings.simplefilter("ignore")
         grid = {"n_neighbors": [5, 1000]}
         search = GridSearchCV(KNeighborsClassifier(), grid, cv=2).fit(X, Y)
+        failed = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1000]}, cv=2)
+        failed.fit(X, Y)
     report = search_report(search, X, Y, **COMMON)
     assert report.n_parameter_settings == 1 and report.models == ["n_neighbors=5"]
+    with pytest.raises(ValueError, match="search must have a parameter setting"):
+        search_report(failed, X, Y, **COMMON)
 
 
 def test_successive_halving_ranks_the_last_round_first():
@@ -267,15 +283,6 @@ def test_wrong_options_of_reports_are_refused(options, error, message):
         search_report(X=X, y=Y, **arguments)
 
 
-def test_a_search_without_a_finite_score_is_refused():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        grid = {"n_neighbors": [1000]}
-        search = GridSearchCV(KNeighborsClassifier(), grid, cv=2).fit(X, Y)
-    with pytest.raises(ValueError, match="search must have a parameter setting"):
-        search_report(search, X, Y, **COMMON)
-
-
 # --------------------------------------------------------------------------------------
 # Scorers of intervals
 # --------------------------------------------------------------------------------------
@@ -344,18 +351,6 @@ def test_scorers_pass_weights_on_and_take_other_names():
     assert found["neg_loss_low"] < found["neg_loss"] < 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((["f9x"],), "unknown metric"),
-        (([RecallCI(average=None)],), "average must give one number for a scorer"),
-    ],
-)
-def test_wrong_metrics_of_scorers_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        interval_scorers(*arguments)
-
-
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_scorers_take_the_positive_label():
     named = np.where(Y, "sick", "well")
@@ -373,6 +368,10 @@ def test_scorers_take_the_positive_label():
     assert "pos_label='sick'" in repr(interval_scorers("f1", pos_label="sick"))
     with pytest.raises(ValueError, match="pos_label must be one of the labels"):
         interval_scorers("f1")(BAYES.fit(X, named), X, named)
+    with pytest.raises(ValueError, match="unknown metric"):
+        interval_scorers(["f9x"])
+    with pytest.raises(ValueError, match="average must give one number for a scorer"):
+        interval_scorers([RecallCI(average=None)])
 
 
 def test_scorers_warn_of_small_samples():

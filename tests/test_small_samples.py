@@ -343,7 +343,7 @@ def test_the_quadratic_part_is_that_of_the_hessian(name):
     """
     metric, function, features = CURVED[name]
     joint = metric(Y, P)._joint
-    a, b, c = joint.sampling.task(0, joint.standard_errors[0]).hall
+    a, b, c = joint.source.task(0, joint.standard_errors[0]).hall
     mean, covariance = features.mean(axis=1), np.cov(features) / N
 
     def slope(m, k):

@@ -290,7 +290,7 @@ def test_the_group_that_decides():
         report = joint_report(
             right | True, right, metrics="accuracy", groups=groups, method="delta"
         )
-        degrees.append(float(report._joint.sampling.degrees_of_freedom[0]))
+        degrees.append(float(report._joint.source.degrees_of_freedom[0]))
         low, high = report["y_pred", "accuracy"].confidence_interval()
         assert 0 <= low < high <= 1
     assert max(degrees) < 6 and min(degrees) >= 1

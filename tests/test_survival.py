@@ -249,6 +249,9 @@ def test_batches_are_the_rows():
     assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
     with pytest.raises(ValueError, match="not be rankings or survival"):
         accumulator.save("table.npz")
+    with pytest.raises(ValueError, match=r"as many columns of each .* got 3 and 2 of"):
+        fewer = {model: each[:, :2] for model, each in SURVIVAL.items()}
+        accumulator.update(STRUCTURED, fewer, y_score=RISKS)
     accumulator = JointAccumulator("survival_brier@4")
     accumulator.update(Y, SURVIVAL["A"][:, 1])
     with pytest.raises(ValueError, match="not be rankings or survival"):

@@ -43,26 +43,6 @@ def autoregressive(rng, n, rho, k):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_test_of_diebold_and_mariano():
-    # Of the documentation of the package dieboldmariano, with the factor of Harvey,
-    # Leybourne and Newbold.
-    truth = np.arange(10, 60, 10)
-    forecasts = {"F": [11, 21, 29, 42, 53], "G": [13, 26, 24, 40, 59]}
-    losses = {name: (np.array(f) - truth) ** 2 for name, f in forecasts.items()}
-    report = grades_report(
-        losses,
-        design=TimeOrder(method="diebold-mariano"),
-        higher_is_better=False,
-        method="delta",
-    )
-    difference = report.differences()["mean", "F", "G"]
-    statistic = float(difference) / difference.standard_error
-    pvalue = difference.pvalue(0)
-    assert statistic == pytest.approx(-2.2229922805746782, rel=1e-12)
-    assert pvalue / 2 == pytest.approx(0.04515565862, rel=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_test_of_the_package_forecast(steps):
     """``dm.test``, of WWWusage by ets and auto.arima; one step is in its examples."""
@@ -466,17 +446,6 @@ def of_tasks(values):
     parts = [values[task_of_item == t] for t in "abcd"]
     variance = sum(part.var(ddof=1) / len(part) for part in parts) / 16
     return np.mean([part.mean() for part in parts]), variance**0.5
-
-
-def test_fixed_tasks_are_strata_of_equal_weight():
-    report = grades_report(RIGHT, tasks=task_of_item, bounds=(0, 1))
-    differences = report.differences()
-    values = [RIGHT["A"], RIGHT["B"], RIGHT["A"] - RIGHT["B"]]
-    estimates = [*(report[key] for key in report), differences["mean", "A", "B"]]
-    for value, estimate in zip(values, estimates, strict=True):
-        mean, error = of_tasks(value)
-        assert float(estimate) == pytest.approx(mean)
-        assert estimate.standard_error == pytest.approx(error, rel=1e-9)
 
 
 def test_items_count_alike_in_a_micro_average():

@@ -336,23 +336,26 @@ def test_sets_with_different_numbers_of_groups():
 # --------------------------------------------------------------------------------------
 
 
-def clustered(rng, clusters, size, correlation):
-    """Rows whose errors are correlated within groups, with an accuracy of .8.
+def clustered(rng, sizes, correlation, error):
+    """Rows whose errors, of this rate, are correlated within groups of some sizes.
 
     A row is wrong where a latent normal is beyond a threshold.
     """
-    shared = np.repeat(rng.normal(size=clusters), size)
-    own = rng.normal(size=clusters * size)
+    groups = np.repeat(range(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes))[groups]
+    own = rng.normal(size=len(groups))
     latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    y = rng.random(clusters * size) < 0.5
-    return y, np.where(latent > norm.isf(0.2), ~y, y), np.repeat(range(clusters), size)
+    y = rng.random(len(groups)) < 0.5
+    return y, np.where(latent > norm.isf(error), ~y, y), groups
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.5])
 def clustered_samples(request):
     """An intracluster correlation, and 500 samples of 50 groups of 12 rows."""
     rng = np.random.default_rng(5)
-    return request.param, [clustered(rng, 50, 12, request.param) for _ in range(500)]
+    sizes = [12] * 50
+    samples = [clustered(rng, sizes, request.param, 0.2) for _ in range(500)]
+    return request.param, samples
 
 
 def coverage(metric, truth, samples):
@@ -386,7 +389,8 @@ def test_intervals_of_clustered_rows_cover(clustered_samples, method):
 def accurate_samples():
     """300 samples of few errors, in 40 groups of 5 to 40 rows with correlation .1."""
     rng = np.random.default_rng(7)
-    return [error_free(rng, rng.integers(5, 41, 40), 0.1) for _ in range(300)]
+    sizes = (rng.integers(5, 41, 40) for _ in range(300))
+    return [clustered(rng, each, 0.1, 0.01) for each in sizes]
 
 
 @pytest.mark.slow
@@ -403,16 +407,6 @@ def test_intervals_of_a_good_model_on_clustered_rows_cover(accurate_samples, met
         columns = report.individual().to_dict()
         covered.append((columns["low"] <= truth) & (truth <= columns["high"]))
     assert (np.mean(covered, axis=0) >= 0.95 - 0.02 - 2 * 0.013).all()
-
-
-def error_free(rng, sizes, correlation):
-    """Rows of groups of some sizes, of which one in a hundred is wrong."""
-    groups = np.repeat(range(len(sizes)), sizes)
-    shared = rng.normal(size=len(sizes))[groups]
-    own = rng.normal(size=len(groups))
-    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    y = rng.random(len(groups)) < 0.5
-    return y, np.where(latent > norm.isf(0.01), ~y, y), groups
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from skci._options import described, is_synonym, option_hint
+from skci._options import described, is_synonym
 from skci.data.partial_truth import PREDICTION
 from skci.reports.decisions import SIGNS, split_comparison
 
@@ -33,7 +33,6 @@ tells; 130 if interrupted.
 """
 
 
-_NEEDS_ROWS = {"--design", "--runs", "--strata", "--crossed", "--time"}
 _FLAGS = {
     "y_true": "--truth",
     "y_pred": "--models",
@@ -61,11 +60,6 @@ class Parser(argparse.ArgumentParser):
             message = f"unrecognized arguments: {' '.join(unknown)}"
             if not any(text.startswith("-") for text in unknown):
                 message += "; names of a list have commas between them, as a,b"
-            elif _NEEDS_ROWS & {text.partition("=")[0] for text in unknown}:
-                message += (
-                    "; report and compare take --strata, --crossed or --time, and "
-                    f"{option_hint((), 'design', None)}"
-                )
             elif near := self._near(unknown):
                 message += f"; did you mean {near}?"
             self.error(message)

@@ -15,9 +15,9 @@ from skci.cli.reading import (
     accumulate,
     batches,
     design_of,
+    kept_columns,
     options_of_metrics,
     report_rows,
-    report_votes,
 )
 from skci.evaluation import joint_report
 from skci.grades import grades_report
@@ -33,7 +33,7 @@ from skci.votes import votes_report
 def report(arguments: Namespace) -> int:
     """Report metrics of models in files."""
     report, rows = report_rows(arguments)
-    return _finish(arguments, {"report": report} | _compared(arguments, report), rows)
+    return _show(arguments, {"report": report}, rows=rows)
 
 
 def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
@@ -52,14 +52,14 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
     report = total.report()
-    return _finish(arguments, {"report": report} | _compared(arguments, report), total)
+    return _show(arguments, {"report": report}, rows=total)
 
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
     report, rows = report_rows(arguments)
     differences = report.differences(**given(arguments, JointReport.differences))
-    return _finish(arguments, {"differences": differences}, rows)
+    return _show(arguments, {"differences": differences}, rows=rows)
 
 
 def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
@@ -80,7 +80,7 @@ def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
         reports["tasks"] = rows.report(by="task", **options)
     ranked = reports if len(rows.models) > 1 else {}
     ranks = {f"ranks of {name}": each.ranks() for name, each in ranked.items()}
-    return _finish(arguments, reports | _compared(arguments, reports["report"]) | ranks)
+    return _show(arguments, reports, ranks)
 
 
 def _named_logs(texts: list[str]) -> Any:
@@ -98,15 +98,20 @@ def _named_logs(texts: list[str]) -> Any:
 
 def votes(arguments: Namespace) -> int:
     """Report strengths of models by votes, rank the models, and compare them."""
-    report = report_votes(arguments)
-    reports = {"report": report, **_compared(arguments, report)}
-    return _finish(arguments, reports | {"ranks of report": report.ranks()})
+    options = given(arguments, votes_report)
+    report = votes_report(**options, data=kept_columns(arguments, options))
+    return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
-def _compared(
-    arguments: Namespace, report: Any, *, differences: bool | None = None
-) -> dict[str, Any]:
-    """Differences, where they are asked for, or given an option.
+def _show(
+    arguments: Namespace,
+    reports: dict[str, Any],
+    ranks: dict[str, Any] | None = None,
+    rows: JointAccumulator | None = None,
+    *,
+    differences: bool | None = None,
+) -> int:
+    """Show reports, and differences if they are asked for or given an option.
 
     Parameters
     ----------
@@ -114,15 +119,11 @@ def _compared(
         Also report the paired differences of the models.
     """
     options = given(arguments, JointReport.differences, VotesReport.differences)
-    wanted = given(arguments, _compared) or options
-    return {"differences": report.differences(**options)} if wanted else {}
-
-
-def _finish(
-    arguments: Namespace, reports: dict[str, Any], rows: JointAccumulator | None = None
-) -> int:
-    options = given(arguments, finish)
-    return finish(arguments.command, arguments.call, reports, rows, **options)
+    if "report" in reports and (given(arguments, _show) or options):
+        reports["differences"] = reports["report"].differences(**options)
+    reports |= ranks or {}
+    how = given(arguments, finish)
+    return finish(arguments.command, arguments.call, reports, rows, **how)
 
 
 def plan(arguments: Namespace) -> int:
@@ -176,7 +177,7 @@ _METRICS = [
 ]
 _OUTPUT = [(finish, "format style wide out html fail_if require")]
 _SAVED = [*_OUTPUT, (finish, "save")]
-_WITH_DIFFERENCES = [(_compared, "differences")]
+_WITH_DIFFERENCES = [(_show, "differences")]
 _DIFFERENCES = [(JointReport.differences, "control scale adjust margin")]
 
 COMMANDS: dict[Any, tuple[str, Groups]] = {

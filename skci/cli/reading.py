@@ -18,8 +18,6 @@ from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics.metric_set import named_metrics
 from skci.reports.joint import JointReport
-from skci.reports.kinds import VotesReport
-from skci.votes import votes_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
@@ -75,18 +73,12 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=_kept_columns(arguments, options | columns),
+        data=kept_columns(arguments, options | columns),
         design=design_of(**columns),
     )
 
 
-def report_votes(arguments: Namespace) -> VotesReport:
-    """Report on the votes of the files."""
-    options = given(arguments, votes_report)
-    return votes_report(**options, data=_kept_columns(arguments, options))
-
-
-def _kept_columns(
+def kept_columns(
     arguments: Namespace, names: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
     """Columns of all rows of the files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -93,10 +94,18 @@ class RowOptions:
     @property
     def _of_design(self) -> dict[str, str]:
         """Attributes of the design with a value for each row, by their parameters."""
-        names = getattr(self.design, "columns", ())
-        return (
-            {} if isinstance(self.design, type) else {f"design.{n}": n for n in names}
-        )
+        of_class = isinstance(self.design, type)
+        names = () if of_class else getattr(self.design, "columns", None) or ()
+        for name in names:
+            if _lacks(self.design, name):
+                near = difflib.get_close_matches(str(name), dir(self.design), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                kind = type(self.design).__name__
+                raise ValueError(
+                    f"columns of design {kind} must be a tuple of names of its "
+                    f"attributes, got {names!r} with {name!r}{hint}"
+                )
+        return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
@@ -131,6 +140,9 @@ class RowOptions:
             check_length(converted, n, name, truth)
             return converted
 
+        def named(values: Any, name: str, kind: str) -> tuple[Array, Array]:
+            return distinct_names(column(values, name, _as_names), name, kind)
+
         kept: Any = ...
         weights = counts = clusters = queries = subgroups = None
         if self.counts is not None:
@@ -145,15 +157,13 @@ class RowOptions:
             weights = None if weights is None else weights[kept]
             counts = None if counts is None else counts[kept]
         if self.groups is not None:
-            groups = column(self.groups, "groups", _as_names)
-            names, positions = distinct_names(groups, "groups", "group")
+            names, positions = named(self.groups, "groups", "group")
             clusters = names, positions[kept]
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
         if self.query is not None:
             check_alone("query", {"counts": self.counts})
-            column_of_query = column(self.query, "query", _as_names)
-            names, positions = distinct_names(column_of_query, "query", "query")
+            names, positions = named(self.query, "query", "query")
             queries = Queries.of(names, positions[kept])
             queries.check_constant(weights, "sample_weight must be one number")
             queries.check_constant(clusters and clusters[1], "groups must name one")
@@ -161,11 +171,14 @@ class RowOptions:
             queries.check_constant(codes, f"{self.by_name} must name one subgroup")
         rows = CheckedRows(n, kept, weights, counts, clusters, subgroups, queries)
         if self.design is not None:
-            rows = self._with_design(rows, column)
+            rows = self._with_design(rows, column, named)
         return rows.with_equal_parts() if self.equal_parts else rows
 
     def _with_design(
-        self, rows: CheckedRows, column: Callable[..., Array]
+        self,
+        rows: CheckedRows,
+        column: Callable[..., Array],
+        named: Callable[..., tuple[Array, Array]],
     ) -> CheckedRows:
         """Check the design, and what excludes it."""
         design, kind = self.design, f"design={type(self.design).__name__}"
@@ -177,7 +190,7 @@ class RowOptions:
                     f"joint_report and grades_report, got {design.average!r}"
                 )
             check_alone(kind, of_rows)
-            return rows.in_strata(column, design.strata, *self._of_design)
+            return rows.in_strata(*named(design.strata, *self._of_design, "stratum"))
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "by": self.by}
             check_alone(kind, others | of_rows)
@@ -200,13 +213,11 @@ class RowOptions:
         for key, name in self._of_design.items():
             column(getattr(design, name), key, _without_missing)
         if with_series:  # time passes in rows without weight as well
-            series = np.zeros(rows.n, dtype=int)
-            if self.groups is not None:
-                groups = column(self.groups, "groups", _as_names)
-                series = distinct_names(groups, "groups", "series")[1]
-            design, rows = with_series(series), replace(rows, clusters=None)
+            groups = np.zeros(rows.n) if self.groups is None else self.groups
+            design = with_series(named(groups, "groups", "series")[1])
+            rows = replace(rows, clusters=None)
         if (stratum := getattr(design, "stratum", None)) is not None:
-            rows = rows.in_strata(column, stratum, "design.stratum")
+            rows = rows.in_strata(*named(stratum, "design.stratum", "stratum"))
         drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
         drawn = replace(drawn, strata=rows.strata)
         drawn.check()
@@ -284,15 +295,27 @@ class CheckedRows:
     are_plain: bool = False
     """Whether all rows count, independent and of equal weight, each once."""
 
-    def in_strata(
-        self, column: Callable[..., Array], strata: Any, name: str
-    ) -> CheckedRows:
-        """The rows in strata, by a name for each row that was given."""
-        names, positions = distinct_names(
-            column(strata, name, _as_names), name, "stratum"
-        )
-        stratum = positions[self.kept]
-        _check_strata(names, stratum, self.weights, self.counts)
+    def in_strata(self, names: Array, positions: Array) -> CheckedRows:
+        """The rows in strata that show a variance, and have rows of one weight each."""
+        stratum, weights = positions[self.kept], self.weights
+        sizes = np.bincount(stratum, self.counts, len(names))
+        if (sizes == 1).any():
+            name = names.tolist()[np.argmax(sizes == 1)]
+            raise ValueError(
+                "strata must have at least two rows each, to show a variance, got one "
+                f"of {name!r}; unite strata that are alike"
+            )
+        if weights is not None:
+            low, high = np.full(len(names), np.inf), np.zeros(len(names))
+            np.minimum.at(low, stratum, weights)
+            np.maximum.at(high, stratum, weights)
+            varies = high - low > _EQUAL * high
+            if varies.any():
+                k = np.argmax(varies)
+                raise ValueError(
+                    "sample_weight must be one number in each stratum, got values from "
+                    f"{low[k]:g} to {high[k]:g} in {names.tolist()[k]!r}"
+                )
         return replace(self, strata=stratum)
 
     def with_equal_parts(self) -> CheckedRows:
@@ -427,31 +450,6 @@ def _without_missing(values: Any, name: str) -> Array:
         must = f"{name} must have a value in every row"
         check_present(column.tolist(), must, np.arange(len(column)))
     return column
-
-
-def _check_strata(
-    names: Array, stratum: Array, weights: Array | None, counts: Array | None
-) -> None:
-    """Check that strata show a variance, and have rows of one weight each."""
-    sizes = np.bincount(stratum, counts, len(names))
-    if (sizes == 1).any():
-        name = names.tolist()[np.argmax(sizes == 1)]
-        raise ValueError(
-            "strata must have at least two rows each, to show a variance, got one of "
-            f"{name!r}; unite strata that are alike"
-        )
-    if weights is None:
-        return
-    low, high = np.full(len(names), np.inf), np.zeros(len(names))
-    np.minimum.at(low, stratum, weights)
-    np.maximum.at(high, stratum, weights)
-    varies = high - low > _EQUAL * high
-    if varies.any():
-        k = np.argmax(varies)
-        raise ValueError(
-            "sample_weight must be one number in each stratum, got values from "
-            f"{low[k]:g} to {high[k]:g} in {names.tolist()[k]!r}"
-        )
 
 
 def check_counts(values: Any, name: str) -> Array:

@@ -109,8 +109,8 @@ class Frame:
         if is_missing_named(options.missing):
             missing = [*missing, "by"]
         self._check_present(table, missing, options.by_name, "labels" in kinds)
-        if is_counted:
-            table = self._in_order(table)
+        if is_counted:  # engines vary in their order, and sums in their rounding
+            table = _sorted(self._nw, table, list(self._parameters))
         columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
         if is_counted:
             counts = table[_N_ROWS].to_numpy().astype(np.int64)
@@ -128,10 +128,9 @@ class Frame:
             if not counted:
                 return _collect(rows), False
             grouped = _grouped(nw, rows, names)
-            if not limited:
-                return _sorted(nw, _collect(grouped), names), True
-            table = _collect(grouped.head(_MOST_OUTCOMES + 1))
-            self._check_size(table)
+            table = _collect(grouped.head(_MOST_OUTCOMES + 1) if limited else grouped)
+            if limited:
+                self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
             table = frame.select(names)
             # Numbers in memory are counted as fast by the reader.
@@ -139,7 +138,9 @@ class Frame:
             if not limited or all(x.is_numeric() or x == nw.Boolean for x in dtypes):
                 return table, False
             for column, parameter in self._parameters.items():
-                check_no_tags(_head(table[column]), parameter)
+                series = table[column]
+                if series.dtype.is_nested() or "Object" in str(series.dtype):
+                    check_no_tags(series.head(1).to_list(), parameter)
             table = _grouped(nw, _unified(nw, table), names)
         else:
             batches = self._batches(frame, names)
@@ -165,7 +166,8 @@ class Frame:
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
         def count(tables: list[Any]) -> Any:
-            table = _group_by(_unified(nw, nw.concat(tables)), names).agg(n_rows)
+            table = _unified(nw, nw.concat(tables))
+            table = table.group_by(*names, drop_null_keys=False).agg(n_rows)
             if limited:
                 self._check_size(table)
             return table
@@ -177,8 +179,7 @@ class Frame:
             if sum(map(len, held)) > most:
                 held = [count(held)]
                 most = _ROWS_AT_ONCE + 2 * len(held[0])
-        table = count(held)
-        return table if limited else _sorted(nw, table, names)
+        return count(held)
 
     def _check_size(self, table: Any) -> None:
         """Check the number of distinct rows."""
@@ -193,14 +194,6 @@ class Frame:
             f"{sizes[column]:,} in as many rows. Leave it out, make it coarser, or add "
             "the rows in batches to a JointAccumulator"
         )
-
-    def _in_order(self, table: Any) -> Any:
-        """Sort by what is added up, which rounds in an order that engines vary."""
-        weights = self.names.get("sample_weight")
-        if weights is None or not table[weights].dtype.is_numeric():
-            return table
-        of_rows = table[weights].cast(self._nw.Float64).to_numpy()
-        return table[np.lexsort((table[_N_ROWS].to_numpy(), of_rows))]
 
     def _check_present(
         self,
@@ -352,19 +345,10 @@ def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
     return table[keys[_N_ROWS + "_order"].to_numpy()]
 
 
-def _head(series: Any) -> list[Any]:
-    """First value of a series that may hold lists; none of others."""
-    may_hold = series.dtype.is_nested() or "Object" in str(series.dtype)
-    return series.head(1).to_list() if may_hold else []
-
-
 def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
     """Distinct rows of a frame, and their number."""
-    return _group_by(frame, names).agg(nw.len().alias(_N_ROWS))
-
-
-def _group_by(frame: Any, names: Sequence[str]) -> Any:
-    return frame.group_by(*names, drop_null_keys=False)
+    groups = frame.group_by(*names, drop_null_keys=False)
+    return groups.agg(nw.len().alias(_N_ROWS))
 
 
 def _unified(nw: Any, table: Any) -> Any:

@@ -178,104 +178,69 @@ def _at_means(
     return function(*(origin + unit * mean for mean, origin, unit in columns))
 
 
-class Moments(NamedTuple):
-    """Sums over many rows: of weights by cluster, and of products of columns."""
+def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
+    """Columns, weights and design of a few rows that have the moments of many.
 
-    n: float
-    """Number of rows."""
-    weights: Array
-    """Total weight of each cluster, (G,); a single one of independent rows."""
-    centres: Array
-    """Weighted means of the columns in each cluster, (G, D)."""
-    products: Array
-    r"""Sum of :math:`w_i y_i y_i^T`, of columns less their mean in the cluster."""
-    square: float
-    """Sum of the squared weights."""
-    square_centre: Array
-    """Means of the columns by squared weights, (D,)."""
-    square_products: Array
-    r"""Sum of :math:`w_i^2 y_i y_i^T`, of columns less these means."""
-    scale: float
-    """Power of two that the weights were divided by."""
-    keys: Array | None = None
-    """Names of the clusters, if there are any."""
-    kind: str = "group"
-
-    @classmethod
-    def of_rows(cls, values: Array, rows: Rows, design: Any) -> Moments:
-        """Moments of rows with columns of shape (m, D)."""
-        weights, starts = rows.weights, np.array([0])
-        squares = weights if rows.powers is None else rows.powers[0]
-        square, n = squares.sum(), float(rows.frequencies.sum())
-        square_centre = squares @ values / square
-        square_products = _products(values - square_centre, squares)
-        keys, kind = None, "group"
-        if isinstance(design, Clusters):
-            starts, kind = design.starts, design.kind
-            keys = design.keys[design.number[starts]]
-            values, weights = values[design.unit], design.weights
-        totals = np.add.reduceat(weights, starts)
-        centres = np.add.reduceat(values * weights[:, np.newaxis], starts)
-        centres /= totals[:, np.newaxis]
-        sizes = np.diff(starts, append=len(weights))
-        products = _products(values - np.repeat(centres, sizes, axis=0), weights)
-        of_squares = square, square_centre, square_products
-        return cls(n, totals, centres, products, *of_squares, rows.scale, keys, kind)
-
-    def few_rows(self) -> tuple[Array, Rows, Any]:
-        """Columns, weights and design of a few rows with these moments.
-
-        Independent rows of unequal weights have the moments of their squared weights by
-        rows of their own, whose weights are negligible.
-        """
-        total, heaviest = self.weights.sum(), int(self.weights.argmax())
-        columns, weights = _few_rows(
-            self.weights[heaviest], self.centres[heaviest], self.products
-        )
-        number = np.full(len(weights), heaviest)
-        if self.keys is not None:
-            others = np.delete(np.arange(len(self.keys)), heaviest)
-            columns = np.concatenate([self.centres[others], columns])
-            weights = np.concatenate([self.weights[others], weights])
-            number = np.concatenate([others, number])
-        squares = weights * (self.square / total)
-        are_equal = self.square * self.n / total**2 - 1 <= SAME_WEIGHT
-        if self.keys is None and not are_equal:
-            few = _few_rows(self.square, self.square_centre, self.square_products)
-            columns = np.concatenate([columns, few[0]])
-            squares = np.concatenate([np.zeros(len(weights)), few[1]])
-            weights = np.append(weights, np.full(len(few[1]), _NOTHING * total))
-        powers = np.array([squares, np.zeros_like(squares), np.zeros_like(squares)])
-        numbers = weights * (self.n / total)
-        rows = Rows(weights, powers, numbers, self.scale, are_mixtures=True)
-        if self.keys is None:
-            return columns, rows, IndependentSums(round(self.n))
-        clusters = self.keys, number, np.arange(len(weights)), weights, squares
-        return columns, rows, Clusters.of(*clusters, self.kind)
+    There is one at the mean of each cluster, or of all rows, and pairs on either side
+    of a mean. Independent rows of unequal weights have the moments of their squared
+    weights by rows of their own, whose weights are negligible.
+    """
+    squares, weights, starts = rows.known_powers[0], rows.weights, np.array([0])
+    square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
+    members, clusters = values, design if isinstance(design, Clusters) else None
+    if clusters is not None:
+        starts, weights = clusters.starts, clusters.weights
+        members = values[clusters.unit]
+    totals = np.add.reduceat(weights, starts)
+    centres = np.add.reduceat(members * weights[:, np.newaxis], starts)
+    centres /= totals[:, np.newaxis]
+    sizes = np.diff(starts, append=len(weights))
+    deviations = members - np.repeat(centres, sizes, axis=0)
+    heaviest = int(totals.argmax())
+    others = np.delete(np.arange(len(totals)), heaviest)
+    columns, few = _around(totals[heaviest], centres[heaviest], deviations, weights)
+    number = np.append(others, np.full(len(few), heaviest))
+    columns = np.concatenate([centres[others], columns])
+    few = np.concatenate([totals[others], few])
+    of_squares = few * (square / total)
+    if clusters is None and square * n / total**2 - 1 > SAME_WEIGHT:
+        centre = squares @ values / square
+        points, of_points = _around(square, centre, values - centre, squares)
+        columns = np.concatenate([columns, points])
+        of_squares = np.append(np.zeros(len(few)), of_points)
+        few = np.append(few, np.full(len(points), _NOTHING * total))
+    none = np.zeros(len(few))
+    powers = np.array([of_squares, none, none])
+    found = Rows(few, powers, few * (n / total), rows.scale, are_mixtures=True)
+    if clusters is None:
+        return columns, found, IndependentSums(round(n))
+    keys = clusters.keys[clusters.number[starts]]
+    units = np.arange(len(few))
+    drawn = Clusters.of(keys, number, units, few, of_squares, clusters.kind)
+    return columns, found, drawn
 
 
-def _products(deviations: Array, weights: Array) -> Array:
-    """Weighted sum of the products of all pairs of columns."""
-    products = deviations.T @ (weights[:, np.newaxis] * deviations)
-    symmetric: Array = (products + products.T) / 2
-    return symmetric
-
-
-def _few_rows(weight: float, centre: Array, products: Array) -> tuple[Array, Array]:
-    """Columns and weights of a few rows, of which the sum of products is given.
+def _around(
+    weight: float, centre: Array, deviations: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Columns and weights of a few rows with the mean and products of many.
 
     One is at the mean, and pairs on either side along the axes of the products.
     """
-    sizes = np.sqrt(np.maximum(products.diagonal(), 0))
+    largest = np.abs(deviations).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    deviations = deviations / largest
+    products = deviations.T @ (weights[:, np.newaxis] * deviations)
+    sizes = np.sqrt(products.diagonal())
     sizes = np.where(sizes > 0, sizes, 1.0)
     values, vectors = np.linalg.eigh(products / sizes / sizes[:, np.newaxis])
     axes = values > _NEGLIGIBLE * len(sizes)
-    steps = sizes * (vectors[:, axes] * np.sqrt(values[axes])).T
+    steps = largest * sizes * (vectors[:, axes] * np.sqrt(values[axes])).T
     share = weight / (4 * max(len(steps), 1))
     steps = steps / np.sqrt(2 * share)
-    weights = np.full(1 + 2 * len(steps), share)
-    weights[0] = weight - 2 * len(steps) * share
-    return np.concatenate([[centre], centre + steps, centre - steps]), weights
+    few = np.full(1 + 2 * len(steps), share)
+    few[0] = weight - 2 * len(steps) * share
+    return np.concatenate([[centre], centre + steps, centre - steps]), few
 
 
 class IndependentSums(IndependentRows):
@@ -332,7 +297,7 @@ class MomentSample(Sample):
         cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
     ) -> MomentSample:
         """Moments of columns of rows."""
-        values, few, drawn = Moments.of_rows(means.values, rows, design).few_rows()
+        values, few, drawn = few_rows(means.values, rows, design)
         means = replace(means, values=values)
         return cls.of_models(few, drawn, means, vocabulary, *models)
 

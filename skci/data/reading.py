@@ -222,8 +222,9 @@ class Reader:
 
         Units of the sample are rows if `by_rows`, whatever is read.
         """
-        y_pred = y_pred or {}
-        y_score = self._of_one_model(y_score or {}, y_pred)
+        y_pred, y_score = y_pred or {}, y_score or {}
+        if y_score:
+            y_score = self._of_one_model(y_score, y_pred)
         if y_score and DEFAULT_MODEL in y_pred and self.wanted.kinds != {"scores"}:
             check_same_models([DEFAULT_MODEL], y_score)
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score)):
@@ -243,7 +244,9 @@ class Reader:
         if self.wanted.truth == "labels":
             by_rows = by_rows or "scores" in self.wanted.kinds
             read_labels = self._read_indicators if self.targets else self._read_labels
-            sample = replace(read_labels(y_pred, by_rows), **read)
+            sample = read_labels(y_pred, by_rows)
+            if read:
+                sample = replace(sample, **read)
             return self._with_scores(sample, y_score) if y_score else sample
         if self.wanted.truth != "items":
             read |= self._read_numbers(y_pred, y_score)

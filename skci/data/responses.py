@@ -43,12 +43,7 @@ def respond(
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
     """
-
-    def one(name: str, estimator: Any) -> tuple[str, tuple[Any, Any]]:
-        with task(name, "predicted" * bool(verbose)):
-            return name, response(estimator, X, request)
-
-    tasks = (delayed(one)(*named) for named in estimators)
+    tasks = (delayed(_respond)(*named, X, request, verbose) for named in estimators)
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     labels, scores = (
         {name: each[kind] for name, each in responses if each[kind] is not None}
@@ -66,6 +61,14 @@ def respond_to_each(
     """Responses to each of some features of the rows; see `respond`."""
     tasks = (delayed(respond)(estimators, X, request, n_jobs=1) for X in features)
     return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+
+
+def _respond(
+    name: str, estimator: Any, X: Any, request: Request, verbose: int
+) -> tuple[str, tuple[Any, Any]]:
+    """Name an estimator and its responses; processes find this function by its name."""
+    with task(name, "predicted" * bool(verbose)):
+        return name, response(estimator, X, request)
 
 
 def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:

@@ -85,6 +85,8 @@ def as_column(
 
 def check_no_tags(values: Any, name: str) -> None:
     """Check that rows are not lists of texts, or sets, which are tags."""
+    if isinstance(values, np.ndarray):
+        return
     first = values[0] if isinstance(values, list | tuple) and values else None
     if hasattr(values, "to_numpy") and len(getattr(values, "shape", ())) == 1:
         first = next(iter(values), None)  # of a series

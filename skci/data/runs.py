@@ -477,8 +477,10 @@ def _has_value(values: Any) -> Array:
     names = column_names(values)
     is_array = names is None or isinstance(values, np.ndarray)
     columns = np.atleast_2d(values.T) if is_array else [values[k] for k in names or ()]
-    found = [
-        [not is_null(value) for value in np.asarray(column).tolist()]
-        for column in columns
-    ]
+    found = []
+    for column in map(np.asarray, columns):
+        if column.dtype.kind == "f":
+            found.append(~np.isnan(column))
+        else:
+            found.append(np.array([not is_null(x) for x in column.tolist()], bool))
     return np.all(found, axis=0)

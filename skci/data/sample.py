@@ -57,6 +57,8 @@ class Vocabulary:
     def shown_positive(self, code: int) -> Any:
         """Positive label that reports name; None for 1 of 0 and 1."""
         label = self.labels[code]
+        if self.labels == (0, 1) and label == 1:
+            return None
         others = [each for each in self.labels if each not in (label, None)]
         return None if label == 1 and others in ([], [0]) else label
 
@@ -308,45 +310,31 @@ class Sample:
 
     def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        return _one_vs_rest(
-            self.columns(model, target),
-            code,
-            self.occurring.tobytes(),
-            len(self.vocabulary.labels),
-            self.vocabulary.abstains,
-        )
+        return _common_cell_map("one-vs-rest", *self._labels_of(model, target), code)
 
     def correctness(self, model: str) -> CellMap:
         """Map to the cells tp (correct) and fp (wrong)."""
-        return self._pairs(model, 1 - np.eye(len(self.occurring), dtype=int), 4)
+        return self._map("correctness", model)
 
     def label_pairs(self, model: str) -> CellMap:
         """Map to the pairs of true and predicted label, of those that occur."""
-        n = len(self.occurring)
-        return self._pairs(model, np.arange(n * n).reshape(n, n), n * n)
-
-    def _pairs(self, model: str, cells: Array, size: int) -> CellMap:
-        """Map each pair of labels to a cell, and to none where there is no answer."""
-        key = model, size
-        if key not in self._maps:
-            n = len(cells)
-            cells = np.column_stack([cells, np.full(n, size)])
-            self._maps[key] = self._map(model, np.arange(n), n, cells, size)
-        return self._maps[key]
+        return self._map("pairs", model)
 
     def rejection(self, model: str) -> CellMap:
         """Map to the cells fp (answered) and tp (no answer)."""
-        no_symbol = np.zeros(len(self.occurring))
-        return self._map(model, no_symbol, 1, np.array([[1, 0]]), 4)
+        return self._map("rejection", model)
 
-    def _map(
-        self, model: str, of_labels: Array, of_no_answer: int, cells: Array, size: int
-    ) -> CellMap:
-        """Map of the truth and of a model, by symbols of the labels that occur."""
-        n, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
-        symbols = _symbols(self.occurring, of_labels, of_no_answer, n, abstains)
-        cells = cells.astype(np.min_scalar_type(size), copy=False)
-        return CellMap(self.columns(model), symbols, cells, size)
+    def _map(self, kind: str, model: str) -> CellMap:
+        """Map of the truth and of a model, once for all measures."""
+        if (kind, model) not in self._maps:
+            self._maps[kind, model] = _cell_map(kind, *self._labels_of(model))
+        return self._maps[kind, model]
+
+    def _labels_of(self, model: str, target: int = 0) -> tuple[Any, ...]:
+        """Columns of a model, and which labels occur in them."""
+        n_labels, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
+        occurring = self.occurring.tobytes()
+        return self.columns(model, target), occurring, n_labels, abstains
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, once for all measures of the same map."""
@@ -533,6 +521,13 @@ class Sample:
                 f"{must} of the same number of targets, got {self.truth.shape[1]} and "
                 f"{other.truth.shape[1]}"
             )
+        for model, numbers in self.numbers.items():
+            widths = numbers.shape[1], other.numbers[model].shape[1]
+            if widths[0] != widths[1]:
+                raise ValueError(
+                    f"{must} of as many columns of each model, got {widths[0]} and "
+                    f"{widths[1]} of {model!r}"
+                )
         return vocabulary
 
     @property
@@ -615,27 +610,38 @@ def _as_index(codes: Array) -> Array:
     return codes.view(np.uint8) if codes.dtype == bool else codes
 
 
-def _symbols(
-    occurring: Array, of_labels: Array, of_no_answer: int, n_labels: int, abstains: bool
-) -> tuple[Array, Array]:
-    """Symbol of each true label and of each answer, -1 for labels that do not occur."""
-    n_codes = n_labels + abstains
-    symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
-    symbols[occurring] = of_labels
-    symbols[n_labels:] = of_no_answer
-    return symbols[:n_labels], symbols
-
-
-@lru_cache(1 << 12)
-def _one_vs_rest(
-    columns: tuple[int, int], code: int, occurring: bytes, n_labels: int, abstains: bool
+def _cell_map(
+    kind: str,
+    columns: tuple[int, int],
+    occurring: bytes,
+    n_labels: int,
+    abstains: bool,
+    code: int = 1,
 ) -> CellMap:
-    """Map to the cells of a label against the rest, the same for all samples."""
+    """Map of the codes of a true label and of an answer to a cell.
+
+    Symbols are those of the labels that occur, -1 for others.
+    """
     codes = np.frombuffer(occurring, dtype=np.intp)
-    symbols = _symbols(codes, codes == code, 2, n_labels, abstains)
-    return CellMap(columns, symbols, _ONE_VS_REST, 4)
+    n = no_answer = len(codes)
+    of_labels, size = np.arange(n), 4
+    if kind == "one-vs-rest":
+        of_labels, no_answer = codes == code, 2
+        cells = np.array([[3, 1], [2, 0]])
+    elif kind == "rejection":
+        of_labels, no_answer = np.zeros(n, dtype=int), 1
+        cells = np.array([[1, 0]])
+    elif kind == "correctness":
+        cells = 1 - np.eye(n, dtype=int)
+    else:
+        cells, size = np.arange(n * n).reshape(n, n), n * n
+    symbols = np.full(n_labels + abstains, -1, dtype=np.min_scalar_type(-n_labels - 1))
+    symbols[codes] = of_labels
+    symbols[n_labels:] = no_answer
+    cells = np.column_stack([cells, np.full(len(cells), size)])
+    cells = cells.astype(np.min_scalar_type(size))
+    return CellMap(columns, (symbols[:n_labels], symbols), cells, size)
 
 
-_ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]], dtype=np.uint8)
-"""Cell by whether the label is true, and whether it is not predicted, is predicted, or
-there is no answer."""
+_common_cell_map = lru_cache(1 << 12)(_cell_map)
+"""Map that all samples share, which has few cells."""

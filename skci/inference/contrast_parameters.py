@@ -1,7 +1,8 @@
 """Contrasts of parameters of a sample as parameters: properties and tables.
 
-The cells of the table of a contrast are the possible combinations of those of its
-components; of means over the same rows they are the values of the combination.
+A contrast of two models has a table like that of a model. Each cell is a possible
+combination of a cell of the first model and a cell of the second. A contrast of means
+over the same rows has a cell for each value of the linear combination.
 """
 
 from __future__ import annotations
@@ -50,17 +51,17 @@ _DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
 
 
-_DESCRIPTION = [field.name for field in fields(Parameter)]
+_PARAMETER_FIELDS = [field.name for field in fields(Parameter)]
 
 _Table = dict[str, Any]
-"""What a table adds to the parameter of a contrast; see `TableParameter`."""
+"""Fields that `TableParameter` adds to those of `Parameter`."""
 
 
 class ContrastTables:
-    """Make parameters of contrasts of the parameters of a sample.
+    """Factory of the parameters, with tables, of contrasts of `estimates`.
 
-    Contrasts of other models, whose labels are the same, and of other subgroups, have
-    the same possible outcomes, which are enumerated once.
+    All pairs of models with the same labels have the same possible outcomes, and so
+    have all pairs of subgroups. The outcomes are enumerated once and cached.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -68,39 +69,49 @@ class ContrastTables:
         self._enumerations: dict[object, _Enumeration | None] = {}
 
     def parameter(self, contrast: Contrast) -> TableParameter:
-        """Parameter of a contrast, with its table."""
-        method, combined = self.method, self._on_units_in_common([*contrast[1]])
-        described = contrast_parameter(combined, contrast, self.ratio, method)
-        components, coefficients = described.components, described.coefficients
-        are_means = self._are_means(components)
-        cells = None if are_means else self._enumeration(components, coefficients)
-        is_enumerated = all(component.extremes for component in components)
-        if not (is_enumerated if are_means else cells is not None):
-            self._check_without_enumeration(described.trait, described.key)
-            trait = replace(described.trait, smooth=False)
-            chosen = method_of([*combined.values()], trait, method)
-            described = replace(described, trait=trait, method=chosen)
-        described = self._of_models_that_agree(described)
-        limit = _size_limit([*combined.values()], components, described.trait, method)
+        """Parameter of a contrast, with its table.
+
+        The contrast is first described without a table, by `contrast_parameter`. Its
+        method and its table then depend on whether all possible outcomes are known.
+        """
+        method, compared = self.method, self._on_common_units([*contrast[1]])
+        without_table = contrast_parameter(compared, contrast, self.ratio, method)
+        components = without_table.components
+        coefficients = without_table.coefficients
+        are_means, possible = self._are_means(components), None
+        if are_means:
+            is_enumerated = all(component.extremes for component in components)
+        else:
+            possible = self._possible_cells(components, coefficients)
+            is_enumerated = possible is not None
+        if not is_enumerated:
+            self._check_needs_no_enumeration(without_table.trait, without_table.key)
+            trait = replace(without_table.trait, smooth=False)
+            chosen = method_of([*compared.values()], trait, method)
+            without_table = replace(without_table, trait=trait, method=chosen)
+        without_table = self._with_agreement(without_table)
+        trait = without_table.trait
+        limit = _size_limit([*compared.values()], components, trait, method)
         binned = any(component.binning_error for component in components)
         counts = self.estimates.rows.counts
         if are_means:
             table = _mean_table(components, coefficients, counts)
         else:
-            kind = Ratio if self.ratio else LinearCombination
-            table = _combined_table(components, coefficients, kind, cells, counts)
-        known = {name: getattr(described, name) for name in _DESCRIPTION} | {
-            "size_limit": limit,
-            "binning_error": max(described.extension) if binned else 0.0,
-        }
-        parameter = TableParameter(**known | table)
+            functional = Ratio if self.ratio else LinearCombination
+            table = _combined_table(
+                components, coefficients, functional, possible, counts
+            )
+        values = {name: getattr(without_table, name) for name in _PARAMETER_FIELDS}
+        values["size_limit"] = limit
+        values["binning_error"] = max(without_table.extension) if binned else 0.0
+        parameter = TableParameter(**values | table)
         rows, design = self.estimates.rows, self.estimates.design
         if design.strata is None:
             return parameter
         return smoothed_by_stratum(parameter, rows, design)
 
-    def _of_models_that_agree(self, contrast: Parameter) -> Parameter:
-        """Interval method of models that agree in all rows; of others no other."""
+    def _with_agreement(self, contrast: Parameter) -> Parameter:
+        """Set the agreement, and its interval method, if models agree in all rows."""
         terms = cast(tuple[TableParameter, ...], contrast.components)
         sample = self.estimates.rows, self.estimates.simplified_design
         found = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
@@ -112,23 +123,23 @@ class ContrastTables:
             return replace(contrast, method=AGREEMENT)
         return contrast
 
-    def _on_units_in_common(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Parameters by position; those by pair on the units that all depend on."""
-        combined = {k: self.estimates.parameters[k] for k in positions}
-        if not any(parameter.by_pair for parameter in combined.values()):
-            return combined
-        units = np.logical_and.reduce([p.units for p in combined.values()])
+    def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
+        """Compared parameters by position; restricted to common units if `by_pair`."""
+        compared = {k: self.estimates.parameters[k] for k in positions}
+        if not any(parameter.by_pair for parameter in compared.values()):
+            return compared
+        units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
             raise ValueError(
                 "grades must hold an item of both models of each pair with "
                 "missing_grades='pairwise', got none of "
-                f"{join_names([p.key.name for p in combined.values()])}"
+                f"{join_names([p.key.name for p in compared.values()])}"
             )
         counts = self.estimates.rows.counts
-        return {k: p.among(units, counts) for k, p in combined.items()}
+        return {k: p.among(units, counts) for k, p in compared.items()}
 
-    def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
-        """Check that the method needs no possible outcomes."""
+    def _check_needs_no_enumeration(self, trait: Trait, key: Key) -> None:
+        """Check that the method does not need all possible outcomes."""
         if self.method in (None, AUTO):
             return
         check_serves(self.method, trait)
@@ -140,20 +151,20 @@ class ContrastTables:
             )
 
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
-        """Whether a contrast is linear in means over the same rows."""
+        """Whether the contrast is a linear combination of means over the same rows."""
         return not self.ratio and all(
-            (parameter.sees_all or parameter.by_pair)
+            (parameter.covers_all_units or parameter.by_pair)
             and values_of_mean(parameter.functional) is not None
             for parameter in parameters
         )
 
-    def _enumeration(
+    def _possible_cells(
         self, parameters: Sequence[TableParameter], coefficients: Sequence[float]
     ) -> _Enumeration | None:
-        """Enumerate the cells of parameters, or look them up.
+        """Possible cells of a contrast, enumerated or from the cache.
 
-        Of bounded means only the least and the greatest values of a linear combination
-        need be known. None if there are too many cells, or they cannot be enumerated.
+        Means of bounded values only need the smallest and the largest value of the
+        linear combination. None if the cells cannot be enumerated, or are too many.
         """
         first = parameters[0].units
         if all(p.extremes and np.array_equal(p.units, first) for p in parameters):
@@ -162,22 +173,21 @@ class ContrastTables:
         if len(maps) < len(parameters):
             return None
         columns = [column for cell_map in maps for column in cell_map.columns]
-        same = tuple(map(columns.index, columns))  # which of the columns are one
-        parts = _parts(maps)
-        key = same, tuple(cell_map.content for cell_map in maps), tuple(parts)
+        shared = tuple(map(columns.index, columns))  # first position of each column
+        patterns = _coverage_patterns(maps)
+        key = shared, tuple(cell_map.content for cell_map in maps), tuple(patterns)
         if key not in self._enumerations:
-            self._enumerations[key] = _enumerate(maps, parts)
+            self._enumerations[key] = _enumerate(maps, patterns)
         return self._enumerations[key]
 
 
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Table of the values that a linear combination of means is the mean of.
+    """Table of a linear combination of means: a mean of combined values of rows.
 
-    Of bounded values the least and the greatest that are possible are cells as well,
-    with half a row each for pseudo-counts, as those of a gain and a loss of one model
-    on another in labels. On some of the rows it is a mean without components.
+    If values are bounded, the smallest and the largest possible one are cells too, with
+    half a row of pseudo-counts each. A contrast on some of the rows has no components.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -205,18 +215,18 @@ def _mean_table(
 def _combined_table(
     parameters: Sequence[TableParameter],
     coefficients: Sequence[float],
-    kind: type[LinearCombination],
+    functional: type[LinearCombination],
     enumeration: _Enumeration | None,
     counts: Array,
 ) -> _Table:
-    """Table of the cells that parameters can be in together, or are."""
+    """Table of the combinations of cells that are possible or observed."""
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
     enumerated, pseudo_counts = enumeration
     observed = np.stack([parameter.index for parameter in parameters])
     enumerated = enumerated.T.astype(observed.dtype)
     cells, cell = distinct_rows(np.concatenate([enumerated, observed], axis=1).T)
-    # The last cell may be that of units that no component depends on.
+    # Units outside of all tables, if there are any, have the last combination.
     outside = (cells[-1] == [parameter.size for parameter in parameters]).all()
     n_cells = len(cells) - int(outside)
     index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
@@ -226,7 +236,7 @@ def _combined_table(
         for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
     ]
     return {
-        "functional": kind(components, coefficients),
+        "functional": functional(components, coefficients),
         "counts": np.bincount(index, counts, len(cells))[:n_cells],
         "index": index,
         "smoothing": smoothing[:n_cells],
@@ -241,24 +251,27 @@ def contrast_parameter(
     known: Known = "table",
     size_limit: str = "",
 ) -> Any:
-    """Parameter of a contrast of some parameters, with its estimate."""
-    key, weights = contrast
-    terms = _base_terms(parameters, key, weights, ratio)
-    trait = _trait_of(terms, ratio, key)
-    combined = [parameters[k] for k in weights]
-    if not ratio and any(parameter.trait.reach for parameter in combined):
-        bounds = _range_of(combined, weights.values())
+    """Parameter of a contrast without a table: its properties and its estimate.
+
+    If a compared parameter is itself a contrast, its components take its place.
+    """
+    key, by_position = contrast
+    expanded = _expanded_coefficients(parameters, key, by_position, ratio)
+    trait = _trait_of(expanded, ratio, key)
+    compared = [parameters[k] for k in by_position]
+    if not ratio and any(parameter.trait.reach for parameter in compared):
+        bounds = _range_of(compared, by_position.values())
         trait = replace(trait, bounds=bounds, reach=trait.bounds)
-    values = np.array([parameter.value for parameter in terms])
-    coefficients = tuple(terms.values())
+    values = np.array([parameter.value for parameter in expanded])
+    components, coefficients = tuple(expanded), tuple(expanded.values())
     return Parameter(
         key=key,
         trait=trait,
-        method=method_of(combined, trait, method, known),
+        method=method_of(compared, trait, method, known),
         given=_combined_value(values, coefficients, trait, ratio),
-        components=tuple(terms),
+        components=components,
         coefficients=coefficients,
-        extension=_extension_of(tuple(terms), coefficients, ratio),
+        extension=_extension_of(components, coefficients, ratio),
         size_limit=size_limit,
     )
 
@@ -266,7 +279,7 @@ def contrast_parameter(
 def _combined_value(
     values: ArrayLike, coefficients: ArrayLike, trait: Trait, ratio: bool
 ) -> float:
-    """Value of a linear combination, or of a ratio, within its range."""
+    """Value of a linear combination or of a ratio, clipped to its range."""
     with np.errstate(all="ignore"):
         value = np.dot(coefficients, np.log(values) if ratio else values)
         value = np.exp(value) if ratio else value
@@ -274,23 +287,23 @@ def _combined_value(
     return min(max(float(value), low), high)
 
 
-def _base_terms(
+def _expanded_coefficients(
     parameters: Sequence[_Parameter] | Mapping[int, _Parameter],
     key: Key,
-    weights: Mapping[int, float],
+    by_position: Mapping[int, float],
     ratio: bool,
 ) -> dict[_Parameter, float]:
-    """Coefficients by parameter, with contrasts of the same kind taken apart.
+    """Coefficients by component, where contrasts of contrasts are multiplied out.
 
-    Those that cancel are left out.
+    Components whose coefficients cancel are dropped.
     """
-    terms: dict[_Parameter, list[float]] = {}
-    for k, weight in weights.items():
-        for base, coefficient in _terms_of(parameters[k], ratio).items():
-            terms.setdefault(base, []).append(float(weight) * coefficient)
+    products: dict[_Parameter, list[float]] = {}
+    for k, outer in by_position.items():
+        for component, inner in _coefficients_of(parameters[k], ratio).items():
+            products.setdefault(component, []).append(float(outer) * inner)
     coefficients = {
-        base: sum(each)
-        for base, each in terms.items()
+        component: sum(each)
+        for component, each in products.items()
         if abs(sum(each)) > CANCELLED * sum(map(abs, each))
     }
     if not coefficients:
@@ -301,8 +314,11 @@ def _base_terms(
     return coefficients
 
 
-def _terms_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
-    """Coefficients of a ratio or of a linear contrast; of others, of itself."""
+def _coefficients_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
+    """Coefficients by component; a parameter that is no such contrast has itself.
+
+    Ratios are expanded within ratios, and differences within differences.
+    """
     if parameter.components and (parameter.trait.scale == LOG) == ratio:
         components = cast(tuple[_Parameter, ...], parameter.components)
         return dict(zip(components, parameter.coefficients, strict=True))
@@ -310,25 +326,25 @@ def _terms_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
 
 
 def _size_limit(
-    combined: Sequence[Parameter],
-    terms: Sequence[TableParameter],
+    compared: Sequence[Parameter],
+    components: Sequence[TableParameter],
     trait: Trait,
     method: str | None,
 ) -> str:
-    """What the default method of a contrast would need if that is the size alone."""
+    """Requirement of the default method, if only the size of the table rules it out."""
     default = automatic(replace(trait, smooth=True))
-    chosen = method not in (None, AUTO) or not all(map(_has_default, combined))
+    chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
     if chosen or default == automatic(trait):
         return ""
-    if limits := [term.size_limit for term in terms if term.size_limit]:
+    if limits := [each.size_limit for each in components if each.size_limit]:
         return limits[0]
-    if all(term.cell_map for term in terms):
+    if all(component.cell_map for component in components):
         return f"{default} needs at most {MAX_ENUMERATED_CELLS} possible outcomes"
     return ""
 
 
 def _has_default(parameter: Parameter, known: Known = "table") -> bool:
-    """Whether the method is the one that "auto" stands for."""
+    """Whether the interval method is the one that "auto" selects."""
     return parameter.method == automatic(parameter.trait, known=known)
 
 
@@ -338,13 +354,18 @@ def method_of(
     method: str | None,
     known: Known = "table",
 ) -> str:
-    """Interval method of a contrast."""
+    """Interval method of a contrast of some parameters.
+
+    A method other than "auto" is used as it is. With None, the contrast has the method
+    of the parameters if the user chose it and it is the only one that serves the
+    contrast. Otherwise it has the one that "auto" selects.
+    """
     if method not in (None, AUTO):
         check_serves(method, trait, known=known)
         return method
     parameters = [p for p in parameters if p.method != AGREEMENT]
-    others = [p for p in parameters if not _has_default(p, known)]
-    methods = {parameter.method for parameter in parameters if not method and others}
+    were_chosen = not all(_has_default(p, known) for p in parameters)
+    methods = {p.method for p in parameters} if not method and were_chosen else set()
     serving = [m for m in methods if not refusal(m, trait, known=known)]
     if len(serving) == 1:
         return serving[0]
@@ -354,10 +375,10 @@ def method_of(
 def _extension_of(
     parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Extension of the interval for undefined classes, or bins, of the components.
+    """Extension of the interval for undefined classes or bins of the components.
 
-    To the contrasts of their least and greatest values. Of a ratio with undefined
-    classes nothing is known.
+    It reaches the contrasts of the smallest and largest values of the components. The
+    extension of a ratio with undefined classes is infinite.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -382,10 +403,10 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Cells in which a linear combination of bounded means is least and greatest.
+    """Cells with the smallest and the largest value of a combination of bounded means.
 
-    The pseudo-counts are half a row each, as those of a gain and a loss of one model on
-    another in labels.
+    Each has half a row of pseudo-counts, as many as a gain of one model over another
+    has in a table of labels.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -396,15 +417,15 @@ def _extreme_cells(
 
 
 def _enumerate(
-    maps: Sequence[CellMap], parts: Sequence[tuple[bool, ...]]
+    maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Cells that maps can lead to together, unless they are too many.
+    """Combinations of cells that are possible; None if they are too many.
 
-    The pseudo-counts are two rows in each part of the units whose maps are the same,
-    spread evenly over the possible outcomes.
+    Each coverage pattern has two rows of pseudo-counts, spread evenly over its possible
+    outcomes.
     """
     enumerated, pseudo_counts = [], []
-    for covered in parts:
+    for covered in patterns:
         possible = _possible_codes(list(itertools.compress(maps, covered)))
         if possible is None:
             return None
@@ -424,20 +445,20 @@ def _enumerate(
     return cells, np.bincount(cell, np.concatenate(pseudo_counts))
 
 
-def _parts(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Parts of the units by the maps that have a cell for them: which of the maps."""
-    parts = {
+def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
+    """Coverage patterns of the units: for each map, whether it has a cell for them."""
+    patterns = {
         tuple(other.covers(cell_map.sample, subgroup) for other in maps)
         for cell_map in maps
         for subgroup in cell_map.subgroups or [None]
     }
-    return sorted(parts, reverse=True)
+    return sorted(patterns, reverse=True)
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """All combinations of codes that maps distinguish, by column, and their shares.
+    """Combinations of label codes that maps distinguish, by column, and their shares.
 
-    Of labels that occur.
+    Labels that do not occur are left out.
     """
     representatives: dict[int, Array] = {}
     shares = []
@@ -461,9 +482,9 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
     return {column: values[g] for (column, values), g in codes}, share
 
 
-def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
-    """Properties of a contrast."""
-    traits = [parameter.trait for parameter in terms]
+def _trait_of(expanded: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
+    """Properties of a contrast, from the coefficients of its components."""
+    traits = [parameter.trait for parameter in expanded]
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
@@ -473,7 +494,7 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
             )
         low, high = 0.0, np.inf
     else:
-        low, high = _range_of(terms, terms.values())
+        low, high = _range_of(expanded, expanded.values())
     return Trait(
         key.title,
         bounds=(low, high),
@@ -498,7 +519,7 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
 def _range_of(
     parameters: Iterable[Parameter], coefficients: Iterable[float]
 ) -> tuple[float, float]:
-    """Range of a linear combination; of its ends only digits above rounding count."""
+    """Range of a linear combination, rounded so that K times 1/K is 1."""
     ranges = [
         sorted(coefficient * end for end in parameter.trait.bounds)
         for parameter, coefficient in zip(parameters, coefficients, strict=True)

@@ -1,4 +1,4 @@
-"""Contrasts that reports ask for: comparisons of parameters by pair or with others."""
+"""Keys and coefficients of comparisons: pairwise, with a control or a reference."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ def pairwise_contrasts(
     control: str | None = None,
     ratio: bool = False,
 ) -> list[Contrast]:
-    """Compare parameters that differ in one factor, "model" or "subgroup".
+    """Contrasts of parameters that differ in one factor, "model" or "subgroup".
 
-    All pairs, each once, the first less the second, or over it; with a control, each of
-    the others and the control.
+    Each pair is compared once, as the first minus the second, or divided by it. With a
+    control, each other level is compared with the control.
     """
     pairs = list(itertools.combinations(positions, 2))
     if control is not None:
@@ -36,7 +36,10 @@ def comparison(
     ratio: bool = False,
     sign: float = 1.0,
 ) -> Contrast:
-    """Compare two parameters that differ in one factor; see `pairwise_contrasts`."""
+    """Contrast of two parameters that differ in one factor: a key and coefficients.
+
+    The coefficients of a ratio apply to logarithms.
+    """
     keys = [joint.parameters[k].key for k in (first, second)]
     names = [key.level(factor) for key in keys]
     compared = (names[0], "/" if ratio else "-", names[1])
@@ -51,9 +54,10 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Compare parameters of subgroups each with a reference, found by its key.
+    """Contrasts of the parameters of subgroups with a reference for each of them.
 
-    Returns the joint estimate of the parameters and the references, and the contrasts.
+    `references` are by the key of the subgroup's parameter. Also returns the joint
+    estimate, extended by the references.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))
@@ -67,7 +71,7 @@ def contrasts_with(
 
 
 def reverse(joint: JointEstimate) -> JointEstimate:
-    """Take all differences or ratios of a joint estimate the other way round."""
+    """Reverse all differences or ratios: the second minus the first."""
     keys = [parameter.key for parameter in joint.parameters]
     contrasts = [(key.reverse, {k: -1.0}) for k, key in enumerate(keys)]
     ratio = any(key.compared and key.compared[1] == "/" for key in keys)

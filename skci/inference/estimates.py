@@ -1,4 +1,4 @@
-"""Estimates, their covariance, and how well it is known."""
+"""Base class of estimates: covariance, degrees of freedom, and contrasts."""
 
 from __future__ import annotations
 
@@ -19,48 +19,58 @@ from skci.inference.parameter import Contrasts, Parameter
 from skci.inference.rows import Rows
 from skci.measures.traits import Trait
 
-_AT_END = (
+_NEAR_BOUNDARY = (
     "the estimate is within a standard error of an end of its range, where intervals "
     "on the logit scale are wide, and others may not cover"
 )
 
 
 class Estimates:
-    """Estimates of K parameters with a covariance, and their linear combinations.
+    """Estimates of K parameters and their joint sampling distribution.
 
-    What is here holds for given estimates; `RowEstimates` follow from influence values.
+    The methods of this class apply to estimates without rows, such as those of another
+    program. Subclasses override them:
+
+    - `RowEstimates` are computed from the influence values of the rows of a sample.
+      Their contrasts are `RowEstimates` too, each with a table of its own.
+    - `ManyContrasts` are contrasts of `RowEstimates` that are too many for tables.
+    - `GivenEstimates` and `ResampledEstimates` have a given covariance.
+    - `RunEstimates` are means over several runs of a model.
     """
 
     parameters: tuple[Any, ...]
     covariance: Array
-    """Covariance of the estimates, (K, K); zero where there is none."""
+    """Covariance of the estimates, (K, K); zero where it is unknown."""
     degrees_of_freedom: Array
-    """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
+    """Degrees of freedom of the variances, (K,); infinite for a normal quantile."""
     common_df: float | None = None
-    """Degrees of freedom of a variance that all have in common, if there is one."""
+    """Degrees of freedom of the variance that all estimates have in common, if any."""
     rows: Rows | None = None
     design: SampleDesign | None = None
     known: ClassVar[Known] = "table"
-    """What is known beside estimates and degrees of freedom."""
+    """Input that interval methods can use, such as the table; see `Known`."""
     preferred: ClassVar[Sequence[str]] = ()
-    """Interval methods that "auto" prefers to those of a measure."""
+    """Interval methods that "auto" prefers to those of the measure."""
     size_limit: str = ""
-    """What other interval methods of contrasts would need, if that is their number."""
+    """Limit on the number of contrasts that rules out other interval methods."""
     of_rows: Any = None
-    """The same parameters of rows alone, if more than their variance is of interest."""
+    """Estimates of the same parameters whose only source of variance are the rows.
+
+    Resampled estimates and means over runs have them, for the skewness of the losses.
+    """
 
     def best_method(self, trait: Trait) -> str:
-        """Interval method that "auto" stands for."""
+        """Interval method that "auto" selects."""
         return automatic(trait, known=self.known, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Self:
-        """Keep some of the parameters."""
+        """Return the estimates of some of the parameters."""
         chosen = tuple(self.parameters[k] for k in positions)
         return replace(self, parameters=chosen)  # type: ignore[type-var]
 
     @property
     def is_linear(self) -> Array:
-        """Which parameters are defined and have a linear approximation, (K,)."""
+        """Mask of the parameters that are defined and have a derivative, (K,)."""
         return np.array([parameter.defined for parameter in self.parameters], bool)
 
     @property
@@ -72,36 +82,42 @@ class Estimates:
         """Whether the variance of an estimate is not zero."""
         return bool(self.variances[k] > 0)
 
-    def is_usable(self, k: int, total: float) -> bool:
-        """Whether there is a variance to make an interval of, with noise `total`."""
+    def is_usable(self, k: int, blurred_variance: float) -> bool:
+        """Whether an estimate has a variance from which limits follow.
+
+        Methods that blur use `blurred_variance`, which includes the noise of blurring.
+        """
         return self.parameters[k].defined and self.has_variance(k)
 
     def is_degenerate(self, k: int) -> bool:
-        """Whether the variance of a defined estimate is zero, or not known."""
+        """Whether the variance of a defined estimate is zero or unknown."""
         return not self.has_variance(k)
 
     def single_unit(self, k: int) -> str:
-        """Name of the independent unit on which a variance rests alone, if any."""
+        """Name of the unit, row or group, if a single one determines the variance."""
         return ""
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors at the observed table, where it shows a variance, (K,)."""
+        """Standard errors without pseudo-counts, unless these are then zero, (K,)."""
         return np.sqrt(self.variances)
 
     @property
-    def shows_variance(self) -> bool:
-        """Whether a variance of zero is estimated, and not unknown."""
+    def has_replicates(self) -> bool:
+        """Whether units are replicated, so that a zero variance is an estimate.
+
+        Without replicates a zero variance is unknown.
+        """
         return True
 
     @property
     def is_simple(self) -> bool:
-        """Whether the estimates are given, or of a simple random sample each."""
+        """Whether the estimates are given, or each has a simple random sample."""
         return True
 
     @property
     def n_groups(self) -> int | None:
-        """Number of independent units where these are not the rows."""
+        """Number of clusters; None if rows are independent."""
         return None
 
     @property
@@ -111,25 +127,32 @@ class Estimates:
 
     @property
     def design_in_words(self) -> str:
-        """What the header of a report says of the design."""
+        """Description of the design in the header of a report."""
         return ""
 
     @property
     def spans_strata(self) -> Array:
-        """Which parameters, or their components, vary in several strata, (K,)."""
+        """Mask of the parameters that vary in several strata, (K,)."""
         return np.zeros(len(self.parameters), dtype=bool)
 
     @property
     def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,)."""
+        """Design effects, (K,).
+
+        A design effect is the variance over the variance of a simple random sample of
+        the same size.
+        """
         return np.ones(len(self.parameters))
 
     def noise(self, z: float) -> Array | float:
-        """Covariance that is added to that of the estimates."""
+        """Covariance that interval methods add to the estimated covariance.
+
+        `z` is the normal quantile of the level.
+        """
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings of contrasts that are too many for a correlation."""
+        """Loadings on common factors, if contrasts are too many for a correlation."""
         return None
 
     def n_rows(self, k: int) -> int | None:
@@ -138,23 +161,26 @@ class Estimates:
 
     @property
     def table_sizes(self) -> Array:
-        """Rows in the table of each parameter, by their weights, (K,)."""
+        """Total weight of the rows in the table of each parameter, (K,)."""
         return np.full(len(self.parameters), np.nan)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow."""
         parameter = self.parameters[k]
         low, high = parameter.trait.bounds
-        to_end = min(parameter.estimate - low, high - parameter.estimate)
+        distance = min(parameter.estimate - low, high - parameter.estimate)
         error = math.sqrt(self.variances[k])
-        return [SmallSampleReason(_AT_END)] if error > to_end else []
+        return [SmallSampleReason(_NEAR_BOUNDARY)] if error > distance else []
 
     def noise_variances(self, z: float) -> Array | float:
-        """Diagonal of the noise, (K,)."""
+        """Diagonal of `noise`, (K,)."""
         return 0.0
 
     def task(self, k: int, standard_error: float) -> Task:
-        """Interval to compute for a parameter, or for what it is minus."""
+        """Input of the interval method for a parameter.
+
+        The interval of a negated measure is computed for the measure itself.
+        """
         trait, estimate, sign = self.parameters[k].unsigned
         return Task(trait, estimate, standard_error, sign=sign)
 
@@ -163,37 +189,42 @@ class Estimates:
     ) -> Estimates:
         r"""Estimate contrasts, with the covariance :math:`L V L^T`.
 
-        L are the coefficients; those of ratios, which are contrasts of logarithms, are
-        multiplied by the ratio over the estimate.
+        L are the derivatives of the contrasts in the estimates. For a linear contrast
+        these are its coefficients. For a ratio, which is a contrast of logarithms, each
+        coefficient is multiplied by the ratio and divided by the estimate.
         """
         parameters, entries = [], []
         for row, contrast in enumerate(contrasts):
             parameter = contrast_parameter(
                 self.parameters, contrast, ratio, method, self.known, self.size_limit
             )
-            positions = list(contrast[1])
-            slope = np.array(list(contrast[1].values()), dtype=float)
+            _, coefficients = contrast
+            positions = list(coefficients)
+            slopes = np.array(list(coefficients.values()), dtype=float)
             if ratio:
                 values = np.array([self.parameters[k].estimate for k in positions])
                 with np.errstate(all="ignore"):
-                    slope *= parameter.given / values  # none for a ratio with zero
-                slope[~np.isfinite(slope)] = 0
+                    slopes *= parameter.given / values  # none for a ratio with zero
+                slopes[~np.isfinite(slopes)] = 0
             entries += [
-                (row, k, each) for k, each in zip(positions, slope, strict=True)
+                (row, k, slope) for k, slope in zip(positions, slopes, strict=True)
             ]
             parameters.append(parameter)
-        rows, columns, coefficients = np.reshape(entries, (-1, 3)).T
+        rows, columns, values = np.reshape(entries, (-1, 3)).T
         places = rows.astype(int), columns.astype(int)
         shape = len(contrasts), len(self.parameters)
-        matrix = sparse.csr_array((coefficients, places), shape=shape)
-        combined = self.combined(parameters, matrix)
+        matrix = sparse.csr_array((values, places), shape=shape)
+        compared = self._combine(parameters, matrix)
         if self.of_rows is None:
-            return combined
+            return compared
         of_rows = self.of_rows.contrast(contrasts, ratio, method)
-        return replace(combined, of_rows=of_rows.with_methods(parameters))
+        return replace(compared, of_rows=of_rows.with_methods(parameters))
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations with these slopes, (L, K)."""
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        """Return C linear combinations of the estimates, with slopes (C, K).
+
+        The combinations are described by `parameters`. Subclasses override it.
+        """
         raise NotImplementedError
 
     def with_methods(self, parameters: Sequence[Parameter]) -> Self:

@@ -65,35 +65,21 @@ class ExchangeableErrors:
         11.7). Zero for areas, which have a variance in each class, and where units
         overlap.
         """
-        if self.parameter.support.classes or not self.with_influence.any():
+        parameter, inside = self.parameter, self.parameter.units
+        if parameter.support.classes or not self.with_influence.any():
             return 0.0
         if self._correlation is None:
             return 0.0
-        effect = self._of_rows + self._correlation * self._of_pairs
-        return effect if effect > _ROUNDING else 0.0
-
-    @cached_property
-    def _of_rows(self) -> float:
-        """Design effect of independent rows."""
         alone = self._alone(self.with_influence)
-        return self._scale * alone.squares / alone.total
-
-    @cached_property
-    def _of_pairs(self) -> float:
-        """What rows of a cluster add to it that are all alike."""
-        if self.design.rows_are_units:
-            return 0.0
-        inside = self.parameter.units
-        of_units = units_with(inside, self.rows, self.design)
-        pairs = of_units.squares - self._alone(inside).squares
-        return self._scale * pairs / of_units.total
-
-    @property
-    def _scale(self) -> float:
-        """Number of the rows in the table over their share of the weight."""
+        effect = alone.squares / alone.total
+        if not self.design.rows_are_units:
+            of_units = units_with(inside, self.rows, self.design)
+            pairs = of_units.squares - self._alone(inside).squares
+            effect += self._correlation * pairs / of_units.total
         weights = self.rows.weights
-        share = weights[self.parameter.units].sum() / weights.sum()
-        return float(self.parameter.total / share)
+        share = float(weights[inside].sum() / weights.sum())
+        effect *= parameter.total / share
+        return effect if effect > _ROUNDING else 0.0
 
     def _alone(self, units: Array) -> UnitWeights:
         """Weights of the rows of some units, as if they were independent."""

@@ -1,6 +1,9 @@
-"""Joint estimates: from estimates and a covariance to intervals that cover at once.
+"""Joint estimates: from estimates and a covariance to simultaneous intervals.
 
-Everything is computed when first accessed, and nothing needs the data again.
+Limits are computed in four steps, each when it is first accessed: the estimates and
+their covariance (`JointEstimate.source`), their correlation, the critical value
+(`JointEstimate.normal_quantile`), and the limits (`JointEstimate.intervals`). A
+difference of models is estimated by `JointEstimate.contrast` and takes the same steps.
 """
 
 from __future__ import annotations
@@ -45,33 +48,36 @@ _TOLERANCE = 5e-3  # of quantiles of some of many contrasts: as accurate as p-va
 
 
 class Target(NamedTuple):
-    """What estimates are of, and of resampled ones how the variance was estimated."""
+    """Estimand of a report, as text, where it is not that of given models."""
 
     target: str
-    """Such as "the procedures, trained on 320 rows"."""
+    """Name of the estimand, such as "the procedures, trained on 320 rows"."""
     resampling: str = ""
+    """Name of the resampling from which the variance was estimated, if any."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointEstimate:
-    """Estimates of K parameters and what is known of them jointly."""
+    """Estimates of K parameters with simultaneous confidence intervals."""
 
-    sampling: Estimates
-    """The parameters and the covariance of their estimates."""
+    source: Estimates
+    """Parameters and source distribution of their estimates."""
     confidence_level: float = 0.95
     simultaneous: bool = True
-    """Whether the intervals shall all cover at once, or each for itself."""
+    """Whether the confidence level applies to all intervals at once or to each."""
     random_state: int | None = None
     """Seed of the quasi-random points of the critical value."""
     target: Target | None = None
-    """What the estimates are of, if not of given models in the population."""
+    """Estimand, if it is not the performance of given models in the population."""
     n_given: int | None = None
-    """Number of rows that were given, where those of the sample are copies of them."""
+    """Number of rows of the user, where the rows of the sample are copies of them."""
     horizon: Horizon | None = None
-    """Looks at growing data at which the intervals shall cover, all at once."""
+    """Looks at growing data; the intervals cover at all of them."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
-    """Causes and parameters that a view of the same estimates has warned of."""
-    _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
+    """Causes and parameters of warnings already issued, shared by all views."""
+    _cached_laws: dict[str, MaximumLaw | HorizonLaw] = field(
+        default_factory=dict, init=False
+    )
 
     @classmethod
     def from_rows(
@@ -81,18 +87,18 @@ class JointEstimate:
         design: SampleDesign,
         **options: Any,
     ) -> JointEstimate:
-        """Estimate parameters of the tables of rows, drawn by a design."""
-        sampling = RowEstimates(tuple(parameters), rows, design)
-        for parameter in sampling.parameters:
-            simple = not parameter.interval_method.needs_simple_sample
-            if not (simple or sampling.is_simple):
+        """Estimate parameters from the rows of a sample and their design."""
+        source = RowEstimates(tuple(parameters), rows, design)
+        for parameter in source.parameters:
+            needs_simple_sample = parameter.interval_method.needs_simple_sample
+            if needs_simple_sample and not source.is_simple:
                 others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
                 raise ValueError(
                     f"method={parameter.method!r} needs independent rows of equal "
                     "weight, of one stratum; with sample_weight, groups or strata use "
                     f"one of {others}"
                 )
-        return cls(sampling, **options)
+        return cls(source, **options)
 
     @classmethod
     def from_moments(
@@ -106,17 +112,18 @@ class JointEstimate:
         out_of_fold: Estimates | None = None,
         **options: Any,
     ) -> JointEstimate:
-        """Take given estimates with a given covariance; see `GivenEstimates`.
+        """Use given estimates and a given covariance; see `GivenEstimates`.
 
-        Differences of two models are free of an `excess` in it, of shape (K, K). Of
-        resampled estimates, what is known out of fold; see `ResampledEstimates`.
+        An `excess` of the covariance, of shape (K, K), is removed from differences of
+        two models. Resampled estimates have estimates from the out-of-fold predictions
+        too; see `ResampledEstimates`.
         """
         parameters = tuple(parameters)
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
-        sampling = GivenEstimates(parameters, covariance, df, common_variance, shares)
+        source = GivenEstimates(parameters, covariance, df, common_variance, shares)
         if out_of_fold is not None:
-            sampling = ResampledEstimates(**vars(sampling), of_rows=out_of_fold)
-        return cls(sampling, **options)
+            source = ResampledEstimates(**vars(source), of_rows=out_of_fold)
+        return cls(source, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -124,8 +131,9 @@ class JointEstimate:
 
     @cached_property
     def individual(self) -> JointEstimate:
-        """The same estimates, each interval covering for itself alone."""
+        """Estimates with individual intervals, without adjustment for their number."""
         view = replace(self, simultaneous=False)
+        # Values that do not depend on `simultaneous` are not computed again.
         shared = ["_covariance", "_variances", "usable", "estimates"]
         if self.is_individual:
             shared.append("intervals")
@@ -133,14 +141,14 @@ class JointEstimate:
         return view
 
     def select(self, positions: Sequence[int]) -> JointEstimate:
-        """Return some of the estimates, joint among themselves."""
-        return replace(self, sampling=self.sampling.select(positions))
+        """Return some of the estimates, with a critical value of their own."""
+        return replace(self, source=self.source.select(positions))
 
     def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
-        """Return the estimates, and after them those of more parameters of the rows."""
-        assert isinstance(self.sampling, RowEstimates)
-        extended = (*self.sampling.parameters, *parameters)
-        return replace(self, sampling=self.sampling.with_parameters(extended))
+        """Return the estimates, followed by estimates of more parameters."""
+        assert isinstance(self.source, RowEstimates)
+        extended = (*self.source.parameters, *parameters)
+        return replace(self, source=self.source.with_parameters(extended))
 
     def contrast(
         self,
@@ -151,25 +159,24 @@ class JointEstimate:
     ) -> JointEstimate:
         """Estimate contrasts of the parameters: linear combinations, or ratios.
 
-        To first order where the method smooths, and without the excess of a given
-        covariance. The default method is that of the parameters if they have one in
-        common that serves contrasts and is not what "auto" stands for, else "auto". A
-        method that cannot serve a contrast is a ValueError, as are a ratio of signed
-        measures and terms that all cancel.
+        The contrasts are the parameters of the returned joint estimate. Their interval
+        method defaults to that of the parameters; see `method_of`. A ValueError is
+        raised if a method cannot serve a contrast, if a ratio has a measure that may be
+        negative, or if all coefficients cancel.
         """
-        compared = self.sampling.contrast(contrasts, ratio, method)
-        return replace(self, sampling=compared, simultaneous=simultaneous)
+        compared = self.source.contrast(contrasts, ratio, method)
+        return replace(self, source=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
-        """Check that there are tables to plan from."""
+        """Check that the parameters have tables, which planning needs."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        if self.sampling.known == "skewness":
+        if self.source.known == "skewness":
             raise ValueError(
                 "planning with several runs needs numbers of rows and of runs; use "
                 "plan or expected_half_widths of the report"
             )
-        if self.sampling.known != "table":
+        if self.source.known != "table":
             raise ValueError(
                 f"planning needs at most {MOST_TABLES:,} contrasts, got "
                 f"{len(self.parameters):,}; name a control, or select some"
@@ -178,31 +185,31 @@ class JointEstimate:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""
-        return self.sampling.parameters
+        return self.source.parameters
 
     @property
     def rows(self) -> Rows:
         """The rows of the sample."""
-        if self.sampling.rows is None:
+        if self.source.rows is None:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        return self.sampling.rows
+        return self.source.rows
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether the estimates are of rows, and not given."""
-        return self.sampling.rows is not None
+        """Whether the estimates were computed from rows, instead of given."""
+        return self.source.rows is not None
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows that were given; None where estimates were."""
+        """Number of rows of the user; None where estimates were given."""
         if self.n_given is not None:
             return self.n_given
         return self.rows.n_samples if self.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters of rows; None where they are rows, or copies of one."""
-        n_groups = self.sampling.n_groups
+        """Number of clusters; None where each row, or its copies, is a cluster."""
+        n_groups = self.source.n_groups
         return None if n_groups == self.n_given else n_groups
 
     @cached_property
@@ -212,122 +219,135 @@ class JointEstimate:
 
     @property
     def is_undefined(self) -> Array:
-        """Which measures are undefined on the data, shape (K,)."""
+        """Mask of the measures that are undefined on the data, shape (K,)."""
         return np.array([not p.defined for p in self.parameters], dtype=bool)
 
     def is_degenerate(self, k: int) -> bool:
-        """Whether a defined estimate has no usable estimate of its variance.
+        """Whether a defined estimate has no usable variance.
 
-        It is zero, the measure has no derivative, or there is a single row or group.
+        The variance is zero, the measure has no derivative, or there is a single unit.
         """
         if not self.parameters[k].defined:
             return False
-        return not self.usable[k] or self.sampling.is_degenerate(k)
+        return not self.usable[k] or self.source.is_degenerate(k)
 
     @cached_property
     def standard_errors(self) -> Array:
-        """Standard errors, whatever the confidence level, shape (K,)."""
-        errors = self.sampling.standard_errors.copy()
+        """Standard errors, regardless of the confidence level, shape (K,)."""
+        errors = self.source.standard_errors.copy()
         for k in range(len(errors)):
-            if not self.sampling.has_variance(k):
-                errors[k] = 0 if self.sampling.shows_variance else np.nan
-        return self._known(errors)
+            if not self.source.has_variance(k):
+                errors[k] = 0 if self.source.has_replicates else np.nan
+        return self._nan_without_derivative(errors)
 
     @cached_property
     def covariance(self) -> Array:
         """Covariance behind the intervals, shape (K, K); NaN where it is unknown."""
-        return self._known(self._covariance)
+        return self._nan_without_derivative(self._covariance)
 
     @property
     def correlation(self) -> Array:
         """Correlation behind the critical value, shape (K, K); NaN where unknown.
 
-        Shrunk where variances have few degrees of freedom and none in common.
+        It is shrunk towards zero if variances have few degrees of freedom, unless all
+        estimates have one variance in common.
         """
-        return self._shrunk.copy()
+        return self._shrunk_correlation.copy()
 
     @cached_property
-    def _shrunk(self) -> Array:
+    def _shrunk_correlation(self) -> Array:
         correlation = correlation_from(self._covariance)
-        known = np.flatnonzero(self.usable)
-        if self.common_df is None and len(known) > 1:
-            block = np.ix_(known, known)
-            df = self.degrees_of_freedom[known]
+        usable = np.flatnonzero(self.usable)
+        if self.common_df is None and len(usable) > 1:
+            block = np.ix_(usable, usable)
+            df = self.degrees_of_freedom[usable]
             correlation[block] = shrink_correlation(correlation[block], df)
         correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
         return correlation
 
     @cached_property
     def _covariance(self) -> Array:
-        """Sampling covariance, and what is added for what the data cannot show."""
-        return self.sampling.covariance + self.sampling.noise(self.z)
+        """Sampling covariance plus noise, which depends on the confidence level.
+
+        Noise is the variance that a method adds to the estimated one; see
+        `RowEstimates.noise`.
+        """
+        return self.source.covariance + self.source.noise(self.z)
 
     @cached_property
     def _variances(self) -> Array:
-        """Variances behind the intervals, (K,)."""
-        return self.sampling.variances + self.sampling.noise_variances(self.z)
+        """Diagonal of `_covariance`, without the cost of the matrix, (K,)."""
+        return self.source.variances + self.source.noise_variances(self.z)
 
     @cached_property
     def _interval_variances(self) -> Array:
-        """Variances that limits are computed with, (K,).
+        """Variances from which limits are computed, (K,).
 
-        Components on the boundary of their range add what Wilson's interval has at the
-        quantile of the intervals. Blurring is of the individual level (Yuan and Jiang).
+        They are `_variances` with two exceptions in simultaneous intervals: the noise
+        of components on the boundary of their range is that of Wilson's interval at the
+        joint quantile. The noise of blurring stays (Yuan and Jiang).
         """
         if self.is_individual:
             return self._variances
         blurs = [parameter.interval_method.blurs for parameter in self.parameters]
-        bounded = (self._variances > self.sampling.variances) & ~np.array(blurs)
-        if not bounded.any():
+        on_boundary = (self._variances > self.source.variances) & ~np.array(blurs)
+        if not on_boundary.any():
             return self._variances
-        noise = self.sampling.noise_variances(float(self.normal_quantile))
-        return np.where(bounded, self.sampling.variances + noise, self._variances)
+        noise = self.source.noise_variances(float(self.normal_quantile))
+        return np.where(on_boundary, self.source.variances + noise, self._variances)
 
-    def _known(self, values: Array) -> Array:
-        """Write NaN where a parameter has no linear approximation."""
+    def _nan_without_derivative(self, values: Array) -> Array:
+        """Copy with NaN where a parameter has no linear approximation."""
         values = values.copy()
-        values[~self.sampling.is_linear] = np.nan
+        values[~self.source.is_linear] = np.nan
         if values.ndim == 2:
-            values[:, ~self.sampling.is_linear] = np.nan
+            values[:, ~self.source.is_linear] = np.nan
         return values
 
     @cached_property
     def usable(self) -> Array:
-        """Which parameters have a variance to make an interval of, shape (K,)."""
+        """Mask of the parameters with a variance from which limits follow, (K,).
+
+        The other parameters have the whole range as interval and do not affect the
+        critical value.
+        """
         usable = np.zeros(len(self.parameters), dtype=bool)
         for k, parameter in enumerate(self.parameters):
             blurs = parameter.interval_method.blurs
-            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
+            usable[k] = self.source.is_usable(k, self._variances[k] if blurs else 0)
         return usable
 
     @cached_property
     def z(self) -> float:
-        """Two-sided normal quantile of the level."""
+        """Two-sided normal quantile of the confidence level, such as 1.96."""
         return -float(ndtri((1 - self.confidence_level) / 2))
 
     @cached_property
     def degrees_of_freedom(self) -> Array:
         """Degrees of freedom of the variances behind the intervals, shape (K,).
 
-        What is added to an estimated variance is known.
+        Noise has no sampling error, so it raises the degrees of freedom of the sum.
         """
-        df = self.sampling.degrees_of_freedom
+        df = self.source.degrees_of_freedom
         if self._are_normal:
             return df
-        varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
-        estimated = np.where(varies, self.sampling.variances, 1)
+        varies = np.array([*map(self.source.has_variance, range(len(df)))])
+        estimated = np.where(varies, self.source.variances, 1)
         total = np.where(varies, self._variances, 1)
         return df * (total / estimated) ** 2
 
     @cached_property
     def _are_normal(self) -> bool:
-        """Whether all quantiles are those of a normal distribution."""
+        """Whether all degrees of freedom are infinite, so that no t is needed."""
         return (
-            min(self.sampling.degrees_of_freedom.tolist(), default=math.inf) == math.inf
+            min(self.source.degrees_of_freedom.tolist(), default=math.inf) == math.inf
         )
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
-        """From normal quantiles to those of t with the df of some parameters."""
+        """Translate normal quantiles to quantiles of t with the same tails.
+
+        Each t distribution has the degrees of freedom of a parameter at `positions`.
+        """
         if self._are_normal:
             return q
         df = self.degrees_of_freedom[positions]
@@ -335,7 +355,7 @@ class JointEstimate:
             return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
-        """From quantiles of t with the df of some parameters to normal ones."""
+        """Inverse of `to_t_quantile`."""
         if self._are_normal:
             return q
         df = self.degrees_of_freedom[positions]
@@ -344,9 +364,10 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """Half widths of the intervals in standard errors.
+        """Critical value that reports show: half widths in standard errors.
 
-        Where degrees of freedom differ, that of the parameter that has most.
+        Limits are computed from `normal_quantile`. Where degrees of freedom differ, the
+        critical value shown is that of the parameter with the most.
         """
         q = self.normal_quantile
         if not self.usable.any():
@@ -359,13 +380,17 @@ class JointEstimate:
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Critical value on the scale of a standard normal estimate.
+        """Critical value from which limits are computed, as a normal quantile.
 
-        An estimate without a usable variance has the whole range for an interval, so
-        it takes no part. With a variance in common it is the quantile of the
-        multivariate t, translated. Else each parameter, with a variance of its own,
-        translates it for itself: statistics whose estimates are independent then have
-        the joint level exactly, which the multivariate t falls short of.
+        It is the two-sided normal quantile for individual intervals and for a single
+        usable estimate. Otherwise it is a quantile of the maximum of the correlated
+        statistics of the usable estimates, at all looks if there is a horizon.
+
+        Limits use the quantile of t with the same tails for each parameter; see
+        `limits_at_normal_quantile`. With independent estimates these limits have the
+        joint level exactly, which limits from a multivariate t do not reach. Only
+        estimates with one variance in common have a multivariate t, whose quantile is
+        translated to a normal one here.
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
@@ -376,10 +401,10 @@ class JointEstimate:
         return CriticalValue(normal, q.error * normal / q)
 
     def alpha_of(self, k: int) -> float:
-        """Error probability of one of the intervals, by itself.
+        """Error probability of a single interval, from the critical value.
 
-        Of a parameter without a usable variance, which has no part in the critical
-        value, its share in that of all.
+        Without a usable variance it is that of Bonferroni: alpha over the number of
+        intervals.
         """
         if self.usable[k]:
             return 2 * float(ndtr(-self.normal_quantile))
@@ -388,21 +413,25 @@ class JointEstimate:
 
     @property
     def common_df(self) -> float | None:
-        """Degrees of freedom of a variance that all have in common; None if none."""
-        return self.sampling.common_df
+        """Degrees of freedom of the variance that all estimates have in common.
+
+        None if each estimate has a variance of its own.
+        """
+        return self.source.common_df
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
-        """Distribution of the maximum of the standardised usable estimates.
+        """Distribution of the maximum of the statistics of the usable estimates.
 
-        Of individual intervals, that of one normal estimate.
+        For individual intervals it is the distribution of a single statistic.
         """
-        if alternative not in self._laws:
-            self._laws[alternative] = self._law(alternative)
-        return self._laws[alternative]
+        if alternative not in self._cached_laws:
+            self._cached_laws[alternative] = self._law_of_usable(alternative)
+        return self._cached_laws[alternative]
 
-    def _law(self, alternative: Alternative) -> MaximumLaw | HorizonLaw:
+    def _law_of_usable(self, alternative: Alternative) -> MaximumLaw | HorizonLaw:
+        """Compute the distribution that `law` caches."""
         if self.is_individual:
-            return self.law_of(np.ones((1, 1)), None, alternative)
+            return self._law_from_correlation(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
             return MaximumLaw(
@@ -410,39 +439,39 @@ class JointEstimate:
                 alternative=alternative,
                 random_state=self.random_state,
             )
-        correlation = self._shrunk
+        correlation = self._shrunk_correlation
         if not self.usable.all():
             correlation = correlation[np.ix_(usable, usable)]
-        return self.law_of(correlation, self.common_df, alternative)
+        return self._law_from_correlation(correlation, self.common_df, alternative)
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
-        """One-sided distribution of the maximum of some of them, with signs."""
+        """One-sided distribution of the maximum of some statistics times signs."""
         options = {}
         if self._loadings is None:
-            correlation = self._shrunk[np.ix_(positions, positions)]
+            correlation = self._shrunk_correlation[np.ix_(positions, positions)]
         else:
             rows = self._loadings.rows(positions)
             correlation = correlation_from(rows @ rows.T)
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
-        return self.law_of(signed, self.common_df, "less", **options)
+        return self._law_from_correlation(signed, self.common_df, "less", **options)
 
     @cached_property
     def _loadings(self) -> Loadings | None:
-        """Loadings of contrasts that are too many for a correlation.
+        """Loadings on common factors, if contrasts are too many for a correlation.
 
-        None with a horizon, whose law takes a correlation.
+        None with a horizon, because `HorizonLaw` requires a correlation.
         """
-        return None if self.horizon is not None else self.sampling.loadings(self.z)
+        return None if self.horizon is not None else self.source.loadings(self.z)
 
-    def law_of(
+    def _law_from_correlation(
         self,
         correlation: Array,
         df: float | None,
         alternative: Alternative,
         **options: Any,
     ) -> MaximumLaw | HorizonLaw:
-        """Distribution of the maximum of estimates with a correlation."""
+        """Distribution of the maximum of correlated statistics, at all looks if any."""
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
             return HorizonLaw(correlation, self.horizon, **options)
@@ -450,14 +479,17 @@ class JointEstimate:
 
     @cached_property
     def is_individual(self) -> bool:
-        """Whether each interval covers for itself, or there is but one."""
+        """Whether intervals need no adjustment for their number.
+
+        They are individual intervals, or at most one parameter has a usable variance.
+        """
         if len(self.parameters) == 1 or not self.simultaneous:
             return True
         return int(self.usable.sum()) < 2
 
     @cached_property
     def intervals(self) -> Array:
-        """Lower and upper limits, shape (K, 2)."""
+        """Lower and upper limits, shape (K, 2); the range without usable variance."""
         limits = np.empty((len(self.parameters), 2))
         for k in (~self.usable).nonzero()[0].tolist():
             limits[k] = self.parameters[k].trait.bounds
@@ -470,9 +502,9 @@ class JointEstimate:
     def limits_at_normal_quantile(
         self, positions: Array, q: float | Array, z: float
     ) -> Array:
-        """Limits for normal quantiles, translated to t for finite df.
+        """Limits for normal quantiles, translated to t for finite df, (n, 2).
 
-        One quantile, or those of lower and upper limits, (n, 2).
+        `q` is one quantile, or one for each lower and upper limit, (n, 2).
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
@@ -481,32 +513,34 @@ class JointEstimate:
         return self.limits_at(positions, quantiles, z)
 
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
-        """Limits of parameters that have a usable variance, (n, 2).
+        """Limits of parameters with a usable variance, by their methods, (n, 2).
 
-        For critical values of lower and upper limits, (n, 2); z is the normal quantile
-        of the level.
+        `crit` are the critical values of lower and upper limits, (n, 2), and z is the
+        normal quantile of the level. Tasks of negated measures, as of losses, have the
+        limits exchanged. Undefined classes and bins extend the limits.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
-        for method, rows, tasks in self._batches(positions):
-            pairs = zip(rows, tasks, strict=True)
-            of_tasks = [crits[row][:: task.sign] for row, task in pairs]
-            found = method.limits(tasks, of_tasks, z)
-            for row, task, (low, high) in zip(rows, tasks, found, strict=True):
-                parameter = self.parameters[positions[row]]
+        for method, indices, tasks in self._tasks_by_method(positions):
+            pairs = zip(indices, tasks, strict=True)
+            task_crits = [crits[i][:: task.sign] for i, task in pairs]
+            task_limits = method.limits(tasks, task_crits, z)
+            for i, task, (low, high) in zip(indices, tasks, task_limits, strict=True):
+                parameter = self.parameters[positions[i]]
                 if task.sign < 0:
                     low, high = -high, -low
                 below, above = parameter.extension
                 if below or above:
-                    least, greatest = parameter.trait.bounds
-                    low, high = max(low - below, least), min(high + above, greatest)
-                limits[row] = low, high
+                    minimum, maximum = parameter.trait.bounds
+                    low, high = max(low - below, minimum), min(high + above, maximum)
+                limits[i] = low, high
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
-        """Critical values at which limits of usable parameters are at nulls.
+        """Critical values at which limits of usable parameters equal null values, (n,).
 
-        Of lower limits where `above`, and else of upper ones. Minus infinity where no
-        limit reaches the null, NaN where it was not found.
+        The lower limit equals the null where `above`, else the upper limit does. The
+        critical value is minus infinity where no limit reaches the null, and NaN where
+        it was not found.
         """
         parameters = [self.parameters[k] for k in positions.tolist()]
         low, high = np.array([parameter.extension for parameter in parameters]).T
@@ -518,24 +552,24 @@ class JointEstimate:
         nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond
-        for method, rows, tasks in self._batches(positions):
-            tasks = list(itertools.compress(tasks, reachable[rows]))
-            rows = list(itertools.compress(rows, reachable[rows]))
+        for method, indices, tasks in self._tasks_by_method(positions):
+            tasks = list(itertools.compress(tasks, reachable[indices]))
+            i = list(itertools.compress(indices, reachable[indices]))
             if tasks:
-                roots[rows] = method.roots(tasks, nulls[rows], above[rows], self.z)
+                roots[i] = method.roots(tasks, nulls[i], above[i], self.z)
         return roots
 
-    def _batches(
+    def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Each interval method of some parameters, which of them have it, and tasks."""
+        """Tasks of some parameters by interval method, with indices in `positions`."""
         batches: dict[str, tuple[list[int], list[Task]]] = {}
-        for row, k in enumerate(positions.tolist()):
+        for i, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan
             if INTERVALS[method].needs_error:
                 error = math.sqrt(self._interval_variances[k])
-            rows, tasks = batches.setdefault(method, ([], []))
-            rows.append(row)
-            tasks.append(self.sampling.task(k, error))
+            indices, tasks = batches.setdefault(method, ([], []))
+            indices.append(i)
+            tasks.append(self.source.task(k, error))
         for method, batch in batches.items():
             yield INTERVALS[method], *batch

@@ -1,4 +1,4 @@
-"""Estimates that are known by their covariance, and not by rows."""
+"""Estimates with a covariance but without tables: given, resampled, many contrasts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import CANCELLED, Key, Parameter
-from skci.inference.parameter_sampling import HEAVY_TAIL
+from skci.inference.row_estimate import HEAVY_TAIL
 from skci.inference.rows import Rows
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
@@ -42,7 +42,7 @@ _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 class GivenEstimates(Estimates):
     """Given estimates with a given covariance, zero where it is unknown.
 
-    They are those of resampling, or of another program.
+    The estimates come from resampling or from another program.
     """
 
     parameters: tuple[Parameter, ...]
@@ -50,9 +50,9 @@ class GivenEstimates(Estimates):
     df: float
     """Degrees of freedom of each variance; infinite for a normal quantile."""
     common_variance: bool = False
-    """Whether they are those of one variance, as of the residuals of a linear model."""
+    """Whether all estimates have one variance, as in a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
-    """Share of the variance that comparisons of two models, by name, are free of."""
+    """Share of the variance to remove from differences of two models, by names."""
     known: ClassVar[Known] = "covariance"
 
     @property
@@ -67,20 +67,20 @@ class GivenEstimates(Estimates):
         block = self.covariance[np.ix_(positions, positions)]
         return replace(super().select(positions), covariance=block)
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
-        Of the variances of comparisons of two models, which are named, the excess is
-        removed; correlations stay.
+        The excess is removed from the variances of differences of two models. Their
+        correlations stay.
         """
         matrix: Array = slopes.toarray()
-        with np.errstate(over="ignore", invalid="ignore"):  # then it is unknown
+        with np.errstate(over="ignore", invalid="ignore"):  # not finite is unknown
             covariance = matrix @ self.covariance @ matrix.T
             covariance[~np.isfinite(covariance)] = 0
-            # Of what does not vary there is rounding left, of either sign.
+            # A constant contrast has a variance of rounding errors, of either sign.
             most = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
             constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
-        # A zero variance is unknown, and so is that of what depends on it.
+        # A zero variance is unknown, and so are variances of contrasts with it.
         unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
         if self.excess:
@@ -94,23 +94,24 @@ class GivenEstimates(Estimates):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ManyContrasts(Estimates):
-    """Linear contrasts of estimates of rows, known by the covariance of these.
+    """Linear contrasts of `RowEstimates` that are too many for tables.
 
-    Their influence values, tables and correlation are not computed.
+    Only their variances are computed, from the covariance of the estimates. The
+    critical value uses factor loadings instead of a correlation.
     """
 
     parameters: tuple[Parameter, ...]
     base: Any
-    """The estimates of rows that are combined."""
+    """The `RowEstimates` that are combined, of P parameters."""
     slopes: sparse.csr_array
     """Slope of each contrast in each estimate, (K, P)."""
     df: float | None = None
-    """Degrees of freedom of all; those of the totals of each contrast if None."""
+    """Degrees of freedom of all contrasts; estimated for each of them if None."""
     size_limit: str = ""
     known: ClassVar[Known] = "covariance"
 
     @classmethod
-    def of_each(cls, base: Any, size_limit: str = "") -> ManyContrasts:
+    def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
         """Treat each estimate as a contrast of itself."""
         return cls(
             parameters=base.parameters,
@@ -121,19 +122,19 @@ class ManyContrasts(Estimates):
 
     @property
     def with_fewest_df(self) -> ManyContrasts:
-        """The same, all with the fewest degrees of freedom of an estimate of rows."""
+        """The contrasts with the fewest degrees of freedom of an estimate."""
         df = self.base.degrees_of_freedom[self._has_variance]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
     @cached_property
     def _has_variance(self) -> Array:
-        """Whether each estimate of rows has a usable variance, (P,)."""
+        """Mask of the estimates with a usable variance, (P,)."""
         positions = range(len(self.base.parameters))
         return np.array([self.base.is_usable(k, 0.0) for k in positions], dtype=bool)
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        """Degrees of freedom of the totals of each contrast, (K,)."""
+        """Satterthwaite's degrees of freedom of each contrast, (K,)."""
         base, size = self.base, len(self.parameters)
         if self.df is not None:
             return np.full(size, self.df)
@@ -150,7 +151,7 @@ class ManyContrasts(Estimates):
 
     @cached_property
     def variances(self) -> Array:
-        """Variances, zero where a contrast or one of its terms does not vary, (K,)."""
+        """Variances, (K,); zero if the contrast or an estimate in it is constant."""
         variances = variances_of(self.slopes, self.base.covariance)
         sizes = abs(self.slopes)
         largest = sizes @ np.sqrt(self.base.variances)
@@ -160,9 +161,9 @@ class ManyContrasts(Estimates):
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
-        return self._combined(self.base.covariance)
+        return self._covariance_of_contrasts(self.base.covariance)
 
-    def _combined(self, covariance: Array) -> Array:
+    def _covariance_of_contrasts(self, covariance: Array) -> Array:
         """Covariance of the contrasts, zero where it is unknown, (K, K)."""
         size = len(self.parameters)
         if size > _MOST_IN_MEMORY:
@@ -177,16 +178,16 @@ class ManyContrasts(Estimates):
         return combined
 
     def noise(self, z: float) -> Array:
-        return self._combined(self.base.noise(z))
+        return self._covariance_of_contrasts(self.base.noise(z))
 
     def noise_variances(self, z: float) -> Array:
         noise = variances_of(self.slopes, self.base.noise(z))
         return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings on factors of the estimates of rows, if contrasts are many.
+        """Loadings on factors of the estimates, if contrasts are many.
 
-        Their correlation is shrunk where degrees of freedom are few.
+        The correlation of the estimates is shrunk if degrees of freedom are few.
         """
         if len(self.parameters) <= MOST_TABLES:
             return None
@@ -200,8 +201,8 @@ class ManyContrasts(Estimates):
     def select(self, positions: Sequence[int]) -> Self:
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations of the contrasts, which are contrasts."""
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        """Linear combinations of contrasts, which are contrasts of the estimates."""
         return replace(
             self,
             parameters=tuple(parameters),
@@ -228,35 +229,35 @@ class ManyContrasts(Estimates):
         return list(dict.fromkeys(chain.from_iterable(each)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons that apply to some estimate, and so to contrasts of them."""
+        """Reasons that apply to any of the estimates, and so to their contrasts."""
         return self._reasons
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResampledEstimates(GivenEstimates):
-    """Estimates with the covariance of a resampling, and the skewness of their losses.
+    """Estimates with a covariance from resampling and the skewness of their losses.
 
-    Their skewness, and whether tails are heavy, follow from the losses of rows that
-    were predicted out of fold, as if the models were given.
+    The skewness, and whether tails are heavy, are estimated from the out-of-fold
+    predictions of the rows, with the fitted models treated as fixed.
     """
 
     of_rows: Estimates
-    """The same parameters of these rows, each predicted once."""
+    """Estimates of the same parameters from the out-of-fold predictions."""
     models: ResampledEstimates | None = None
-    """The estimates that contrasts are of."""
+    """The estimates of the models, if these are contrasts of them."""
     known: ClassVar[Known] = "skewness"
 
     def select(self, positions: Sequence[int]) -> Self:
         of_rows = self.of_rows.select(positions)
         return replace(super().select(positions), of_rows=of_rows)
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations, of losses with a variance not below that of the rows.
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        """Linear combinations, whose variance is at least the variance due to rows.
 
-        That of comparisons which are freed of an excess may be, but models that other
-        rows train only add to the variance of the losses of models that are given.
+        Removing the excess may leave less. Training on other rows can only add to the
+        variance of fixed models, so the variance is then raised for losses.
         """
-        compared = super().combined(parameters, slopes)
+        compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
         freed = [
             parameter.interval_method.corrects_skewness and pair in self.excess
@@ -272,10 +273,10 @@ class ResampledEstimates(GivenEstimates):
         return replace(compared, models=self.models or self)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, those of the losses included.
+        """Reasons why an interval may be too narrow, including reasons of the losses.
 
-        Heavy tails are also those of the models that a contrast is of: the losses of
-        models that are given may be close, but not what other rows would train.
+        A contrast also has heavy tails if one of its models has: the losses of two
+        fitted models may be close although models fitted on other rows are not.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         if parameter.interval_method.corrects_skewness:
@@ -288,9 +289,9 @@ class ResampledEstimates(GivenEstimates):
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
-        """Parameters whose losses seem to be without a variance.
+        """Parameters whose losses may have an infinite variance.
 
-        The estimates of models have losses whose least is about zero.
+        The second criterion needs losses that start at about zero, as those of models.
         """
         rows: Any = self.of_rows
         return {
@@ -312,7 +313,7 @@ class ResampledEstimates(GivenEstimates):
 
 
 def _compared_models(contrast: Parameter) -> frozenset[str]:
-    """Names of the two models that a contrast compares on a measure, if it does."""
+    """Names of the two models in a difference on one measure; empty otherwise."""
     keys = [component.key for component in contrast.components]
     balanced = abs(sum(contrast.coefficients)) < CANCELLED
     same = len({key.without("model") for key in keys}) == 1
@@ -322,9 +323,9 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array
 ) -> dict[frozenset[str], float]:
-    """Share of an excess in the variance of the differences of each two models.
+    """Share of an excess in the variance of the difference of each pair of models.
 
-    The mean over all measures that compare them, and at most `_MOST_EXCESS`.
+    It is the mean over the measures of both models, and at most `_MOST_EXCESS`.
     """
     places: dict[Key, list[int]] = {}
     for k in np.flatnonzero(covariance.diagonal() > 0).tolist():

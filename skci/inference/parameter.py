@@ -1,4 +1,4 @@
-"""A parameter: what an estimate and its interval are of."""
+"""Parameters: the quantities that are estimated, with the tables of their estimates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from skci.inference.intervals.methods import INTERVALS, IntervalMethod
 from skci.measures.functional import Boundary, Evaluation, Functional, Negative, Support
 from skci.measures.traits import EDGE, Trait
 
-_SEES_ALL = attrgetter("sees_all")
+_COVERS_ALL_UNITS = attrgetter("covers_all_units")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
 _ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 
 MAX_ENUMERATED_CELLS = 256
 """Largest table all of whose cells are enumerated, unobserved ones included."""
 
-_KEPT = (  # of a trait
+_TRAITS_WITHOUT_TABLE = (
     "name",
     "bounds",
     "greater_is_better",
@@ -47,7 +47,10 @@ DEFAULT_MODEL = "y_pred"
 
 @dataclass(frozen=True)
 class Key:
-    """What a parameter is of; the columns of a report are read from it."""
+    """Names that identify a parameter: model, metric, subgroup.
+
+    The labels of a report are derived from it.
+    """
 
     metric: str = ""
     model: str = ""
@@ -56,11 +59,11 @@ class Key:
     sample: str = ""
     """Name of the test set or fold, where there are several."""
     compared: tuple[str, str, str] | None = None
-    """For a difference or ratio: what is compared, "-" or "/", and with what."""
+    """Names of the two sides of a difference or ratio, with "-" or "/" between them."""
     contrast: str = ""
     """Name of a contrast that the user defined."""
     factor: str = "model"
-    """Column of reports that `model` is in, where it names something else."""
+    """Column of a report in which `model` is shown."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -77,12 +80,12 @@ class Key:
 
     @property
     def is_contrast(self) -> bool:
-        """Whether it is of a difference, a ratio or another contrast."""
+        """Whether the parameter is a difference, a ratio or another contrast."""
         return bool(self.contrast) or self.compared is not None
 
     @property
     def name(self) -> str:
-        """Name of the model, of the contrast, or of what is compared."""
+        """Name of the model, of the contrast, or of both sides of a comparison."""
         model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
@@ -94,29 +97,29 @@ class Key:
 
     @property
     def panel(self) -> str:
-        """Name of what models are compared on: the metric, in a subgroup."""
+        """Name of what models are compared on: the metric, with the subgroup if any."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
-        """Name of the model, or of the subgroup."""
+        """Level of a factor, "model" or "subgroup": the name of either."""
         if factor == "model":
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> Key:
-        """Key of what is compared: without the model, or without the subgroup."""
+        """Key without the model, or without the subgroup; equal for compared levels."""
         if factor == "model":
             return replace(self, model="", sample="")
         return replace(self, subgroup=())
 
     @property
     def reverse(self) -> Key:
-        """Key of a difference or ratio the other way round; itself for others."""
+        """Key of the reverse difference or ratio; other keys stay."""
         return replace(self, compared=self.compared and self.compared[::-1])
 
     @property
     def subgroup_names(self) -> list[str]:
-        """Name of the subgroup in each column, with that of the column."""
+        """Subgroups as text, such as "sex = f", by column."""
         return [f"{column} = {name}" for column, name in self.subgroup]
 
     def __str__(self) -> str:
@@ -127,7 +130,9 @@ class Key:
 
 
 Contrast = tuple[Key, Mapping[int, float]]
-"""Name of a contrast, and the coefficients of parameters by their positions."""
+"""Key of a contrast, and its coefficients by the positions of the parameters.
+
+The difference of parameters 0 and 2 has the coefficients ``{0: 1.0, 2: -1.0}``."""
 
 Contrasts = Sequence[Contrast]
 
@@ -139,15 +144,17 @@ class CellMap:
     columns: tuple[int, ...]
     """Columns of label codes that the cell depends on."""
     symbols: tuple[Array, ...]
-    """Symbol of each code by column, the same for codes that are not distinguished, and
-    -1 for labels that do not occur."""
+    """Symbol of each label code, by column; -1 for labels that do not occur.
+
+    Codes that the measure does not distinguish have one symbol."""
     cells: Array
-    """Cell for each combination of symbols, an axis each; `size` if there is none."""
+    """Cell of each combination of symbols, with an axis by column; else `size`."""
     size: int
+    """Number of cells."""
     subgroups: frozenset[int] | None = None
-    """Codes of the subgroups that a unit must be in one of."""
+    """Codes of the subgroups whose units have a cell; None for all units."""
     sample: int = 0
-    """Which of several independent samples a unit must be of."""
+    """Index of the independent sample whose units have a cell."""
 
     def __call__(self, *codes: Array) -> Array:
         """Cell for label codes, an array for each of the columns."""
@@ -158,29 +165,29 @@ class CellMap:
         return cells
 
     def among(self, subgroups: frozenset[int]) -> CellMap:
-        """Return the same map for units in one of some subgroups."""
-        if subgroups not in self._parts:
-            self._parts[subgroups] = replace(self, subgroups=subgroups)
-        return self._parts[subgroups]
+        """Return the map restricted to the units of some subgroups, cached."""
+        if subgroups not in self._by_subgroups:
+            self._by_subgroups[subgroups] = replace(self, subgroups=subgroups)
+        return self._by_subgroups[subgroups]
 
     @cached_property
-    def _parts(self) -> dict[frozenset[int], CellMap]:
+    def _by_subgroups(self) -> dict[frozenset[int], CellMap]:
         return {}
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """The map but for its columns and units, to be compared with others."""
+        """Content of the map without columns and units, for comparison and hashing."""
         symbols = tuple(each.tobytes() for each in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
-        """Whether the units of a sample, or of a subgroup of it, have a cell."""
+        """Whether the units of a sample, or of a subgroup in it, have a cell."""
         inside = self.subgroups is None or subgroup in self.subgroups
         return inside and self.sample == sample
 
 
 class Clipped(NamedTuple):
-    """Number of rows whose loss is that of a clipped probability, and their share."""
+    """Number and share of the rows with a clipped probability."""
 
     n: float
     n_samples: float
@@ -189,7 +196,7 @@ class Clipped(NamedTuple):
 
 
 class SubgroupSize(NamedTuple):
-    """Number of rows, and of positive ones where there are two labels."""
+    """Number of rows in a subgroup, and of positive rows if there are two labels."""
 
     n: int
     positives: int | None
@@ -197,39 +204,42 @@ class SubgroupSize(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameter:
-    """A parameter with a given estimate, and what inference needs to know of it."""
+    """A quantity to estimate: a metric of a model, or a contrast of several.
+
+    The estimate is `given`. That of a `TableParameter` is computed from its table.
+    """
 
     key: Key
     trait: Trait
+    """Properties of the measure, such as its range."""
     method: str
-    """Key of ``INTERVALS``."""
+    """Name of the interval method, a key of ``INTERVALS``."""
     given: float = np.nan
-    """The estimate, where it does not follow from a table."""
+    """Estimate of a parameter without a table."""
     pos_label: Any = None
-    """The positive label, where there is one and it is not 1 of 0 and 1."""
+    """Positive label, if it must be shown; None for the 1 of 0 and 1."""
     subgroup_size: SubgroupSize | None = None
-    """Of what it is estimated from, where that is a subgroup of the rows."""
+    """Number of rows in the subgroup; None for a parameter of all rows."""
     undefined_as: float = np.nan
-    """Estimate to report where the measure is undefined."""
+    """Estimate to report if the measure is undefined."""
     components: tuple[Parameter, ...] = ()
-    """The parameters that a contrast is made of."""
+    """Parameters that a contrast combines."""
     coefficients: tuple[float, ...] = ()
-    """Their coefficients, or those of their logarithms in a ratio."""
+    """Coefficients of the components; of their logarithms in a ratio."""
     extension: tuple[float, float] = (0.0, 0.0)
-    """Extension of the interval below and above for undefined classes."""
+    """Amounts by which the limits are moved outwards for undefined classes or bins."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)
-    """Their weights in the average, by name."""
+    """Weights of undefined classes in an average, by name."""
     size_limit: str = ""
-    """What the default method of smaller tables would need, where it is another."""
+    """Requirement of the default method, if the table is too large for it."""
     clipped: Clipped | None = None
-    """Rows whose losses depend on where probabilities are clipped."""
+    """Rows whose losses depend on the clipping of probabilities."""
     binning_error: float = 0.0
-    """Largest difference to the estimate from scores that are not in bins, which the
-    extension covers."""
+    """Largest possible effect of binning scores on the estimate."""
     by_pair: bool = False
-    """Whether it is a mean of which contrasts are of the units that all have."""
+    """Whether contrasts use only the units that all compared means cover."""
     agreement: Agreement | None = None
-    """Agreement of two models that are compared, if they agree in all rows."""
+    """Agreement of two compared models, if they agree in all rows."""
 
     @property
     def value(self) -> float:
@@ -248,17 +258,17 @@ class Parameter:
 
     @property
     def estimate(self) -> float:
-        """Value of the measure, or what is reported where it is undefined."""
+        """Value of the measure, or `undefined_as` if it is undefined."""
         return self.value if self.defined else self.undefined_as
 
     @property
     def is_negated(self) -> bool:
-        """Whether it is of a measure times -1."""
+        """Whether the parameter is a measure times -1, such as a negative loss."""
         return self.trait.negative_of is not None
 
     @property
     def unsigned(self) -> tuple[Trait, float, int]:
-        """Trait and estimate of the measure, and -1 if it is taken times that."""
+        """Trait and estimate of the measure, and -1 if negated, else 1."""
         measure = self.trait.negative_of
         if measure is None:
             return self.trait, self.estimate, 1
@@ -266,12 +276,12 @@ class Parameter:
 
     @property
     def is_on_boundary(self) -> bool:
-        """Whether it is an area on the boundary of its range, or made of such."""
+        """Whether it is an area on the boundary of its range, or combines such."""
         return False
 
     @property
     def support(self) -> Support:
-        """Which rows its variance is estimated from."""
+        """Rows from which the variance is estimated, if they may be few."""
         return Support()
 
     def __str__(self) -> str:
@@ -280,47 +290,52 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """A parameter that is a functional of a table: a measure of a model, a contrast."""
+    """A parameter whose estimate is a functional of the counts in a table.
+
+    A contrast of two models has a table too, with their combinations of cells.
+    """
 
     functional: Functional
+    """Function of the shares of cells, with influence values."""
     counts: Array
-    """Counts of the m cells of its table, zero counts included."""
+    """Counts of the m cells, zero counts included, (m,)."""
     index: Array
-    """Cell of each unit of the sample; m for units that it does not depend on."""
+    """Cell index of each unit of the sample; m for units outside of the table."""
     smoothing: Array | float
-    """Pseudo-counts of the m cells, or of each, of methods that linearise at a table
-    without empty ones: two rows in all, half a row in every cell of a binary table."""
+    """Pseudo-counts of the m cells, or of each cell, for methods that smooth.
+
+    They are two rows in total, such as half a row in each cell of a binary table."""
     cell_map: CellMap | None = None
-    """Map from labels to cells, where the possible outcomes can be enumerated."""
+    """Map from labels to cells, if the possible outcomes can be enumerated."""
     extremes: tuple[int, int] | None = None
-    """Cells of the least and greatest possible value, of a mean of bounded values."""
+    """Cells with the smallest and the largest possible value of a bounded mean."""
     components: tuple[TableParameter, ...] = ()
 
     def with_method(self, method: str) -> TableParameter:
-        """Return the parameter with another interval method."""
+        """Return the parameter with another interval method, cached."""
         if method == self.method:
             return self
-        if method not in self._others:
-            self._others[method] = replace(self, method=method)
-        return self._others[method]
+        if method not in self._by_method:
+            self._by_method[method] = replace(self, method=method)
+        return self._by_method[method]
 
     @cached_property
-    def _others(self) -> dict[str, TableParameter]:
+    def _by_method(self) -> dict[str, TableParameter]:
         return {}
 
     def among(self, units: Array, counts: Array) -> TableParameter:
-        """Return the parameter on some of its units, of which counts are given."""
+        """Return the parameter restricted to some units with these counts, cached."""
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
-        if key not in self._parts:
+        if key not in self._by_units:
             index = np.where(units, self.index, self.size)
             table = np.bincount(index, counts, self.size + 1)[: self.size]
-            self._parts[key] = replace(self, counts=table, index=index)
-        return self._parts[key]
+            self._by_units[key] = replace(self, counts=table, index=index)
+        return self._by_units[key]
 
     @cached_property
-    def _parts(self) -> dict[bytes, TableParameter]:
+    def _by_units(self) -> dict[bytes, TableParameter]:
         return {}
 
     def negated(self) -> TableParameter:
@@ -336,7 +351,7 @@ class TableParameter(Parameter):
 
     @property
     def allows_for_unseen_ends(self) -> bool:
-        """Whether an end of the range has a probability that no row shows."""
+        """Whether the method allows for a boundary value that no row has."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()
@@ -348,18 +363,18 @@ class TableParameter(Parameter):
 
     @cached_property
     def total(self) -> float:
-        """Number of rows in its table, by their weights."""
+        """Total weight of the rows in the table."""
         return float(self.counts.sum())
 
     @cached_property
     def units(self) -> Array:
-        """Which units of the sample are in its table."""
+        """Mask of the units of the sample that are in the table."""
         return self.index < self.size
 
     @cached_property
-    def sees_all(self) -> bool:
-        """Whether it, and all it is made of, depends on all units of the sample."""
-        return bool(self.units.all()) and all(map(_SEES_ALL, self.components))
+    def covers_all_units(self) -> bool:
+        """Whether all units are in the table, and in the tables of all components."""
+        return bool(self.units.all()) and all(map(_COVERS_ALL_UNITS, self.components))
 
     @cached_property
     def value(self) -> float:
@@ -383,14 +398,14 @@ class TableParameter(Parameter):
 
     @property
     def smoothed_weights(self) -> Array:
-        """Weights of the cells with pseudo-counts, whatever the method."""
+        """Weights of the cells with pseudo-counts, regardless of the method."""
         counts = self.counts + self.smoothing
         total = counts.sum()
         return counts / total if total else counts
 
     @cached_property
     def linearised(self) -> Evaluation:
-        """Influence values and gradient where the method wants them."""
+        """Influence values and gradient at `weights`."""
         return self.functional(self.weights)
 
     @property
@@ -401,19 +416,19 @@ class TableParameter(Parameter):
 
     @property
     def has_influence(self) -> Array:
-        """Which cells of that table have influence values that are not zero."""
+        """Mask of the cells with an influence at the table with pseudo-counts."""
         return self.functional(self.smoothed_weights).has_influence
 
     @cached_property
     def steepness(self) -> float:
-        """Largest derivative in a moment."""
+        """Largest absolute derivative in a moment."""
         return float(np.abs(self.linearised.gradient).max())
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether the functional is defined and has a linear approximation.
+        """Whether the functional is defined and has a derivative.
 
-        It has a derivative, also on the scale of the interval.
+        It must also have one on the scale of the interval, such as the logit.
         """
         if not self.defined or self.interval_method.smooths:
             return self.defined
@@ -429,7 +444,7 @@ class TableParameter(Parameter):
 
     @cached_property
     def boundary(self) -> list[Boundary]:
-        """Components on the boundary, for methods that estimate their variance."""
+        """Components on the boundary, for methods without noise of their own."""
         method = self.interval_method
         if method.adds_variance or not self.is_linear:
             return []
@@ -445,12 +460,12 @@ class TableParameter(Parameter):
 
 
 def given_parameter(parameter: Parameter, estimate: float) -> Parameter:
-    """Parameter with a given estimate in place of a table."""
+    """Return the parameter with a given estimate, without a table."""
     low, high = parameter.trait.bounds
-    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
+    traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
     return Parameter(
         key=parameter.key,
-        trait=Trait(**kept, smooth=False),
+        trait=Trait(**traits, smooth=False),
         method=parameter.method,
         given=min(max(estimate, low), high),
         pos_label=parameter.pos_label,

@@ -23,7 +23,7 @@ from skci._validation import (
     check_probability,
     join_names,
 )
-from skci.inference.designs.units import is_simple
+from skci.inference.designs.units import census, is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
@@ -124,7 +124,7 @@ def rows_for_width(
     # Intervals cut off at the end of a range are not planned for.
     smoothed = [parameter.interval_method.smooths for parameter in parameters]
     least = np.where(smoothed, 0, formula).max()
-    fewest = max(math.ceil(least), 2 * joint.sampling.n_strata)
+    fewest = max(math.ceil(least), 2 * joint.source.n_strata)
     for parameter in parameters:  # one trial is expected
         if parameter.trait.proportion and isinstance(parameter, TableParameter):
             _, trials = parameter.trait.successes_and_trials(parameter.counts)
@@ -156,7 +156,7 @@ class PowerPlan:
     ) -> None:
         joint.check_has_tables()
         self.joint, self.shown, self.difference = joint, shown, difference
-        self.fewest = 2 * joint.sampling.n_strata
+        self.fewest = 2 * joint.source.n_strata
         self.distances = self._distances()
 
     def n_rows(self, power: float) -> int:
@@ -252,7 +252,7 @@ class PowerPlan:
                 if not (is_number and low < value < high):
                     raise ValueError(
                         f"difference must be between {low:g} and {high:g} for "
-                        f"{parameter}, where the claim holds, got {value:g}"
+                        f"{parameter}, where the claim holds, got {value!r}"
                     )
                 distances[:, k] = value - low, high - value
                 continue
@@ -284,7 +284,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     If linear, "delta" replaces methods that smooth, which it equals to first order.
     """
     rows: Any = joint.rows
-    design: Any = joint.sampling.design
+    design: Any = joint.source.design
     if not is_simple(rows, design):
         raise ValueError(
             "cannot plan from a pilot with sample_weight, groups or a design other "
@@ -312,7 +312,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     return JointEstimate.from_rows(
         parameters,
         rows,
-        design.of_population(rows.n_samples),
+        census(design, rows.n_samples),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,

@@ -1,4 +1,4 @@
-"""Estimates from the influence values of rows that were drawn by a design."""
+"""Estimates from the influence values of the rows of a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from skci._arrays import Array, cached_property, dataclass
 from skci._threads import few_threads
 from skci.inference.contrast_parameters import ContrastTables
-from skci.inference.design_sampling import DesignSampling
+from skci.inference.design_estimate import DesignEstimate
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.designs.units import is_simple
@@ -22,64 +22,69 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.linear_estimates import MOST_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
-from skci.inference.parameter_sampling import ParameterSampling
+from skci.inference.row_estimate import RowEstimate
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 
-_MANY = 16  # contrasts whose covariance may follow from that of their components
+_MANY_CONTRASTS = 16  # above it, V is computed from the V of the components
 _MOST_BY_PAIR = 1 << 11  # contrasts of rows that differ from pair to pair
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
-_SMALL_SHARE = 1e-7  # share to which rounding adds something
+_SMALL_SHARE = 1e-7  # share below which rounding errors of the variance matter
 
 
-def of_each(path: str) -> Any:
-    """Array of an attribute of each parameter of a sampling, (K,)."""
+def _from_each(path: str) -> Any:
+    """Property with an attribute of the `RowEstimate` of each parameter, (K,)."""
     attribute = attrgetter(path)
 
-    def values(sampling: RowEstimates) -> Array:
-        return np.array([*map(attribute, sampling.each)])
+    def values(estimates: RowEstimates) -> Array:
+        return np.array([*map(attribute, estimates.each)])
 
     return cached_property(values)
 
 
 @dataclass(frozen=True, eq=False)
 class RowEstimates(Estimates):
-    """Parameters of rows that were drawn by a design."""
+    """Estimates of parameters from the rows of a sample and their design.
+
+    The variance of one parameter is computed by its `RowEstimate`, in `each`. The
+    covariance of several is computed here, from their influence values.
+    """
 
     parameters: tuple[TableParameter, ...]
     rows: Rows
     design: SampleDesign
-    _known: dict[TableParameter, ParameterSampling] = field(
+    _of_parameters: dict[TableParameter, RowEstimate] = field(
         default_factory=dict, init=False
     )
 
     def with_parameters(self, parameters: Sequence[TableParameter]) -> RowEstimates:
-        """Other parameters of the same rows."""
+        """Return the estimates of other parameters from the same rows."""
         return replace(self, parameters=tuple(parameters))
 
-    def _of(self, parameter: TableParameter) -> ParameterSampling:
-        if parameter not in self._known:
-            kind = ParameterSampling if self._rows_are_simple else DesignSampling
-            components = [*map(self._of, parameter.components)]
-            self._known[parameter] = kind(
+    def _estimate_of(self, parameter: TableParameter) -> RowEstimate:
+        """Estimate of one parameter, cached."""
+        if parameter not in self._of_parameters:
+            kind = RowEstimate if self._rows_are_simple else DesignEstimate
+            components = [*map(self._estimate_of, parameter.components)]
+            self._of_parameters[parameter] = kind(
                 parameter, self.rows, self.simplified_design, components
             )
-        return self._known[parameter]
+        return self._of_parameters[parameter]
 
     @cached_property
     def simplified_design(self) -> SampleDesign:
-        """The design, simplified where rows are independent all the same."""
+        """The design, simplified if its rows turn out to be independent."""
         design = self.design
         return design if design.rows_are_units else design.simplified(self.rows)
 
     @cached_property
-    def each(self) -> list[ParameterSampling]:
-        """Sampling variance of each parameter, for itself."""
-        return [*map(self._of, self.parameters)]
+    def each(self) -> list[RowEstimate]:
+        """Estimate of each of the K parameters."""
+        return [*map(self._estimate_of, self.parameters)]
 
     @cached_property
     def _rows_are_simple(self) -> bool:
-        """Whether all rows are a simple random sample, without strata."""
+        """Whether the rows are a simple random sample, without strata."""
         units = self.simplified_design
         return units.rows_are_units and units.strata is None and self.rows.are_equal
 
@@ -99,25 +104,25 @@ class RowEstimates(Estimates):
             return str(self.design)
         return str(self.design.within_strata)
 
-    variances = of_each("estimated_variance")
-    degrees_of_freedom = of_each("df_of_quantile")
-    is_linear = of_each("parameter.is_linear")
-    spans_strata = of_each("spans_strata")
-    design_effects = of_each("design_effect")
-    table_sizes = of_each("parameter.total")
+    variances = _from_each("estimated_variance")
+    degrees_of_freedom = _from_each("df_of_quantile")
+    is_linear = _from_each("parameter.is_linear")
+    spans_strata = _from_each("spans_strata")
+    design_effects = _from_each("design_effect")
+    table_sizes = _from_each("parameter.total")
 
     def has_variance(self, k: int) -> bool:
         return self.each[k].has_variance
 
-    def is_usable(self, k: int, total: float) -> bool:
+    def is_usable(self, k: int, blurred_variance: float) -> bool:
         each = self.each[k]
         if not each.is_estimable or not self.degrees_of_freedom[k] > 0:
             return False
         method = each.parameter.interval_method
         if not method.needs_error:
             return each.parameter.is_linear and each.design_effect > 0
-        blurs = method.blurs and total > 0
-        return blurs or each.parameter.is_on_boundary or self.has_variance(k)
+        has_noise = method.blurs and blurred_variance > 0
+        return has_noise or each.parameter.is_on_boundary or self.has_variance(k)
 
     def is_degenerate(self, k: int) -> bool:
         parameter = self.parameters[k]
@@ -129,7 +134,7 @@ class RowEstimates(Estimates):
         return self.each[k].single_unit
 
     @property
-    def shows_variance(self) -> bool:
+    def has_replicates(self) -> bool:
         return self.design.has_replicates
 
     @cached_property
@@ -140,21 +145,21 @@ class RowEstimates(Estimates):
         total = self.unsmoothed
         observed = total.diagonal()
         is_contrast = np.array([bool(p.components) for p in self.parameters])
-        # Contrasts keep the rank that their coefficients leave them.
+        # Scaling keeps the rank of contrasts; others have only the diagonal raised.
         raised = is_contrast & (observed > 0) & (observed < variances)
         scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
         total *= scale
         total *= scale[:, np.newaxis]
-        on_boundary = variances == 0  # what is left is rounding
+        on_boundary = variances == 0  # their covariances are rounding errors
         total[on_boundary] = total[:, on_boundary] = 0
         np.fill_diagonal(total, variances)
         return total
 
     @property
     def unsmoothed(self) -> Array:
-        """Covariance before variances are raised to those with pseudo-counts, (K, K).
+        """Covariance of the influence values, (K, K).
 
-        So that estimates which differ by little keep their correlation.
+        Its variances are not yet raised to the variances with pseudo-counts.
         """
         linear = np.flatnonzero(self.is_linear)
         chosen = [self.each[k] for k in linear]
@@ -165,19 +170,23 @@ class RowEstimates(Estimates):
             total[np.ix_(linear, linear)] = self._covariance_of(chosen)
         return total
 
-    def _covariance_of(self, chosen: Sequence[ParameterSampling]) -> Array:
-        """Covariance of the estimates of linear parameters.
+    def _covariance_of(self, chosen: Sequence[RowEstimate]) -> Array:
+        """Covariance of the estimates of parameters with a derivative.
 
-        L V L' for many contrasts of few parameters, except where cancellation would
-        dominate.
+        It is :math:`L V L^T` for many contrasts of few parameters, unless cancellation
+        would dominate. Otherwise it is computed from the influence of each contrast.
         """
-        if len(chosen) > _MANY:
+        if len(chosen) > _MANY_CONTRASTS:
             parameters = [each.parameter for each in chosen]
-            terms = Terms(parameters, lambda p: (self._of(p).influence, p.index))
+            terms = Terms(
+                parameters, lambda p: (self._estimate_of(p).influence, p.index)
+            )
             if len(terms) < len(chosen) / 2:
-                of_terms = self._products(terms.influences, terms.indices)
+                of_terms = self._covariance_of_influences(
+                    terms.influences, terms.indices
+                )
                 variances = np.array([each.moments.variance for each in chosen])
-                share = variances / terms.largest(of_terms.diagonal())
+                share = variances / terms.largest_variances(of_terms.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
                     block = terms.combine(of_terms)
                     constant = share <= _NO_SHARE
@@ -185,34 +194,43 @@ class RowEstimates(Estimates):
                     np.fill_diagonal(block, variances)
                     return block
         indices = [each.parameter.index for each in chosen]
-        return self._products([each.influence for each in chosen], indices)
+        return self._covariance_of_influences(
+            [each.influence for each in chosen], indices
+        )
 
-    def _products(self, influences: Sequence[Array], indices: Sequence[Array]) -> Array:
+    def _covariance_of_influences(
+        self, influences: Sequence[Array], indices: Sequence[Array]
+    ) -> Array:
+        """Covariance from influence values on cells, and the cell of each unit."""
         values = Influences(influences, indices, self.rows)
         with few_threads(len(values) * len(influences) ** 2):
             return covariance(self.design.components(values))
 
     @cached_property
     def standard_errors(self) -> Array:
-        variances = (
-            (each.observed if each.observed.has_variance else each).estimated_variance
-            for each in self.each
-        )
-        return np.sqrt([*variances])
+        variances = []
+        for each in self.each:
+            observed = each.at_observed_table
+            shown = observed if observed.has_variance else each
+            variances.append(shown.estimated_variance)
+        return np.sqrt(variances)
 
     def noise(self, z: float) -> Array:
-        r"""Covariance that is added to that of the estimates.
+        r"""Covariance that interval methods add to the estimated covariance, (K, K).
 
-        Each parameter that is no contrast has an independent noise, so that contrasts
-        with coefficients L gain :math:`L D L^T`. For methods that blur, D is
+        Each parameter that is no contrast has an independent noise, with a diagonal
+        covariance D. The noise of contrasts with coefficients L is :math:`L D L^T`.
 
-        .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2 ,
+        Methods that blur perturb the moments of every parameter by noise of variance
+        :math:`z^2 / 2n` per row, with the effective sample size n (Choice II of Yuan
+        and Jiang):
 
-        n the effective sample size: the Choice II of Yuan and Jiang, who perturb the
-        moments of every parameter by noise of variance :math:`z^2 / 2n` a row. For
-        others it is due to components on the boundary of their range, such that z
-        standard errors reach as far as Wilson's interval for as many successes as rows;
-        they are combined as squares (Newcombe, 1998).
+        .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2
+
+        With other methods that estimate the variance at the observed table, only
+        components on the boundary of their range have noise. With it, z standard errors
+        reach as far as Wilson's interval for as many successes as rows; components are
+        combined as squares (Newcombe, 1998).
         """
         if not self._has_contrasts:
             return np.diag(self.noise_variances(z))
@@ -223,19 +241,19 @@ class RowEstimates(Estimates):
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
             return np.array([x.noise(z) + x.stratum_noise(z) for x in self.each])
-        of_bases = self._noise_loadings(z).power(2).sum(axis=1)
-        return np.asarray(of_bases).ravel() + self._stratum_noise(z)
+        combined = self._noise_loadings(z).power(2).sum(axis=1)
+        return np.asarray(combined).ravel() + self._stratum_noise(z)
 
     @property
     def _has_contrasts(self) -> bool:
         return any(map(attrgetter("components"), self.parameters))
 
     def _stratum_noise(self, z: float) -> Array:
-        """Variances for strata with few rows, (K,)."""
+        """Noise variances for strata with few rows, (K,)."""
         return np.array([each.stratum_noise(z) for each in self.each])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Loadings on independent noises of the parameters that are no contrasts."""
+        """Loadings of the K parameters on the noises of those that are no contrasts."""
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
@@ -243,7 +261,9 @@ class RowEstimates(Estimates):
             if parameter.is_linear
             for base, slope in base_slopes(parameter)
         ]
-        bases = [self._of(base.with_method(method)) for base, method in columns]
+        bases = [
+            self._estimate_of(base.with_method(method)) for base, method in columns
+        ]
         deviations = np.sqrt([each.noise(z) for each in bases])
         rows, places, slopes = np.reshape(entries, (-1, 3)).T
         places = places.astype(int)
@@ -263,8 +283,13 @@ class RowEstimates(Estimates):
     def contrast(
         self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
     ) -> Estimates:
-        """Estimate contrasts from their tables; of too many, from the covariance."""
-        if len(contrasts) <= self._most_tables(contrasts):
+        """Estimate contrasts, each with a table of its own.
+
+        A contrast with a table is a parameter like those of a metric, so its interval
+        can have any method. More contrasts than `MOST_TABLES` are estimated from the
+        covariance instead, without tables.
+        """
+        if len(contrasts) <= self._max_contrasts(contrasts):
             tables = ContrastTables(self, ratio, method)
             return self.with_parameters([*map(tables.parameter, contrasts)])
         if method not in (None, AUTO) and METHODS[method].needs != "covariance":
@@ -278,11 +303,16 @@ class RowEstimates(Estimates):
             for parameter in self.parameters
         ]
         limit = f"other methods need at most {MOST_TABLES:,} contrasts"
-        estimates = ManyContrasts.of_each(self.with_parameters(parameters), limit)
+        estimates = ManyContrasts.from_estimates(
+            self.with_parameters(parameters), limit
+        )
         return estimates.contrast(contrasts, ratio, method)
 
-    def _most_tables(self, contrasts: Contrasts) -> int:
-        """Most contrasts of which tables are made."""
+    def _max_contrasts(self, contrasts: Contrasts) -> int:
+        """Maximum number of contrasts with tables; pairwise means have another.
+
+        Raises a ValueError for more contrasts of pairwise means.
+        """
         positions = {k for _, weights in contrasts for k in weights}
         if not any(self.parameters[k].by_pair for k in positions):
             return MOST_TABLES

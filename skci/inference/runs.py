@@ -98,7 +98,7 @@ class CrossedMeans:
     @classmethod
     def of(
         cls,
-        sampling: RowEstimates,
+        source: RowEstimates,
         means: Array,
         sets: Sequence[Sequence[Array]],
         at_least_rows: bool = True,
@@ -107,8 +107,8 @@ class CrossedMeans:
 
         `sets` are positions of the parameters of each run, by set of runs.
         """
-        covariance = sampling.covariance
-        values = np.nan_to_num([each.estimate for each in sampling.parameters])
+        covariance = source.covariance
+        values = np.nan_to_num([each.estimate for each in source.parameters])
 
         def due_to_rows(members: Any, of: Array) -> Array:
             coefficients = means[np.ix_(members, of)]
@@ -257,7 +257,7 @@ class RunEstimates(Estimates):
             of_rows=self.of_rows.select(positions),
         )
 
-    def combined(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, whose rows and runs are added up anew."""
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
@@ -274,8 +274,8 @@ class RunEstimates(Estimates):
                 each.parameters, (self.runs[j] for j in kept), strict=True
             )
         ]
-        sampling: Any = each
-        return replace(sampling, parameters=tuple(named))
+        source: Any = each
+        return replace(source, parameters=tuple(named))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, those of its rows included."""
@@ -318,8 +318,8 @@ def mean_over_runs(
     `models` are the model and the run of each column of predictions; the run is None
     for a model that has one.
     """
-    sampling: Any = joint.sampling
-    of_runs = sampling.parameters
+    source: Any = joint.source
+    of_runs = source.parameters
     sources = [models[parameter.key.model] for parameter in of_runs]
     members: dict[Key, list[int]] = {}
     sets: dict[str, dict[str, list[int]]] = {}
@@ -345,15 +345,15 @@ def mean_over_runs(
     of_sets = [[np.array(run) for run in runs.values()] for runs in sets.values()]
     estimates = RunEstimates(
         parameters=tuple(parameters),
-        means=CrossedMeans.of(sampling, means, of_sets, at_least_rows),
+        means=CrossedMeans.of(source, means, of_sets, at_least_rows),
         coefficients=np.eye(len(parameters)),
-        of_rows=sampling.contrast(contrasts).with_methods(parameters),
+        of_rows=source.contrast(contrasts).with_methods(parameters),
         df_method=df_method,
         runs_in_words=runs_in_words,
-        of_runs=sampling,
+        of_runs=source,
         runs=tuple(keys),
     )
-    return replace(joint, sampling=estimates)
+    return replace(joint, source=estimates)
 
 
 def _mean_parameter(key: Key, of_runs: Sequence[Parameter]) -> Parameter:

@@ -87,7 +87,9 @@ class StratifiedTable:
     @cached_property
     def variance(self) -> float:
         """Variance of the estimate at the table with pseudo-counts."""
-        return float((self._smoothed_variances * self._unbiased).sum())
+        variances, sizes = self._smoothed_variances.copy(), self.sizes[: self.n_strata]
+        variances[: self.n_strata] *= sizes / np.maximum(sizes - self.ddof, 1)
+        return float(variances.sum())
 
     @cached_property
     def design_effect(self) -> float:
@@ -102,14 +104,6 @@ class StratifiedTable:
     def _smoothed_variances(self) -> Array:
         counts = self.counts + self.pseudo_counts
         return self._variances(counts, counts) / self.sizes
-
-    @property
-    def _unbiased(self) -> Array:
-        """Factor of the variance of each sample for having been estimated."""
-        factors = np.ones(len(self.sizes))
-        sizes = self.sizes[: self.n_strata]
-        factors[: self.n_strata] = sizes / np.maximum(sizes - self.ddof, 1)
-        return factors
 
     def noise(self, z: float) -> float:
         r"""Variance due to strata that show none though their possible rows differ.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -215,6 +214,7 @@ class _Collector:
     def __init__(self, groups: str | None) -> None:
         self._groups = groups
         self._files: list[LogFile] = []
+        self._known: dict[str, str] = {}
         self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
         self._grades, self._sizes = array("d"), array("d")
         self._places = array("q"), array("q")  # the file and the line
@@ -227,7 +227,7 @@ class _Collector:
     ) -> None:
         """Add the samples of a file, of a model with another name if it is given."""
         of_file, of_line = self._places
-        columns, intern = [*self._columns.values()], sys.intern
+        columns = [*self._columns.values()]
         statements, start = [], len(self._grades)
         for sample in samples:
             if isinstance(sample, Statement):
@@ -238,7 +238,7 @@ class _Collector:
             for scorer, value in sample.grades or [("", None)]:
                 names = name, sample.task, sample.item, sample.run, scorer, group
                 for column, each in zip(columns, names, strict=True):
-                    column.append(intern(each))
+                    column.append(self._known.setdefault(each, each))
                 grade, size = self._grade(value, sample, scorer, file)
                 self._grades.append(grade)
                 self._sizes.append(size)

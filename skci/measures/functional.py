@@ -124,15 +124,12 @@ class EqualByParts:
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
-        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
-        return tuple(
-            each.tobytes()
-            if isinstance(each, np.ndarray)
-            else tuple(each)
-            if isinstance(each, Sequence)
-            else each
-            for each in values
-        )
+        parts: list[Any] = []
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            is_array = isinstance(value, np.ndarray)
+            parts.append(value.tobytes() if is_array else value)
+        return tuple(tuple(x) if isinstance(x, list) else x for x in parts)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._parts == other._parts
@@ -181,7 +178,7 @@ _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
 _ROUNDING = 64 * EPS  # relative rounding error of means
 _LINE = np.arange(4)[:, np.newaxis] / 8  # shares of the end in four points
-_NO_CURVATURE = 1e-9  # error of a cross-ratio that is rounding
+_NO_CURVATURE = 1e-9  # error of a cross-ratio, and share of a slope, that is rounding
 _BLOCK = 256  # number of derivatives computed at once
 
 
@@ -218,12 +215,15 @@ def _cells(p: Array) -> Iterable[Array]:
 def is_ratio_between(value: Callable[[Array], Any], start: Array, end: Array) -> bool:
     """Whether values on the line between two points are of a ratio of linear functions.
 
-    Such a ratio keeps the cross-ratio of any four points of a line.
+    Such a ratio keeps the cross-ratio of any four points of a line. A linear function,
+    which keeps it as well, is none.
     """
     with np.errstate(all="ignore"):
         a, b, c, d = value(start + _LINE * (end - start))
         ratio = (a - c) * (b - d) / ((a - d) * (b - c))
-    return bool(abs(ratio - 4 / 3) < _NO_CURVATURE)
+        change_of_slope = (d - c - b + a) / (d - a)
+    is_linear = abs(change_of_slope) < _NO_CURVATURE
+    return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
 
 def harmonic(n: int) -> Array:

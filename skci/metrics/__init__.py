@@ -4,12 +4,11 @@
 
 from typing import TYPE_CHECKING
 
+from skci.metrics.base import METRIC_CLASSES
 from skci.metrics.base import MetricCI as MetricCI
 from skci.metrics.clinical import *
 from skci.metrics.custom import *
 from skci.metrics.labels import *
-from skci.metrics.names import METRIC_CLASSES
-from skci.metrics.names import available_metrics as available_metrics
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *
@@ -24,3 +23,7 @@ if not TYPE_CHECKING:  # type checkers find the names in the imports above
 
     def __dir__():
         return __all__
+
+
+# The names of metrics are those of the metrics that have been declared by now.
+from skci.metrics.names import available_metrics as available_metrics

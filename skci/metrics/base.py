@@ -112,6 +112,12 @@ class _WithOptions(BaseEstimator):
         if cls._docstring:
             own = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(known, filter(None, own))
+        else:
+            cls.__doc__ = None  # not the signature: `inspect.getdoc` finds the base's
+
+
+METRIC_CLASSES: list[Any] = []
+"""Classes of all metrics of the package, which have a measure."""
 
 
 class MetricCI(_WithOptions):
@@ -192,6 +198,10 @@ class MetricCI(_WithOptions):
             cls._properties = cls._properties | properties
         if measure := measure or getattr(properties.get("function"), "__name__", ""):
             cls._measure = Trait(measure, **cls._properties)
+        is_public = not cls.__qualname__.startswith("_")
+        is_ours = cls.__module__.startswith(f"{__package__}.")
+        if cls._measure and is_public and is_ours:
+            METRIC_CLASSES.append(cls)
 
     @property
     def name(self) -> str:
@@ -301,7 +311,12 @@ class MetricCI(_WithOptions):
         rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if options:
             return self._replace(options)(y_true, y_pred, **rows)
-        return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
+        return self._estimate(y_true, y_pred, RowOptions(**rows))
+
+    @allow_underflow
+    def _estimate(self, y_true: Any, y_pred: Any, rows: RowOptions) -> Any:
+        """Read the truth and the predictions of a model, and estimate the metric."""
+        return self._result(self._read(y_true, y_pred, rows))
 
     @allow_underflow
     def _read(

@@ -43,9 +43,22 @@ def bin_numbers(
     """Number the bins of repeated probabilities from 0 on; empty ones are left out."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
-        edges = np.quantile(np.repeat(probabilities, repeats.astype(int)), edges)
+        edges = _quantiles(probabilities, repeats, edges)
     number = np.searchsorted(edges[1:-1], probabilities)
     return np.unique(number, return_inverse=True)[1]
+
+
+def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
+    """Quantiles of repeated values, which are those of numpy, without repeating."""
+    order = np.argsort(values, kind="stable")
+    last = np.cumsum(repeats[order])
+    places = levels * (last[-1] - 1)
+    below = np.floor(places)
+    low, high = (
+        values[order][np.searchsorted(last[:-1], each, side="right")]
+        for each in (below, np.ceil(places))
+    )
+    return low + (places - below) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +204,19 @@ class _ClinicalMetricCI(ScoreMetricCI):
     _score_methods = ("predict_proba",)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        positive, probabilities = binding.truth == code, scores.values
-        return self._bind_rows(binding, positive, probabilities)
+        rows = binding.truth == code, scores.values, binding.frequencies
+        found = self._of_rows(*rows)
+        if isinstance(found, Functional):
+            return binding.of_units(self._measure, found)
+        return binding.of_mean(self._measure, found)
 
-    def _bind_rows(
-        self, binding: Binding, positive: Array, probabilities: Array
-    ) -> TableParameter:
-        """Bind it to rows, which are positive or not and have probabilities."""
-        functional = self._functional(positive, probabilities)
-        return binding.of_units(self._measure, functional)
+    def _of_rows(
+        self, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional | Array:
+        """Functional of rows, or numbers whose mean it is.
 
-    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+        Rows are positive or not, have predicted probabilities and are repeated.
+        """
         raise NotImplementedError
 
 
@@ -290,12 +305,9 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _lowest(self, odds: float) -> float:
         return -odds
 
-    def _bind_rows(
-        self, binding: Binding, positive: Array, probabilities: Array
-    ) -> TableParameter:
-        treated = probabilities >= self.threshold
-        worth = decisions_worth(positive, treated, self.threshold)
-        return binding.of_mean(self._measure, worth)
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
+        treated = predicted >= self.threshold
+        return decisions_worth(positive, treated, self.threshold)
 
 
 class StandardizedNetBenefitCI(_ThresholdMetricCI):
@@ -325,8 +337,8 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
     def _lowest(self, odds: float) -> float:
         return -np.inf
 
-    def _functional(self, positive: Array, probabilities: Array) -> Functional:
-        treated = probabilities >= self.threshold
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+        treated = predicted >= self.threshold
         worth = decisions_worth(positive, treated, self.threshold)
         return _ratio(worth, positive)
 
@@ -359,12 +371,9 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _lowest(self, odds: float) -> float:
         return -1 / odds
 
-    def _bind_rows(
-        self, binding: Binding, positive: Array, probabilities: Array
-    ) -> TableParameter:
-        spared = probabilities < self.threshold
-        worth = decisions_worth(~positive, spared, 1 - self.threshold)
-        return binding.of_mean(self._measure, worth)
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
+        spared = predicted < self.threshold
+        return decisions_worth(~positive, spared, 1 - self.threshold)
 
 
 AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
@@ -387,9 +396,9 @@ class _CoefficientCI(_ClinicalMetricCI, **_OF_COEFFICIENTS):
 
     _fits_slope: ClassVar[bool]
 
-    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         with np.errstate(divide="ignore"):
-            logits = logit(probabilities)
+            logits = logit(predicted)
         return CalibrationCoefficient(logits, positive, self._fits_slope)
 
 
@@ -476,8 +485,8 @@ class ObservedToExpectedCI(
     observed_to_expected = 1.00 [0.84, 1.17], 95% interval (hall, n = 100)
     """
 
-    def _functional(self, positive: Array, probabilities: Array) -> Functional:
-        return _ratio(positive, probabilities)
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+        return _ratio(positive, predicted)
 
 
 class SquaredCalibrationErrorCI(
@@ -525,14 +534,9 @@ class SquaredCalibrationErrorCI(
     n_bins: int = option(default=10, check=partial(check_integer, most=MOST_BINS))
     strategy: str = option(default="quantile", check=one_of(*STRATEGIES))
 
-    def _bind_rows(
-        self, binding: Binding, positive: Array, probabilities: Array
-    ) -> TableParameter:
-        """Bind it to rows that may be repeated, on which its correction depends."""
-        repeats, n_bins = binding.frequencies, int(self.n_bins)
-        bins = bin_numbers(probabilities, n_bins, self.strategy, repeats)
-        functional = SquaredCalibrationError(positive - probabilities, bins, repeats)
-        return binding.of_units(self._measure, functional)
+    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+        bins = bin_numbers(predicted, int(self.n_bins), self.strategy, repeats)
+        return SquaredCalibrationError(positive - predicted, bins, repeats)
 
 
 def _ratio(above: Array, below: Array) -> Functional:

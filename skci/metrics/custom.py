@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -54,8 +54,8 @@ class _CustomMetric(MetricCI):
     """
 
     g: Callable[..., Any] = field(kw_only=False)
-    name: str = ""
-    bounds: tuple[float, float] = (-np.inf, np.inf)
+    name: str = field()
+    bounds: tuple[float, float] = field()
     greater_is_better: bool = True
 
     def _check(self, method: str | None = None) -> None:
@@ -76,6 +76,11 @@ class _CustomMetric(MetricCI):
             "scale_free": False,
         }
         return Trait(**self._properties | declared)
+
+
+# Options without a default; properties that other metrics derive from the measure must
+# not stand for them.
+_CustomMetric.name, _CustomMetric.bounds = "", (-np.inf, np.inf)
 
 
 class CustomCI(_CustomMetric, LabelMetricCI):
@@ -183,9 +188,12 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
     _serves_moments = False
 
-    def _functional(self, binding: Binding, target: int) -> Functional:
-        features = self._checked_features(*self._rows(binding, target))
-        return FunctionOfMeans(self.g, features)
+    def _functionals(self, binding: Binding) -> list[Functional]:
+        weights = binding.sample.rows.counts[binding.within]
+        return [
+            FunctionOfMeans(self.g, self._checked_features(*target, weights))
+            for target in self._targets(binding)
+        ]
 
 
 class CustomItemCI(_FeatureMetric, heavy_tails=True):
@@ -345,6 +353,17 @@ class CustomInfluenceCI(CustomFunctionCI):
     _functional = GivenInfluence
 
 
+@overload
+def make_metric_ci(
+    g: Callable[..., Any],
+    *,
+    name: str,
+    bounds: tuple[float, float],
+    greater_is_better: bool = True,
+) -> CustomCI: ...
+
+
+@overload
 def make_metric_ci(
     g: Callable[..., Any] | None = None,
     *,
@@ -355,7 +374,20 @@ def make_metric_ci(
     reads: str | None = None,
     of: str | None = None,
     influence: Callable[..., Any] | None = None,
-) -> Any:
+) -> MetricCI: ...
+
+
+def make_metric_ci(
+    g: Callable[..., Any] | None = None,
+    *,
+    name: str,
+    bounds: tuple[float, float],
+    greater_is_better: bool = True,
+    features: Callable[[Array, Array], Any] | None = None,
+    reads: str | None = None,
+    of: str | None = None,
+    influence: Callable[..., Any] | None = None,
+) -> MetricCI:
     r"""Make a metric from a function of the four cells, of means over rows, or of rows.
 
     The derivative of a function of cells or means, from which the influence values

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import (
-    clinical,
-    custom,
-    labels,
-    probabilities,
-    rankings,
-    regression,
-    scores,
-    survival,
-)
-from skci.metrics.base import MetricCI
+from skci.metrics import clinical, labels, rankings, scores, survival
+from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -72,18 +63,6 @@ _ALIASES = {
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms, of which some need a k or a time t."""
 
-METRIC_CLASSES = [
-    cls
-    for module in (
-        *(labels, regression, scores, probabilities),
-        *(clinical, rankings, survival, custom),
-    )
-    for name, cls in vars(module).items()
-    if getattr(cls, "_measure", None) is not None
-    and cls.__module__ == module.__name__
-    and not name.startswith("_")
-]
-"""Classes of all metrics, in which a measure is declared."""
 _METRICS = [
     cls()
     for cls in METRIC_CLASSES
@@ -126,7 +105,10 @@ _REASONS = {
         adjusted_mutual_info_score adjusted_rand_score completeness_score
         homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
         v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
-        consensus_score cluster fowlkes_mallows_score""",
+        consensus_score cluster""",
+    "compares partitions of the rows, whatever the names of their parts; use a metric "
+    "of predicted labels, such as 'accuracy' or, of two labels, 'cosine'": """
+        fowlkes_mallows_score""",
     "is of features, without a truth and its prediction; use a metric of predictions, "
     "such as 'accuracy' or 'mean_squared_error'": """
         calinski_harabasz_score davies_bouldin_score silhouette_samples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -231,18 +232,15 @@ def estimate_partly_labelled(
     check_enough(*read.sizes)
     copies, rows = _weighted(read, rows)
     sample = _sample(metric_set, copies, rows, abstain=abstain)
-    expected = n_given = None
-    if copies.proxies:
-        n_given = sample.rows.n_rows(~are_labelled(sample))
-        assert copies.probability is not None
-        requested = np.where(copies.labelled, 1, copies.probability)
-        weights = rows.sample_weight / np.sqrt(requested)
-        rows = replace(rows, sample_weight=weights, groups=None)
-        expected = _sample(metric_set, copies, rows, abstain=abstain).rows
-    parts = parts_by_truth(sample, disjoint=bool(copies.proxies))
-    bound = _bound(metric_set, sample, parts, _OF_CHOSEN)
-    joint = _estimate(metric_set, sample, *bound, describe(read, read.sizes), expected)
-    return replace(joint, n_given=n_given)
+    if not copies.proxies:
+        return estimate(metric_set, sample, read)
+    assert copies.probability is not None
+    requested = np.where(copies.labelled, 1, copies.probability)
+    weights = rows.sample_weight / np.sqrt(requested)
+    rows = replace(rows, sample_weight=weights, groups=None)
+    expected = _sample(metric_set, copies, rows, abstain=abstain).rows
+    joint = estimate(metric_set, sample, read, expected)
+    return replace(joint, n_given=sample.rows.n_rows(~are_labelled(sample)))
 
 
 def read_partly_labelled(
@@ -257,17 +255,40 @@ def read_partly_labelled(
     return _sample(metric_set, read, rows, **labels)
 
 
-def estimate(metric_set: MetricSet, sample: Sample) -> JointEstimate:
-    """Estimate metrics of a sample by `read_partly_labelled`."""
-    sizes = sizes_of(sample)
+def estimate(
+    metric_set: MetricSet,
+    sample: Sample,
+    read: Columns | None = None,
+    expected: Rows | None = None,
+) -> JointEstimate:
+    """Estimate metrics of a sample by `read_partly_labelled`.
+
+    Or of weighted copies of the rows of columns that were read, see `_weighted`;
+    `expected` is for `corrected`.
+    """
+    sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
-    parts, target = parts_by_truth(sample), describe(sample, sizes)
+    parts = parts_by_truth(sample, disjoint=bool(read and read.proxies))
+    blocks: Sequence[Block] | None = None
     if sample.by_prediction:
-        verified = bind_verified(metric_set, sample, parts)
-        return _estimate(metric_set, sample, verified, None, target)
-    _check_shares(sample, parts)
-    bound = _bound(metric_set, sample, parts, AUTOMATIC)
-    return _estimate(metric_set, sample, *bound, target)
+        parameters = bind_verified(metric_set, sample, parts)
+    else:
+        if read is None:
+            _check_shares(sample, parts)
+        automatic = AUTOMATIC if read is None else _OF_CHOSEN
+        parameters, blocks = _bound(metric_set, sample, parts, automatic)
+    joint = JointEstimate.from_rows(
+        parameters,
+        sample.rows,
+        sample.design,
+        confidence_level=metric_set.confidence_level,
+        random_state=metric_set.seed,
+        target=Target(describe(sample if read is None else read, sizes)),
+    )
+    if blocks is not None:
+        joint = corrected(joint, blocks, expected)
+    warn_of_undefined(joint)
+    return joint
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
@@ -312,29 +333,6 @@ def _other_shares(sample: Sample, part: Part, group: Array) -> str:
     return f"from {shares.min():.2g} to {shares.max():.2g}"
 
 
-def _estimate(
-    metric_set: MetricSet,
-    sample: Sample,
-    parameters: Sequence[TableParameter],
-    blocks: Sequence[Block] | None,
-    target: str,
-    expected: Rows | None = None,
-) -> JointEstimate:
-    """Estimate parameters, or contrasts of them."""
-    joint = JointEstimate.from_rows(
-        parameters,
-        sample.rows,
-        sample.design,
-        confidence_level=metric_set.confidence_level,
-        random_state=metric_set.seed,
-        target=Target(target),
-    )
-    if blocks is not None:
-        joint = corrected(joint, blocks, expected)
-    warn_of_undefined(joint)
-    return joint
-
-
 def _sample(
     metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
 ) -> Sample:
@@ -375,12 +373,6 @@ def _check_missing(sample: Sample) -> None:
         )
 
 
-def _subgroups(rows: RowOptions) -> dict[str, Any]:
-    """Columns of subgroups by name."""
-    name = str(getattr(rows.by, "name", None) or "subgroup")
-    return named_columns(rows.by, "by", name)
-
-
 def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
     """Take some rows of all columns, which keep their names."""
     found = {}
@@ -416,7 +408,8 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     elif read.proxies:
         changed["groups"] = taken
     if rows.by is not None:
-        changed["by"] = _taken(_subgroups(rows), taken)
+        name = str(getattr(rows.by, "name", None) or "subgroup")
+        changed["by"] = _taken(named_columns(rows.by, "by", name), taken)
     copies = replace(
         read,
         truth=read.truth[taken],
@@ -439,15 +432,16 @@ def _bound(
 
     Methods that "auto" stands for in their contrasts are given.
     """
-    with_proxy = {proxy: _with_truth(sample, proxy) for proxy in sample.proxies or ()}
-    of_proxies = {
-        part.subgroup: [
-            (proxy, [_moved(metric_set, each, codes, proxy) for codes in part.unions])
-            for proxy, each in with_proxy.items()
-            if part.every != part.labelled
-        ]
-        for part in parts
-    }
+    of_proxies: dict[Any, list[tuple[str, list[Any]]]] = {p.subgroup: [] for p in parts}
+    for proxy in sample.proxies or ():
+        column, truth = None, sample.numbers.get(proxy)
+        if truth is None:
+            column = sample.columns(proxy)[1]
+            truth = sample.codes[:, [column]]
+        bind = partial(_bound_to, metric_set, sample.with_truth(truth), column)
+        for part in parts:
+            if part.every != part.labelled:
+                of_proxies[part.subgroup].append((proxy, [*map(bind, part.unions)]))
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
     for parameter in metric_set.bind(sample, parts=[each.labelled for each in parts]):
@@ -471,23 +465,15 @@ def _bound(
     return parameters, blocks
 
 
-def _with_truth(sample: Sample, proxy: str) -> Sample:
-    """The same rows with a proxy in place of the truth."""
-    if sample.numbers:
-        return sample.with_truth(sample.numbers[proxy])
-    return sample.with_truth(sample.codes[:, [sample.columns(proxy)[1]]])
-
-
-def _moved(
-    metric_set: MetricSet, sample: Sample, codes: frozenset[int], proxy: str
+def _bound_to(
+    metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Parameters by model and metric, whose truth is the column of the proxy."""
-    moved = {}
+    """Parameters by model and metric, whose truth is a column, that of a proxy."""
+    bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):
         cell_map = parameter.cell_map
-        if cell_map is not None:
-            columns = sample.columns(proxy)[1], cell_map.columns[1]
-            cell_map = replace(cell_map, columns=columns)
-        of = parameter.key.model, parameter.key.metric
-        moved[of] = replace(parameter, cell_map=cell_map)
-    return moved
+        if cell_map is not None and column is not None:
+            cell_map = replace(cell_map, columns=(column, cell_map.columns[1]))
+        key = parameter.key
+        bound[key.model, key.metric] = replace(parameter, cell_map=cell_map)
+    return bound

@@ -88,20 +88,20 @@ def corrected(
         for block in blocks
     ]
     combined = joint.contrast(contrasts)
-    sampling: Any = combined.sampling
+    source: Any = combined.source
     parameters: list[Parameter] = []
     for (key, terms), block, parameter in zip(
         contrasts, blocks, combined.parameters, strict=True
     ):
         of_truth = joint.parameters[block.truth]
-        if len(terms) == 1 and isinstance(sampling, RowEstimates):
+        if len(terms) == 1 and isinstance(source, RowEstimates):
             parameters.append(replace(of_truth, key=key, subgroup_size=None))
             continue
         bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
         trait = replace(parameter.trait, bounds=bounds, reach=reach)
         method = method_for(of_truth, trait)
         parameters.append(replace(parameter, trait=trait, method=method))
-    return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
+    return replace(combined, source=replace(source, parameters=tuple(parameters)))
 
 
 def method_for(parameter: Parameter, trait: Trait) -> str:
@@ -116,14 +116,14 @@ def _weights(
     joint: JointEstimate, block: Block, expected: Rows | None
 ) -> dict[int, float]:
     """Coefficients of the parameters of the proxies."""
-    sampling = joint.sampling
-    assert isinstance(sampling, RowEstimates)
+    source = joint.source
+    assert isinstance(source, RowEstimates)
     estimates = joint.estimates
 
     def observed(places: Sequence[int]) -> RowEstimates:
         """At the observed tables, where a proxy like a prediction has no variance."""
-        parameters = [sampling.parameters[k].with_method("delta") for k in places]
-        return sampling.with_parameters(parameters)
+        parameters = [source.parameters[k].with_method("delta") for k in places]
+        return source.with_parameters(parameters)
 
     informs = [
         bool(np.isfinite(estimates[[*pair]]).all())
@@ -152,7 +152,7 @@ def _weights(
     explained = min(explained / max(variance, np.finfo(float).tiny), 1.0)
     if block.of_labels and expected is None:
         of_all = covariance[2::2, 2::2]
-        matrix = matrix + _unseen_errors(sampling.select(positions), matrix, of_all)
+        matrix = matrix + _unseen_errors(source.select(positions), matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     # The adjusted over the plain share of the variance that proxies explain.
     left = chosen.each[0].degrees_of_freedom - n_proxies
@@ -198,8 +198,8 @@ def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Arr
     Score intervals of labels allow for outcomes that no row has, of a share of
     :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, that is
 
-    .. math:: rac{z^2}{n^2} \max_{\hat y} igl(\max_y L(y, \hat y) - \min_y L(y,
-        \hat y) igr)^2 .
+    .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
+        \hat y) \bigr)^2 .
 
     For other methods for few rows the variance has two terms. The first is due to one
     row in n in which a proxy errs: :math:`\Delta^2 / n^2`, with the range
@@ -212,13 +212,13 @@ def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Arr
     if not (smooths or method.smooths or method.studentises):
         return np.zeros_like(of_all)
     changes = []
-    for sampling in chosen.each[1 if smooths else 2 :: 2]:
-        influence = sampling.observed.parameter.linearised.influence
+    for estimate in chosen.each[1 if smooths else 2 :: 2]:
+        influence = estimate.at_observed_table.parameter.linearised.influence
         if smooths:
-            cells = sampling.parameter.cell_map.cells  # type: ignore[union-attr]
+            cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]
             each = np.ptp(np.append(influence, 0.0)[cells], axis=0)
-            change = np.nan_to_num(each).max() * sampling.design_effect
-            changes.append(change / sampling.parameter.total)
+            change = np.nan_to_num(each).max() * estimate.design_effect
+            changes.append(change / estimate.parameter.total)
         else:
             changes.append(np.ptp(np.nan_to_num(influence)) / few.total)
     variances = np.diag(np.square(changes))

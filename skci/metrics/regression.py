@@ -8,9 +8,10 @@ Journal of the American Statistical Association 47, 635-646.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from math import isfinite
 from typing import Any, ClassVar, cast
 
@@ -234,8 +235,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             check_nonnegative(weights, "multioutput")
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        targets = range(len(binding.sample.vocabulary.targets))
-        functionals = [self._functional(binding, k) for k in targets]
+        functionals = self._functionals(binding)
         traits = list(map(self._trait_of, functionals))
         if self._each:
             names = map(binding.name_of, binding.sample.vocabulary.targets)
@@ -264,50 +264,46 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Properties of the metric of a target."""
         return self._measure
 
-    def _functional(self, binding: Binding, target: int) -> Functional:
-        """Functional of the means of a target; squares of its values are finite."""
+    def _functionals(self, binding: Binding) -> list[Functional]:
+        """Functional of each target, whose values have finite squares."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
-            return self._of_means(sample.means, binding, target)
-        y, values, weights = self._rows(binding, target)
+            return self._of_means(sample.means, binding)
+        weights = sample.rows.counts[binding.within]
         with np.errstate(all="ignore"):
-            columns = self._columns(*self._scaled(y, values), weights)
-            functional = self._of_columns(columns, binding, target)
-            estimate = functional.estimate(weights / weights.sum())
-        sizes = [*columns.values(), *([] if np.isinf(estimate) else [estimate])]
+            variables = self.variables(binding, scaled=len(self._terms) > 1)
+            functionals = self._of_variables(variables, binding, weights)
+            estimates = [g.estimate(weights / weights.sum()) for g in functionals]
+        sizes = [*variables.values(), *(x for x in estimates if not np.isinf(x))]
         if any((np.abs(each) >= LARGEST).any() for each in sizes):  # NaN is undefined
-            got = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
+            columns = sample.truth, sample.numbers[binding.model]
+            got = " and ".join(f"{np.abs(x).max():.3g}" for x in columns)
             raise ValueError(
                 f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
                 f"range of floats, got sizes up to {got}"
             )
-        return functional
+        return functionals
 
-    def _rows(self, binding: Binding, target: int) -> tuple[Array, Array, Array]:
-        """Truth, prediction and weight of the rows of a target."""
-        sample, within = binding.sample, binding.within
-        columns = sample.truth, sample.numbers[binding.model]
-        y, values = (column[within][:, target] for column in columns)
-        return y, values, sample.rows.counts[within]
-
-    def _of_columns(
-        self, columns: Mapping[str, Array], binding: Binding, target: int
-    ) -> Functional:
-        """Functional of columns of the rows of a target."""
-        variable = partial(self._variable, binding=binding, target=target)
-        variables = {variable(name): column for name, column in columns.items()}
-        monomials = self._monomials(binding, target)
-        if len(monomials) == 1:
-            return self._of_means(Means.of_rows(monomials, variables), binding, target)
-        rounded = [columns[name] for name in ("truth", "error") if name in columns]
-        sizes = {variable("error"): sum(np.abs(each).max() for each in rounded)}
-        weights = binding.sample.rows.counts[binding.within]
+    def _of_variables(
+        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+    ) -> list[Functional]:
+        """Functional of the rows of each target."""
+        monomials, sizes = self.monomials(binding), {}
+        if len(self._terms) == 1:
+            return self._of_means(Means.of_rows(monomials, variables), binding)
+        for v, values in variables.items():
+            if v.name == "error":  # which is rounded as the truth is
+                both = values, variables[Variable("truth", target=v.target)]
+                sizes[v] = sum(np.abs(each).max() for each in both)
         means = Means.of_rows(monomials, variables, weights, sizes)
-        return self._of_means(means, binding, target)
+        return self._of_means(means, binding)
 
-    def _of_means(self, means: Means, binding: Binding, target: int) -> Functional:
-        function = self._function_at(means, target)
-        return means.function(function, self._monomials(binding, target), _CENTRED)
+    def _of_means(self, means: Means, binding: Binding) -> list[Functional]:
+        """Functional of the means of the columns of each target."""
+        return [
+            means.function(self._function_at(means, k), monomials, _CENTRED)
+            for k, monomials in enumerate(self._monomials(binding))
+        ]
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
     """Function of the means of the columns."""
@@ -316,11 +312,43 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Return the function of means, where those of some columns are known."""
         return self._function
 
-    def _columns(self, y: Array, values: Array, weights: Array) -> dict[str, Array]:
-        """Compute the columns of a target whose products it takes the means of."""
-        self._check_range(y, values)
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        return [*chain(*self._monomials(binding))]
+
+    def _monomials(self, binding: Binding) -> list[list[Monomial]]:
+        """Columns, or products of two, of each target."""
+        return [
+            [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
+            for k in range(len(binding.sample.vocabulary.targets))
+        ]
+
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
+        """Variable of moments for a column of a target, which metrics may share."""
+        model = "" if name in _OF_TRUTH else binding.model
+        if name in ("loss", "potential"):
+            name = self._loss.__name__ if name == "loss" else name
+            name += "".join(f"({option})" for option in self._options)
+        return Variable(name, model, target)
+
+    def variables(
+        self, binding: Binding, scaled: bool = False
+    ) -> dict[Variable, Array]:
         names = dict.fromkeys(name for term in self._terms for name in term)
-        return {name: self._column(name, y, values, weights) for name in names}
+        weights, found = binding.sample.rows.counts[binding.within], {}
+        for target, (y, values) in enumerate(self._targets(binding)):
+            self._check_range(y, values)
+            y, values = self._scaled(y, values) if scaled else (y, values)
+            for name in names:
+                with np.errstate(all="ignore"):
+                    column = self._column(name, y, values, weights)
+                found[self._variable(name, binding, target)] = column
+        return found
+
+    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
+        """Truths and predictions of each target in the subgroup."""
+        columns = binding.sample.truth, binding.sample.numbers[binding.model]
+        y, values = (column[binding.within].T for column in columns)
+        return zip(y, values, strict=True)
 
     def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
         if name == "loss":
@@ -337,8 +365,6 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
         """Divide by a power of two, which changes no function of several means."""
-        if len(self._terms) == 1:
-            return y, values
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
@@ -359,33 +385,6 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             means = Means.of_rows(squares, variables, weights)
         columns = np.stack([means.column(square) for square in squares], axis=1)
         return columns / (binade(columns) if columns.any() else 1.0)
-
-    def monomials(self, binding: Binding) -> list[Monomial]:
-        targets = range(len(binding.sample.vocabulary.targets))
-        return [each for k in targets for each in self._monomials(binding, k)]
-
-    def _monomials(self, binding: Binding, target: int) -> list[Monomial]:
-        return [
-            tuple(self._variable(name, binding, target) for name in term)
-            for term in self._terms
-        ]
-
-    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Variable of moments for a column of a target, which metrics may share."""
-        model = "" if name in _OF_TRUTH else binding.model
-        if name in ("loss", "potential"):
-            name = self._loss.__name__ if name == "loss" else name
-            name += "".join(f"({option})" for option in self._options)
-        return Variable(name, model, target)
-
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
-        sample, found = binding.sample, {}
-        columns = zip(sample.truth.T, sample.numbers[binding.model].T, strict=True)
-        for target, pair in enumerate(columns):
-            with np.errstate(all="ignore"):
-                for name, column in self._columns(*pair, sample.rows.counts).items():
-                    found[self._variable(name, binding, target)] = column
-        return found
 
 
 class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
@@ -462,11 +461,11 @@ class MedianAbsoluteErrorCI(
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
 
-    def _of_columns(
-        self, columns: Mapping[str, Array], binding: Binding, target: int
-    ) -> Functional:
-        weights = binding.sample.rows.counts[binding.within]
-        return Median(columns["loss"], weights, binding.frequencies)
+    def _of_variables(
+        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+    ) -> list[Functional]:
+        errors = variables.values()
+        return [Median(each, weights, binding.frequencies) for each in errors]
 
 
 class MeanAbsolutePercentageErrorCI(

@@ -124,7 +124,7 @@ class _Area(ShareOfPairs):
     @cached_property
     def positive(self) -> Array:
         """Mask of the cells of positive rows."""
-        return np.arange(2 * self.n_scores) % 2 == 1
+        return np.tile([False, True], self.n_scores)
 
     @property
     def _classes(self) -> tuple[Array, ...]:
@@ -393,7 +393,10 @@ class ScoreMetricCI(MetricCI):
         labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores.among(binding.within), code)
-        return [replace(parameter, pos_label=vocabulary.shown_positive(code))]
+        positive = vocabulary.shown_positive(code)
+        return [
+            parameter if positive is None else replace(parameter, pos_label=positive)
+        ]
 
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""

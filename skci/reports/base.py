@@ -118,8 +118,8 @@ class Report(TabularReport[MetricEstimate]):
             columns.append(Column(limits, header, shown[-1].write))
         columns += self._more()
         hidden: dict[str, list[Any]] = {}
-        if not joint.sampling.is_simple:
-            hidden["design_effect"] = joint.sampling.design_effects.tolist()
+        if not joint.source.is_simple:
+            hidden["design_effect"] = joint.source.design_effects.tolist()
         errors = [parameter.binning_error for parameter in joint.parameters]
         if any(errors):
             hidden["binning_error"] = errors
@@ -322,7 +322,7 @@ class Report(TabularReport[MetricEstimate]):
         }
 
     def _title(self) -> str:
-        joint, sampling = self._joint, self._joint.sampling
+        joint, source = self._joint, self._joint.source
         parameters = joint.parameters
         about = describe(joint, parameters)
         level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
@@ -336,8 +336,8 @@ class Report(TabularReport[MetricEstimate]):
                 about["binning"],
             ),
         ]
-        if not sampling.is_simple and joint.n_given is None:
-            pairs = zip(sampling.table_sizes, sampling.design_effects, strict=True)
+        if not source.is_simple and joint.n_given is None:
+            pairs = zip(source.table_sizes, source.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
             ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
@@ -453,9 +453,7 @@ class Report(TabularReport[MetricEstimate]):
         The variance over that of a simple random sample of the same size, 1 without
         weights, groups and strata; the effective sample size is `n_samples` over it.
         """
-        return dict(
-            zip(self, self._joint.sampling.design_effects.tolist(), strict=True)
-        )
+        return dict(zip(self, self._joint.source.design_effects.tolist(), strict=True))
 
     def at(self, confidence_level: float) -> Self:
         """Return the report at another confidence level.
@@ -629,10 +627,10 @@ def _widening_by_unseen_ends(joint: JointEstimate) -> float:
         for k, parameter in enumerate(joint.parameters)
         if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
     }
-    if not (lacking and isinstance(joint.sampling, RowEstimates)):
+    if not (lacking and isinstance(joint.source, RowEstimates)):
         return 1.0
-    sampling = joint.sampling.with_parameters([*lacking.values()])
-    hall = replace(joint, sampling=sampling)
+    source = joint.source.with_parameters([*lacking.values()])
+    hall = replace(joint, source=source)
     usable = np.flatnonzero(hall.usable)
     q = float(joint.normal_quantile)
     narrow = np.ptp(hall.limits_at_normal_quantile(usable, q, joint.z), axis=1)

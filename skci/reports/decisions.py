@@ -239,7 +239,9 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     """Make the error of a requirement of no metric, or no model or comparison."""
     pairs = [f"{name} {metric}" for name in names for metric in metrics]
     near = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
-    hint = f"; did you mean {near[0]!r}?" if near and near != [subject] else ""
+    ends = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
+    meant = near or [metric for metric in ends if not subject.endswith(metric)]
+    hint = f"; did you mean {meant[0]!r}?" if meant and meant != [subject] else ""
     return KeyError(
         f"requirements must be of one of the metrics {metrics}, perhaps after one of "
         f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r}, got "

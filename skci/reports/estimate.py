@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci._arrays import allow_underflow
 from skci._options import HintedAttributes
 from skci._validation import (
     check_alternative,
@@ -190,15 +191,15 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def low(self) -> float:
-        return self.confidence_interval().low
+        return self._interval(self._joint).low
 
     @property
     def high(self) -> float:
-        return self.confidence_interval().high
+        return self._interval(self._joint).high
 
     @property
     def half_width(self) -> float:
-        low, high = self.confidence_interval()
+        low, high = self._interval(self._joint)
         return (high - low) / 2
 
     @property
@@ -223,7 +224,7 @@ class MetricEstimate(HintedAttributes, float):
         if self._joint.n_given is not None:  # copies count once
             parts: Any = self._parameter.components or (self._parameter,)
             return max(int(self._joint.rows.n_rows(part.units)) for part in parts)
-        return self._joint.sampling.n_rows(self._position)
+        return self._joint.source.n_rows(self._position)
 
     @property
     def n_groups(self) -> int | None:
@@ -231,7 +232,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def design_effect(self) -> float:
-        return float(self._joint.sampling.design_effects[self._position])
+        return float(self._joint.source.design_effects[self._position])
 
     @property
     def binning_error(self) -> float:
@@ -260,6 +261,11 @@ class MetricEstimate(HintedAttributes, float):
         joint = self._joint
         if confidence_level is not None:
             joint = joint.at(check_confidence_level(confidence_level))
+        return self._interval(joint)
+
+    @allow_underflow
+    def _interval(self, joint: JointEstimate) -> ConfidenceInterval:
+        """Interval of a joint estimate; there may be warnings of it."""
         low, high = joint.intervals[self._position].tolist()
         warn_of_intervals(joint)
         return ConfidenceInterval(low, high)
@@ -450,8 +456,8 @@ def describe(
     size = ""
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples
-        hides_copies = joint.n_groups != joint.sampling.n_groups
-        design = "" if hides_copies else joint.sampling.design_in_words
+        hides_copies = joint.n_groups != joint.source.n_groups
+        design = "" if hides_copies else joint.source.design_in_words
         # A mean over queries has as many values as there are: "n = 60 queries".
         size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
     error = max(parameter.binning_error for parameter in parameters)
@@ -532,9 +538,9 @@ def describe_warnings(
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
+    found: set[Any] = {each.clipped for each in joint.parameters} - {None}
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
-            found: set[Any] = {each.clipped for each in joint.parameters} - {None}
             worst = max(found, key=lambda each: each.share)
             message = (
                 f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
@@ -574,7 +580,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
             yield _zero_variance(joint, k, consequence), k
         # The whole range is not too narrow.
         if joint.usable[k] or parameter.interval_method.of_agreement:
-            for reason in joint.sampling.small_sample_reasons(k):
+            for reason in joint.source.small_sample_reasons(k):
                 yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
@@ -595,10 +601,10 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     elif agreement := joint.parameters[position].agreement:
         in_words = agreement.in_words(joint.alpha_of(position))
         cause = f"the models {in_words}, and nothing shows how they differ in the rest"
-    elif unit := joint.sampling.single_unit(position):
+    elif unit := joint.source.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"
     # Between groups with equal totals no method sees one.
-    remedy = bool(joint.sampling.design_effects[position] > 0)
+    remedy = bool(joint.source.design_effects[position] > 0)
     return _Cause(f"{cause}, so that {consequence}", DegenerateVarianceWarning, remedy)
 
 
@@ -613,8 +619,10 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
         if pair not in joint.warned:
             new.append((cause, k))
             joint.warned.add(pair)
+    if not new:
+        return
     messages: dict[type[Warning], list[str]] = {}
-    for message, category in _messages(joint, new, _MOST_NAMES) if new else ():
+    for message, category in _messages(joint, new, _MOST_NAMES):
         messages.setdefault(category, []).append(message)
     for category, each in messages.items():
         warn_caller("\n".join(each), category)
@@ -635,7 +643,7 @@ def _messages(
         if numbers:
             message = message.format(most=min(numbers))
         parameters = [joint.parameters[k] for _, k in each]
-        better = {joint.sampling.best_method(p.trait) for p in parameters}
+        better = {joint.source.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
         names = first_names([*map(str, parameters)], most)

@@ -195,8 +195,8 @@ class _OverRuns(ReportWithContrasts):
 
     @property
     def _estimates(self) -> RunEstimates:
-        sampling: Any = self._joint.sampling
-        return sampling
+        source: Any = self._joint.source
+        return source
 
     def expected_half_widths(
         self, n_samples: int | Sequence[int], n_runs: int | Sequence[int]
@@ -409,9 +409,7 @@ class RunsReport(_OverRuns, JointReport):
                 "by must not have a column 'run', which runs() adds; rename it, as in "
                 "by={'run of the machine': ...}"
             )
-        return JointReport(
-            replace(self._joint, sampling=self._estimates.each_run("run"))
-        )
+        return JointReport(replace(self._joint, source=self._estimates.each_run("run")))
 
 
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
@@ -596,7 +594,7 @@ class GradesReport(JointReport):
         >>> [report.sample_size(0.05, samples_per_item=m) for m in (1, 4, 16)]
         [361, 221, 185]
         """
-        simple = self._joint.sampling.is_simple
+        simple = self._joint.source.is_simple
         if simple and samples_per_item is None:
             return super().sample_size(half_width)
         if samples_per_item is not None:
@@ -642,9 +640,9 @@ class SuiteReport(JointReport):
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
         """Estimate other parameters of the same runs, at the level of the report."""
-        sampling: Any = self._joint.sampling
-        of_runs = sampling.with_parameters(parameters)
-        return replace(self._joint, sampling=of_runs, simultaneous=True)
+        source: Any = self._joint.source
+        of_runs = source.with_parameters(parameters)
+        return replace(self._joint, source=of_runs, simultaneous=True)
 
     def probability_of_improvement(self, control: str | None = None) -> JointReport:
         """Probability that a run of one model is better than a run of another.

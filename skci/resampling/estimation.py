@@ -36,7 +36,7 @@ from skci.resampling.pooling import (
     mean_over_folds,
 )
 from skci.resampling.schemes import Scheme
-from skci.resampling.splitting import Pool, ResampledRows, Split, take_rows
+from skci.resampling.splitting import Pool, ResampledRows, Split, Splits, take_rows
 
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
@@ -258,11 +258,10 @@ class Resampling:
             found = dict(zip(sets, self.fit(sets.values()), strict=True))
             fitted = [
                 [
-                    {
-                        name: each.of(np.searchsorted(sets[train.tobytes()].test, test))
-                        for name, each in found[train.tobytes()].items()
-                    }
+                    {name: each.of(rows) for name, each in found[key].items()}
                     for train, test in pool
+                    for key in [train.tobytes()]
+                    for rows in [np.searchsorted(sets[key].test, test)]
                 ]
                 for pool in pools
             ]
@@ -286,16 +285,23 @@ class Resampling:
             self._announce(n_sets)
         parameters: list[TableParameter] = []
         summaries: list[list[Any]] = []
-        splits: list[Split] = []
+        splits, tested = Splits(), np.zeros(self.rows.n, dtype=bool)
+        first: list[Split] = []  # the rows that no split has tested before
         fitted: list[dict[str, Fitted]] = []
         for evaluated, by_pool, n_of_estimate in self.evaluate(scheme):
             if not parameters:
                 parameters = evaluated[0].parameters
                 self._warn_of_stratified(scheme, evaluated[0])
             summaries.append([*map(scheme.summary, evaluated)])
-            of_estimate = evaluated[:n_of_estimate]
-            splits += itertools.chain(*(each.pool for each in of_estimate))
-            fitted += itertools.chain(*by_pool[:n_of_estimate])
+            of_estimate = [each.pool for each in evaluated[:n_of_estimate]]
+            for split, by_name in zip(
+                itertools.chain(*of_estimate), itertools.chain(*by_pool), strict=False
+            ):
+                splits.extend([split])
+                new = ~tested[split.test]
+                tested[split.test] = True
+                first.append(Split(split.train[:0], split.test[new]))
+                fitted.append({name: each.of(new) for name, each in by_name.items()})
         estimates, covariance, df, excess = scheme.moments(self.rows, summaries)
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
         given = [*map(_given, parameters, estimates.tolist())]
@@ -307,7 +313,7 @@ class Resampling:
             np.where(np.outer(known, known), covariance, 0.0),
             df,
             excess=excess,
-            out_of_fold=self._out_of_fold(splits, fitted),
+            out_of_fold=self._out_of_fold(first, fitted),
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
             target=target,
@@ -324,15 +330,10 @@ class Resampling:
         self, splits: Iterable[Split], fitted: Iterable[Mapping[str, Fitted]]
     ) -> RowEstimates:
         """The metrics of all rows that are tested, as each is predicted first."""
-        tested = np.zeros(self.rows.n, dtype=bool)
-        pool, predicted = [], []
-        for (train, test), by_name in zip(splits, fitted, strict=True):
-            if (new := ~tested[test]).any():
-                tested[test] = True
-                pool.append(Split(train, test[new]))
-                predicted.append({name: each.of(new) for name, each in by_name.items()})
-        sample = self.sample(tuple(pool), predicted)
-        evaluated = EvaluatedPool(self.metric_set, sample, tuple(pool))
+        known = (each for each in zip(splits, fitted, strict=True) if len(each[0].test))
+        pool, predicted = zip(*known, strict=True)
+        sample = self.sample(pool, predicted)
+        evaluated = EvaluatedPool(self.metric_set, sample, pool)
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announce(self, n_training_sets: int) -> None:
@@ -409,17 +410,20 @@ class Resampling:
 
         The models are fitted, unless those of each fold are given by name.
         """
-        splits = tuple(self.rows.splits())
-        tested = np.concatenate([test for _, test in splits])
+        splits = self.rows.splits()
+        pool = tuple(splits)
+        tested = np.concatenate([test for _, test in pool])
         if len(np.unique(tested)) < len(tested):
+            if models:
+                raise ValueError("cv_results must test each row at most once")
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
                 f"{type(self.rows.cv).__name__}, which tests some again"
             )
         if self.verbose:
-            self._announce(len(splits))
-        fitted = self.fit(splits, FOLD, models)
-        sample = self.sample(splits, fitted, True)
+            self._announce(len(pool))
+        fitted = self.fit(pool, FOLD, models)
+        sample = self.sample(pool, fitted, True)
         joint = mean_over_folds(estimate_folds(self.metric_set, sample))
         estimators = _estimators(fitted)
         return CrossValidationReport(joint, splits=splits, estimators=estimators)

@@ -192,14 +192,12 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
                 "cv_results must be of cross_validate with return_estimator=True and "
                 f"return_indices=True, got {keys}"
             )
-        if not len(found["estimator"]):
-            raise ValueError("cv_results must hold the fitted estimators, got none")
-        n_splits = [len(found["indices"][part]) for part in ("train", "test")]
-        if n_splits != [len(found["estimator"])] * 2:
+        sizes = [len(found["indices"][part]) for part in ("train", "test")]
+        n_models = len(found["estimator"])
+        if not n_models or sizes != [n_models, n_models]:
             raise ValueError(
-                "cv_results must hold an estimator for each split, got "
-                f"{len(found['estimator'])} and {n_splits[0]} training and "
-                f"{n_splits[1]} test sets"
+                f"cv_results must hold an estimator for each split, got {n_models} and "
+                f"{sizes[0]} training and {sizes[1]} test sets"
             )
     if several:
         return named
@@ -221,7 +219,4 @@ def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
                 f"cv_results must be of the same splits for all of {list(results)}; "
                 "a splitter that shuffles needs a random_state"
             )
-    tests = np.concatenate([test for _, test in first])
-    if len(np.unique(tests)) < len(tests):
-        raise ValueError("cv_results must test each row at most once")
     return first

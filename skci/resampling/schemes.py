@@ -30,6 +30,13 @@ from skci.resampling.splitting import (
 )
 
 _BATCH = 16  # splits whose predictions are held at once
+_CORRECTED, _HALVES = "corrected-t", "5x2-t"
+_SPLIT_TS = {
+    _CORRECTED: "corrected t",
+    "fold-t": "t over splits, uncorrected",
+    _HALVES: "5 x 2 cv t, estimated on the first half alone",
+}
+"""Variances between splits, and their descriptions."""
 
 Batch = tuple[list[Pool], int]
 """Pools whose predictions are held in memory at once, and of how many of them, the
@@ -154,19 +161,23 @@ class GroupJackknife(Scheme):
 
 @dataclass(frozen=True)
 class SplitT(Scheme):
-    """The t interval of the mean over splits, corrected for their overlap or not."""
+    """A t interval from the variance between splits."""
 
-    corrected: bool = True
+    name: str
     default_for: str = ""
     """Kind of the splits that have no number of folds, if it was not asked for."""
 
     needs_spread_of_folds = True
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        return "corrected-t" if self.corrected else "fold-t"
+    def takes_any_splits(self) -> bool:
+        """Whether splits need not be halves."""
+        return self.name != _HALVES
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
+        if not self.takes_any_splits:
+            yield [(split,) for split in _halves(rows)], 1
+            return
         splits = rows.splits()
         if len(splits) < 2:
             default = f", which is the default with splits of {self.default_for}"
@@ -184,7 +195,9 @@ class SplitT(Scheme):
         pools = [*itertools.chain(*summaries)]
         n_train, n_test = np.sum([sizes for _, sizes in pools], axis=0)
         values = np.array([values for values, _ in pools])
-        return corrected_t(values, n_test / n_train if self.corrected else 0.0)
+        if not self.takes_any_splits:
+            return five_by_two_t(values.reshape(5, 2, -1))
+        return corrected_t(values, n_test / n_train if self.name == _CORRECTED else 0.0)
 
     def __str__(self) -> str:
         if self.default_for:
@@ -192,41 +205,27 @@ class SplitT(Scheme):
                 f"corrected t, the default with splits of {self.default_for}, as it "
                 "takes any; a number as cv has the jackknife"
             )
-        return "corrected t" if self.corrected else "t over splits, uncorrected"
+        return _SPLIT_TS[self.name]
 
 
-@dataclass(frozen=True)
-class FiveByTwo(Scheme):
+def _halves(rows: ResampledRows) -> Sequence[Split]:
     """Five repetitions of two halves, each tested on the other."""
-
-    name = "5x2-t"
-    needs_spread_of_folds = True
-
-    def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        splits = [
-            Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
-            for half in (rows.partitions(2, 5) if rows.cv is None else ())
-            for k in range(2)
-        ] or rows.splits()
-        pairs = zip(splits[::2], splits[1::2], strict=False)
-        swapped = [
-            np.array_equal(np.sort(one), np.sort(other))
-            for first, second in pairs
-            for one, other in zip(first, second[::-1], strict=True)
-        ]
-        if len(splits) != 10 or not all(swapped):
-            raise ValueError(
-                "cv must make five pairs of halves with resampling='5x2-t', as "
-                "RepeatedKFold(n_splits=2, n_repeats=5), or be None, got "
-                f"{rows.cv!r}"
-            )
-        yield [(split,) for split in splits], 1
-
-    def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        return five_by_two_t(np.reshape(summaries, (5, 2, -1)))
-
-    def __str__(self) -> str:
-        return "5 x 2 cv t, estimated on the first half alone"
+    splits = [
+        Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
+        for half in (rows.partitions(2, 5) if rows.cv is None else ())
+        for k in range(2)
+    ] or rows.splits()
+    swapped = (
+        np.array_equal(np.sort(one), np.sort(other))
+        for first, second in zip(splits[::2], splits[1::2], strict=False)
+        for one, other in zip(first, second[::-1], strict=True)
+    )
+    if len(splits) != 10 or not all(swapped):
+        raise ValueError(
+            "cv must make five pairs of halves with resampling='5x2-t', as "
+            f"RepeatedKFold(n_splits=2, n_repeats=5), or be None, got {rows.cv!r}"
+        )
+    return splits
 
 
 @dataclass(frozen=True)
@@ -313,9 +312,7 @@ SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
         GroupJackknife(),
-        SplitT(),
-        SplitT(corrected=False),
-        FiveByTwo(),
+        *map(SplitT, _SPLIT_TS),
         Bootstrap632(),
         Bootstrap632(plus=True),
     )
@@ -328,7 +325,7 @@ def scheme_of(
 ) -> Scheme:
     """Resampling scheme of some name, with the number of folds given."""
     if resampling is None and not is_number_of_folds(cv):
-        return SplitT(default_for=type(cv).__name__)
+        return SplitT(_CORRECTED, default_for=type(cv).__name__)
     if resampling is None:
         resampling = "jackknife"
     scheme = SCHEMES.get(resampling) if isinstance(resampling, str) else resampling

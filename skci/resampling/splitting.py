@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
     PredefinedSplit,
     check_cv,
 )
@@ -28,6 +26,41 @@ class Split(NamedTuple):
 
     train: Array
     test: Array
+
+
+class Splits(Sequence[Split]):
+    """Splits in little memory, whose rows are made when they are looked at."""
+
+    def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
+        self._packed: list[tuple[Array, Array]] = []
+        self.extend(splits)
+
+    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
+        """Add more splits."""
+        self._packed += [(_packed(train), _packed(test)) for train, test in splits]
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return [self[k] for k in range(len(self))[key]]
+        return Split(*map(_unpacked, self._packed[key]))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} splits>"
+
+
+def _packed(rows: Array) -> Array:
+    """Numbers of rows as a bit mask, or in four bytes if they do not increase."""
+    if (rows[1:] > rows[:-1]).all():
+        return np.packbits(np.bincount(rows) > 0)
+    return rows.astype(np.int32)
+
+
+def _unpacked(packed: Array) -> Array:
+    is_mask = packed.dtype == np.uint8
+    return np.flatnonzero(np.unpackbits(packed)) if is_mask else packed.astype(np.intp)
 
 
 Pool = tuple[Split, ...]
@@ -98,12 +131,12 @@ class ResampledRows:
         for _ in range(n_partitions):
             yield rng.permutation(parts)[units]
 
-    def splits(self) -> list[Split]:
+    def splits(self) -> Splits:
         """Splits of the rows by the splitter."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
-        splits = [*_check_splits(pairs, self.n)]
+        splits = Splits(_check_splits(pairs, self.n))
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -122,7 +155,7 @@ class ResampledRows:
         """
         if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)
-        return "Stratified" in type(self.cv).__name__
+        return any("Stratified" in kind.__name__ for kind in type(self.cv).__mro__)
 
     @property
     def _splitter(self) -> Any:
@@ -130,24 +163,14 @@ class ResampledRows:
             folds = KFold if self.groups is None else GroupKFold
             n_folds = _FOLDS if self.cv is None else check_integer(self.cv, "cv", 2)
             self.units(n_folds)
-            splitter = folds(n_folds, shuffle=True, random_state=self.random_state)
-            return self._without_number(splitter)
+            return folds(n_folds, shuffle=True, random_state=self.random_state)
         try:
-            splitter = check_cv(self.cv)
+            return check_cv(self.cv)
         except ValueError as error:
             raise ValueError(
                 "cv must be a number of folds, a splitter of "
                 f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
             ) from error
-        return self._without_number(splitter)
-
-    def _without_number(self, splitter: Any) -> Any:
-        """Splitter that leaves one out, also of parts of the rows, if this one does."""
-        if isinstance(splitter, KFold) and splitter.n_splits == self.n:
-            return LeaveOneOut()
-        if isinstance(splitter, GroupKFold) and splitter.n_splits == self.n_units:
-            return LeaveOneGroupOut()
-        return splitter
 
 
 def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:

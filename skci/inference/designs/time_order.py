@@ -242,9 +242,11 @@ class TimeOrder:
         b = np.arange(1, self._n_cosines + 1)
         spectrum = np.cos(np.pi * np.outer(b, lags) / n) @ autocovariances
         estimates, least = np.cumsum(spectrum) / b, _SEEN * autocovariances.sum()
-        estimate = estimates[-1]
-        if self.method != "cosine":
-            estimate = self._lag_weights(lags, n) @ autocovariances
+        estimate, most = estimates[-1], self._lags(n)
+        if self.method == "newey-west":
+            estimate = np.maximum(1 - lags / (most + 1), 0) @ autocovariances
+        elif self.method == "diebold-mariano":
+            estimate = (lags <= most) @ autocovariances
         if estimate >= least:
             return ""
         enough = np.logical_and.accumulate(estimates >= least)
@@ -254,13 +256,6 @@ class TimeOrder:
             "TimeOrder(cosines={most})",
             most=max(int(enough.sum()), 1),
         )
-
-    def _lag_weights(self, lags: Array, n: int) -> Array:
-        """Weights of the autocovariances of n rows, where these are summed."""
-        most = self._lags(n)
-        if self.method == "newey-west":
-            return np.maximum(1 - lags / (most + 1), 0)
-        return lags <= most
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
         """Say if rows are so autocorrelated that few of them are independent."""

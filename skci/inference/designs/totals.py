@@ -168,7 +168,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     unless that leaves a row of larger classes alone, as those of many targets do.
     """
     variance = scale = 0.0
-    sums: _Sums = [], [], [], []
+    sums: Any = [], [], [], []
     for component in components:
         values, repeats = _centred(component), _repeats(component)
         factor, multiples = _multiples(component, repeats)
@@ -179,7 +179,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
             continue
         scale = scale or math.sqrt(square)  # totals of all components are of a size
         values = values / (scale or 1.0)
-        found: _Sums
+        found: Any
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
             found = [n], [square], [0.0], [square**2 / n]
@@ -195,30 +195,24 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         signs = 1, sign, sign, 1
         for column, sign, each in zip(sums, signs, found, strict=True):
             column += each if sign > 0 else [-value for value in each]
-    return Moments(*sums, max(variance, 0.0))
-
-
-_Sums = tuple[list[float], list[float], list[float], list[float]]
+    sizes, squares, cubes, fourths = sums
+    return Moments(sizes, squares, cubes, fourths, max(variance, 0.0))
 
 
 def _sums_of_powers(
     values: Array, repeats: _Repeats, numbers: Array, blocks: Array | None = None
-) -> _Sums:
+) -> tuple[list[float], ...]:
     """Number of values, and sums of their second to fourth powers, by block."""
     squares = values * values
+    powers = [
+        (repeats[1], squares),
+        (repeats[2], squares, values),
+        (repeats[3], squares, squares),
+    ]
     if blocks is None:
-        return (
-            [float(numbers.sum())],
-            [dot(repeats[1], squares)],
-            [dot(repeats[2], squares, values)],
-            [dot(repeats[3], squares, squares)],
-        )
-    return (
-        np.bincount(blocks, numbers).tolist(),
-        np.bincount(blocks, repeats[1] * squares).tolist(),
-        np.bincount(blocks, repeats[2] * squares * values).tolist(),
-        np.bincount(blocks, repeats[3] * squares * squares).tolist(),
-    )
+        return [float(numbers.sum())], *([dot(*factors)] for factors in powers)
+    weights = (numbers, *map(math.prod, powers))
+    return tuple(np.bincount(blocks, each).tolist() for each in weights)
 
 
 def _divided(

@@ -46,10 +46,6 @@ class IndependentRows(SampleDesign):
             raise ValueError("units of several independent samples cannot be united")
         return replace(self, strata=strata)
 
-    def of_population(self, n: int) -> IndependentRows:
-        """Return the design for a census of n rows."""
-        return replace(self, n_units=n, ddof=0)
-
     def __str__(self) -> str:
         return "" if self.strata is None else super().__str__()
 
@@ -144,10 +140,6 @@ class Clusters(SampleDesign):
         columns = self.number, unit[self.unit], self.weights, self.squares
         return self.of(self.keys, *columns, self.kind)
 
-    def of_population(self, n: int) -> IndependentRows:
-        """Return the design for a census of n rows, each a cluster of its own."""
-        return IndependentRows(n, ddof=0, strata=self.strata, labels=self.labels)
-
     @property
     def known_squares(self) -> Array:
         """Sums of squared weights, each row of weight 1 if there are none."""
@@ -193,6 +185,13 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
         first, start = first + len(clusters.keys), start + size
     numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
     return Clusters(numbers, unit, sums[0], keys, sums[1], parts[0][0].kind)
+
+
+def census(design: SampleDesign, n: int) -> IndependentRows:
+    """Design of n rows that are the whole population, in the strata of a sample."""
+    if isinstance(design, IndependentRows):
+        return replace(design, n_units=n, ddof=0)
+    return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)
 
 
 def stacked(
@@ -252,7 +251,7 @@ class RowwiseDesign(SampleDesign):
         Rows without weight are left out of its columns, so that what it counts are
         units that have rows; not out of series, where time passes in them as well.
         """
-        columns = getattr(design, "columns", ())
+        columns = getattr(design, "columns", None) or ()
         if kept is ... or not columns or hasattr(design, "with_series"):
             return cls(design, kept, n)
         some = {name: np.asarray(getattr(design, name))[kept] for name in columns}
@@ -286,8 +285,6 @@ class RowwiseDesign(SampleDesign):
                 f"{must}: an iterable of Component, got {type(components).__name__}"
             )
         checked = [_check_component(each, values.shape[1], must) for each in components]
-        if not checked:
-            raise ValueError(f"{must}: at least one Component, got none")
         if not any(each.sign > 0 and not each.is_known for each in checked):
             raise ValueError(
                 f"{must}: at least one of sign 1 that is not known, got none"
@@ -319,10 +316,6 @@ class RowwiseDesign(SampleDesign):
         values[self.kept] = influences
         return values
 
-    def of_population(self, n: int) -> IndependentRows:
-        """Return the design for a census of n rows, within the strata."""
-        return IndependentRows(n, ddof=0, strata=self.strata, labels=self.labels)
-
     @property
     def _name(self) -> str:
         """Name of the class of the design."""
@@ -353,20 +346,16 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
     if component.sign not in (1, -1):
         raise ValueError(f"{must} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
-    if totals.ndim != 2 or not len(totals) or totals.shape[1] != n_columns:
-        raise ValueError(
-            f"{must} with totals of shape (units, {n_columns}), as many columns as "
-            f"influences has, got shape {totals.shape}"
-        )
-    checked: dict[str, Any] = {"totals": totals}
-    for name, leading in ("blocks", ()), ("sizes", ()), ("repeats", (4,)):
+    n_units = len(totals) if totals.ndim and totals.size else "units"
+    shapes = {"totals": f"({n_units}, {n_columns})", "repeats": f"(4, {n_units})"}
+    checked: dict[str, Any] = {}
+    for name in ("totals", "blocks", "sizes", "repeats"):
         if getattr(component, name) is not None:
             values = checked[name] = np.asarray(getattr(component, name))
-            shape = (*leading, len(totals))
-            if values.shape != shape:
+            shape = shapes.get(name, f"({n_units},)")
+            if str(values.shape) != shape:
                 raise ValueError(
-                    f"{must} with {name} of shape {shape}, one for each unit of "
-                    f"totals, got shape {values.shape}"
+                    f"{must} with {name} of shape {shape}, got shape {values.shape}"
                 )
     for name, values in checked.items():
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():

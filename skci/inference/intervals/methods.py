@@ -166,10 +166,10 @@ class Wald(IntervalMethod):
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
-        lower, upper = (
-            _untransformed(below, *task.hall),
-            -_untransformed(-above, *task.hall),
-        )
+        lower, upper = below, above
+        if any(task.hall):
+            lower = _untransformed(below, *task.hall)
+            upper = -_untransformed(-above, *task.hall)
         if task.rarer_class:
             lower, upper = max(lower, below), max(upper, above)
         low, high = middle - error * lower, middle + error * upper

@@ -43,41 +43,42 @@ _MAX_STEPS = 200
 _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
-def path_limits(problem: Problem, crit: Array) -> Array:
-    """Limits at which the root of the statistic is crit, both of shape (J, 2)."""
-    limits = problem.bounds.copy()
-    index, end = np.nonzero(problem.has_interior_limit() & (crit < np.inf))
-    if len(index):
-        search = initialise(problem, index, 2.0 * end - 1, crit[index, end])
-        value, accepted = newton_jump(problem, search)
-        rest = np.flatnonzero(~accepted)
-        if len(rest):
-            value[rest] = follow_path(problem, search[rest])
-        limits[index, end] = problem.to_functional(index, value)
-    return limits
+class Paths(Problem):
+    """Problem whose limits and roots are searched on the paths."""
 
+    def limits(self, crit: Array) -> Array:
+        """Limits at which the root of the statistic is crit, both of shape (J, 2)."""
+        limits = self.bounds.copy()
+        index, end = np.nonzero(self.has_interior_limit() & (crit < np.inf))
+        if len(index):
+            search = initialise(self, index, 2.0 * end - 1, crit[index, end])
+            value, accepted = newton_jump(self, search)
+            rest = np.flatnonzero(~accepted)
+            if len(rest):
+                value[rest] = follow_path(self, search[rest])
+            limits[index, end] = self.to_functional(index, value)
+        return limits
 
-def path_roots(problem: Problem, nulls: Array) -> Array:
-    """Signed roots of the statistic at nulls.
+    def roots(self, nulls: Array) -> Array:
+        """Signed roots of the statistic at nulls.
 
-    NaN where the null is not the limit that has the root for a critical value: before
-    it if a value nearer to the estimate has a greater root, and beyond it if a likelier
-    maximum under the null was not found.
-    """
-    index = np.arange(len(nulls))
-    target = problem.from_functional(index, nulls)
-    side = np.where(target > problem.interior_value, 1.0, -1.0)
-    search = initialise(problem, index, side, np.ones(len(nulls)))
-    start = search.nearest(target)
-    points, found = _constrained_maximum(problem, search, start, target)
-    limits = path_limits(problem, np.stack([points.root, points.root], axis=1))
-    low, high = limits.T
-    is_above = problem.estimate > nulls
-    distance = np.where(is_above, low - nulls, nulls - high)
-    found &= ~(np.abs(distance) > _NEAR * (high - low))
-    roots = np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
-    ranges = np.ptp(problem.bounds, axis=-1)
-    return np.where(are_equal(nulls, problem.estimate, ranges), 0, roots)
+        NaN where the null is not the limit that has the root for a critical value:
+        before it if a value nearer to the estimate has a greater root, and beyond it if
+        a likelier maximum under the null was not found.
+        """
+        index = np.arange(len(nulls))
+        target = self.from_functional(index, nulls)
+        side = np.where(target > self.interior_value, 1.0, -1.0)
+        search = initialise(self, index, side, np.ones(len(nulls)))
+        start = search.nearest(target)
+        points, found = _constrained_maximum(self, search, start, target)
+        low, high = self.limits(np.stack([points.root, points.root], axis=1)).T
+        is_above = self.estimate > nulls
+        distance = np.where(is_above, low - nulls, nulls - high)
+        found &= ~(np.abs(distance) > _NEAR * (high - low))
+        roots = np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
+        ranges = np.ptp(self.bounds, axis=-1)
+        return np.where(are_equal(nulls, self.estimate, ranges), 0, roots)
 
 
 @dataclass

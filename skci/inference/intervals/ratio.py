@@ -32,6 +32,7 @@ Tversky (1977), Psychological Review 84, 327-352.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Self
 
@@ -106,15 +107,15 @@ def values_of_mean(functional: Functional) -> Array | None:
 
 def as_ratio(
     functional: Functional, counts: Array = _PROBES[:0]
-) -> tuple[type["_Curve"], Array] | None:
-    """Kind of curve of a mean or a Tversky ratio, and coefficients A and B, (2, m).
+) -> tuple[type["Ratios"], Array] | None:
+    """Kind of a mean or a Tversky ratio, and coefficients A and B, (2, m).
 
     None for other functionals. Those of a ratio follow from the values at some fixed
     tables, and are checked at those of given counts, (J, 4).
     """
     values = values_of_mean(functional)
     if values is not None:
-        return _MeanCurve, np.stack([values, np.ones_like(values)])
+        return Means, np.stack([values, np.ones_like(values)])
     if not isinstance(functional, CellFunctional):
         return None
     try:
@@ -125,7 +126,7 @@ def as_ratio(
         return None
     if ratio is None or not _agrees(ratio, tables, values):
         return None
-    return _TverskyCurve, ratio
+    return TverskyRatios, ratio
 
 
 @lru_cache
@@ -151,80 +152,87 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
     )
 
 
-def ratio_limits(
-    kind: type["_Curve"], samples: Samples, ratios: Array, crit: Array, bounds: Array
-) -> Array:
-    """Limits of ratios (J, 2, m) of one kind, of J samples: (J, 2).
+class Ratios:
+    """Ratios of one kind, of J samples, within bounds (J, 2).
 
-    Critical values are of lower and upper limits, (J, 2). A limit is the boundary of
-    the range where all rows in the ratio are there, and where the statistic does not
-    reach the critical value.
+    Sample j has the coefficients ``coefficients[which[j]]``, of shape (2, m).
     """
-    limits = bounds.copy()
-    x, ends = _values_and_ends(ratios)
-    is_away = x[:, np.newaxis] != ends[..., np.newaxis]
-    in_ratio = (samples.counts > 0) & (ratios[:, 1] > 0)
-    movable = (is_away & in_ratio[:, np.newaxis]).any(-1)
-    index, end = np.nonzero(movable & (crit < np.inf))
-    if len(index):
-        curve = kind(samples.among(index), ratios[index], 2.0 * end - 1)
-        crit = crit[index, end]
-        expected = 2 * np.arcsinh(crit * curve.error / 2)
-        found, _ = first_crossing(
-            curve,
-            *curve.grids(expected),
-            excess=lambda value, root, rows: np.log(root / crit[rows, np.newaxis]),
-        )
-        low, high = ends[index].T  # limits are inside, also if they are near to an end
-        found = np.minimum(found, np.nextafter(high, low))
-        found = np.maximum(found, np.nextafter(low, high))
-        limits[index, end] = np.where(np.isnan(found), bounds[index, end], found)
-    return limits
 
+    curve: type["_Curve"]
 
-def ratio_roots(
-    kind: type["_Curve"], samples: Samples, ratios: Array, nulls: Array
-) -> Array:
-    """Signed roots of the statistic of ratios at nulls inside their range, (J,).
+    def __init__(
+        self,
+        samples: Samples,
+        bounds: Array,
+        coefficients: Sequence[Array],
+        which: Array,
+    ) -> None:
+        self._samples, self._bounds = samples, bounds
+        self._ratios = ratios = np.array(coefficients)[which]
+        numerator, denominator = ratios[:, 0], ratios[:, 1]
+        # Ratios of single cells; 0, an end of Tversky's, in cells outside of the ratio.
+        self._x = numerator / np.where(denominator > 0, denominator, 1)
+        self._ends = np.stack([self._x.min(-1), self._x.max(-1)], axis=-1)
 
-    NaN where the ratio is undefined, and where the statistic is greater at a value that
-    is nearer to the estimate.
-    """
-    sums = (samples.p_hat[:, np.newaxis] * ratios).sum(-1)
-    estimates = sums[:, 0] / sums[:, 1]
-    side = np.where(nulls > estimates, 1.0, -1.0)
-    curve = kind(samples, ratios, side)
-    low, high = _values_and_ends(ratios)[1].T[..., np.newaxis]
+    def limits(self, crit: Array) -> Array:
+        """Limits for critical values of lower and upper limits, (J, 2).
 
-    def logits(values: Array, rows: Array | slice = slice(None)) -> Array:
-        return np.asarray(np.log((values - low[rows]) / (high[rows] - values)))
+        A limit is the boundary of the range where all rows in the ratio are there, and
+        where the statistic does not reach the critical value.
+        """
+        samples, ratios, limits = self._samples, self._ratios, self._bounds.copy()
+        is_away = self._x[:, np.newaxis] != self._ends[..., np.newaxis]
+        in_ratio = (samples.counts > 0) & (ratios[:, 1] > 0)
+        movable = (is_away & in_ratio[:, np.newaxis]).any(-1)
+        index, end = np.nonzero(movable & (crit < np.inf))
+        if len(index):
+            curve = self.curve(samples.among(index), ratios[index], 2.0 * end - 1)
+            crit = crit[index, end]
+            expected = 2 * np.arcsinh(crit * curve.error / 2)
+            found, _ = first_crossing(
+                curve,
+                *curve.grids(expected),
+                excess=lambda value, root, rows: np.log(root / crit[rows, np.newaxis]),
+            )
+            # Limits are inside, also if they are near to an end.
+            low, high = self._ends[index].T
+            found = np.minimum(found, np.nextafter(high, low))
+            found = np.maximum(found, np.nextafter(low, high))
+            none = np.isnan(found)
+            limits[index, end] = np.where(none, limits[index, end], found)
+        return limits
 
-    at_nulls = logits(nulls[:, np.newaxis])
-    expected = np.abs(at_nulls - logits(estimates[:, np.newaxis]))[:, 0]
-    expected = np.nan_to_num(expected * curve.steepness, nan=1.0)
-    greatest = np.zeros(len(nulls))
+    def roots(self, nulls: Array) -> Array:
+        """Signed roots of the statistic at nulls inside the range, (J,).
 
-    def excess(values: Array, roots: Array, rows: Array) -> Array:
-        beyond = side[rows, np.newaxis] * (logits(values, rows) - at_nulls[rows])
-        before = np.where(beyond < 0, roots, 0).max(-1)
-        greatest[rows] = np.maximum(greatest[rows], before)
-        return np.asarray(beyond)
+        NaN where the ratio is undefined, and where the statistic is greater at a value
+        that is nearer to the estimate.
+        """
+        sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
+        estimates = sums[:, 0] / sums[:, 1]
+        side = np.where(nulls > estimates, 1.0, -1.0)
+        curve = self.curve(self._samples, self._ratios, side)
+        low, high = self._ends.T[..., np.newaxis]
 
-    grids = curve.grids(np.clip(expected, 1e-12, _FARTHEST / 2))
-    _, roots = first_crossing(curve, *grids, excess=excess)
-    roots[np.isnan(estimates) | (greatest > (1 + _SAME) * roots)] = np.nan
-    is_estimate = are_equal(nulls, estimates, (high - low)[:, 0])
-    return np.where(is_estimate, 0, -side * roots)
+        def logits(values: Array, rows: Array | slice = slice(None)) -> Array:
+            return np.asarray(np.log((values - low[rows]) / (high[rows] - values)))
 
+        at_nulls = logits(nulls[:, np.newaxis])
+        expected = np.abs(at_nulls - logits(estimates[:, np.newaxis]))[:, 0]
+        expected = np.nan_to_num(expected * curve.steepness, nan=1.0)
+        greatest = np.zeros(len(nulls))
 
-def _values_and_ends(ratios: Array) -> tuple[Array, Array]:
-    """Ratios of single cells, (J, m), and the least and the greatest of them, (J, 2).
+        def excess(values: Array, roots: Array, rows: Array) -> Array:
+            beyond = side[rows, np.newaxis] * (logits(values, rows) - at_nulls[rows])
+            before = np.where(beyond < 0, roots, 0).max(-1)
+            greatest[rows] = np.maximum(greatest[rows], before)
+            return np.asarray(beyond)
 
-    They are 0, an end of Tversky's ratios, in cells outside of the ratio.
-    """
-    numerator, denominator = ratios[:, 0], ratios[:, 1]
-    x = numerator / np.where(denominator > 0, denominator, 1)
-    return x, np.stack([x.min(-1), x.max(-1)], axis=-1)
+        grids = curve.grids(np.clip(expected, 1e-12, _FARTHEST / 2))
+        _, roots = first_crossing(curve, *grids, excess=excess)
+        roots[np.isnan(estimates) | (greatest > (1 + _SAME) * roots)] = np.nan
+        is_estimate = are_equal(nulls, estimates, (high - low)[:, 0])
+        return np.where(is_estimate, 0, -side * roots)
 
 
 class _Curve(ABC):
@@ -334,3 +342,15 @@ class _TverskyCurve(_Curve):
         missed = (p * self._costs).sum(-1)
         influence = self._hits * missed[..., None] - self._costs * hits[..., None]
         return self._top * hits / (hits + missed), p, influence
+
+
+class Means(Ratios):
+    """Means of bounded values."""
+
+    curve = _MeanCurve
+
+
+class TverskyRatios(Ratios):
+    """Tversky's ratios of hits to hits and misses."""
+
+    curve = _TverskyCurve

@@ -24,14 +24,8 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.intervals.path import Problem
-from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
-from skci.inference.intervals.ratio import (
-    POINTS,
-    as_ratio,
-    ratio_limits,
-    ratio_roots,
-)
+from skci.inference.intervals.path_solver import LEVELS, Paths
+from skci.inference.intervals.ratio import POINTS, Ratios, as_ratio
 from skci.inference.intervals.statistic import Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.stratified import Poststratified
@@ -62,13 +56,8 @@ def score_limits(
     limits, crits = bounds.copy(), np.empty(bounds.shape)
     crits.T[:] = np.transpose(crit)
     with np.errstate(all="ignore"):
-        for k, kind, found, table in _batches(functionals, counts):
-            samples = Samples(table, statistic)
-            if kind is not Problem:
-                limits[k] = ratio_limits(kind, samples, found, crits[k], bounds[k])
-            else:
-                problem = Problem(samples, bounds[k], *found)
-                limits[k] = path_limits(problem, crits[k])
+        for k, problem in _problems(functionals, counts, bounds, statistic):
+            limits[k] = problem.limits(crits[k])
     low, high = np.maximum(np.minimum(limits.T, bounds[:, 1]), bounds[:, 0])
     return low, high
 
@@ -90,35 +79,31 @@ def score_roots(
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
     with np.errstate(all="ignore"):
-        for k, kind, found, table in _batches(functionals, counts):
-            samples = Samples(table, statistic)
-            if kind is not Problem:
-                roots[k] = ratio_roots(kind, samples, found, nulls[k])
-            else:
-                problem = Problem(samples, bounds[k], *found)
-                roots[k] = path_roots(problem, nulls[k])
+        for k, problem in _problems(functionals, counts, bounds, statistic):
+            roots[k] = problem.roots(nulls[k])
     return roots
 
 
-def _batches(
-    functionals: Sequence[Functional], counts: Sequence[Any]
-) -> Iterator[tuple[list[int], Any, Any, Array]]:
-    """Samples solved at once, the kind of their path, what it takes, and their tables.
+def _problems(
+    functionals: Sequence[Functional],
+    counts: Sequence[Any],
+    bounds: Array,
+    statistic: Statistic,
+) -> Iterator[tuple[list[int], Ratios | Paths]]:
+    """Problems of samples that are solved at once, and the positions of these.
 
-    Of ratios the coefficients (J, 2, m); of others the distinct functionals, and which
-    of them each sample has. Each mixture of strata is one for itself.
+    Each mixture of strata is a problem of its own.
     """
     alike: dict[object, list[int]] = {}
     for k, functional in enumerate(functionals):
         alike.setdefault(_key(functional), []).append(k)
     batches: dict[Any, list[tuple[Any, list[int], Array]]] = {}
+    kind: Any
+    found: Any
     for key, rows in alike.items():
         functional = functionals[rows[0]]
         tables = np.array([counts[k] for k in rows], dtype=float)
-        kind: Any = Problem
-        found: Any = functional
-        if (ratio := as_ratio(functional, tables)) is not None:
-            kind, found = ratio
+        kind, found = as_ratio(functional, tables) or (Paths, functional)
         alone = key if isinstance(functional, Poststratified) else None
         alike_too = batches.setdefault((kind, alone, tables.shape[1]), [])
         alike_too.append((found, rows, tables))
@@ -127,16 +112,14 @@ def _batches(
         positions, tables = list(chain(*members)), np.concatenate(each)
         which = np.repeat(np.arange(len(found)), [*map(len, members)])
         numbers = POINTS * cells
-        if kind is Problem:
+        if kind is Paths:
             n_tables = cells + 1 if alone is None else int(found[0].occurs.sum())
             numbers = 2 * len(LEVELS) * n_tables * cells
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
             batch = slice(first, first + size)
-            takes: Any = found, which[batch]
-            if kind is not Problem:
-                takes = np.array(found)[which[batch]]
-            yield positions[batch], kind, takes, tables[batch]
+            samples, part = Samples(tables[batch], statistic), positions[batch]
+            yield part, kind(samples, bounds[part], found, which[batch])
 
 
 def _key(functional: Functional) -> object:

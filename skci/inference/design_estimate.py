@@ -1,4 +1,4 @@
-"""Sampling variance of a parameter whose rows are no simple random sample."""
+"""Sampling variance of one parameter in a sample that is not a simple random one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
 from skci.inference.exchangeable import ExchangeableErrors, greatest_change
-from skci.inference.parameter_sampling import (
+from skci.inference.row_estimate import (
     NO_VARIANCE,
-    ParameterSampling,
+    RowEstimate,
     small_sample_factor,
 )
 from skci.inference.stratified import (
@@ -52,20 +52,20 @@ _ALIKE = SmallSampleReason(
 )
 
 
-class DesignSampling(ParameterSampling):
-    """A parameter of rows with weights, in clusters or strata, or of another design."""
+class DesignEstimate(RowEstimate):
+    """Sampling variance of one parameter with weights, clusters, strata or a design."""
 
-    components: Sequence[DesignSampling]
+    components: Sequence[DesignEstimate]
 
-    # Which rows there are
+    # Units
 
     def _units_with(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units that have some of the rows, a bool array."""
+        """Weights of the independent units with a row in a mask."""
         return units_with(rows, self.rows, self.design)
 
     @cached_property
     def _in_table(self) -> UnitWeights:
-        """Weights of the independent units that have some of the rows of the table."""
+        """Weights of the independent units with a row in the table."""
         return self._units_with(self.parameter.units)
 
     @property
@@ -73,46 +73,46 @@ class DesignSampling(ParameterSampling):
         return self._in_table.n
 
     @property
-    def _informative(self) -> list[Array]:
-        """Units of each class of an area; the one that is known less well limits it.
+    def _informative_masks(self) -> list[Array]:
+        """Masks of the units in each class of an area.
 
-        For other parameters, those with influence on the estimate.
+        Other measures have a single mask: the units with influence on the estimate.
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units that have some of these."""
-        return [*map(self._units_with, self._informative)]
+        """Weights of the independent units for each of `_informative_masks`."""
+        return [*map(self._units_with, self._informative_masks)]
 
     @property
     def _strata(self) -> Any:
         return self.design.strata
 
     @cached_property
-    def _drawn(self) -> Array:
-        """Units in the table that are of strata in which the parameter varies."""
+    def _drawn_mask(self) -> Array:
+        """Mask of the units in the table, in strata in which the parameter varies."""
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
-                self._strata, np.unique(self._strata[self._varying])
+                self._strata, np.unique(self._strata[self._varying_mask])
             )
         return units
 
     @cached_property
-    def _varying(self) -> Array:
-        """Units of strata within which possible rows differ in influence.
+    def _varying_mask(self) -> Array:
+        """Mask of the units in strata within which influence values can differ.
 
-        Where these are not enumerated, those with influence on the estimate.
+        Without an enumeration it is the mask of the units with influence.
         """
-        if self.of_strata is None:
+        if self.table_by_stratum is None:
             return self._exchangeable.with_influence
-        varying: Array = np.isin(self._strata, self.of_strata.varying)
+        varying: Array = np.isin(self._strata, self.table_by_stratum.varying)
         return varying
 
     @cached_property
-    def of_strata(self) -> StratifiedTable | None:
-        """Table by stratum; None without strata, or where it is not enumerated."""
+    def table_by_stratum(self) -> StratifiedTable | None:
+        """Table by stratum; None without strata or without an enumeration."""
         return stratified_table(self.parameter, self.rows, self.design)
 
     @cached_property
@@ -121,38 +121,38 @@ class DesignSampling(ParameterSampling):
             return False
         if self.components:
             return any(each.spans_strata for each in self.components)
-        return len(np.unique(self._strata[self._varying])) > 1
+        return len(np.unique(self._strata[self._varying_mask])) > 1
 
     @cached_property
     def is_simple(self) -> bool:
-        """Whether the rows in the table are a simple random sample, of one stratum."""
+        """Whether the rows in the table are a simple random sample of one stratum."""
         return not self.spans_strata and is_simple_among(
-            self._drawn, self.rows, self.design
+            self._drawn_mask, self.rows, self.design
         )
 
     @cached_property
     def stratified(self) -> StratifiedTable | None:
-        """Table by stratum where the rows are no simple random sample."""
-        return None if self._strata is None or self.is_simple else self.of_strata
+        """`table_by_stratum`, but None if the rows are a simple random sample."""
+        return None if self._strata is None or self.is_simple else self.table_by_stratum
 
     @property
-    def table(self) -> tuple[Functional, Array]:
+    def functional_and_counts(self) -> tuple[Functional, Array]:
         if self.parameter.interval_method.smooths and self.stratified:
             return self.stratified.functional, self.stratified.counts
-        return super().table
+        return super().functional_and_counts
 
     # Variance and design effect
 
     @cached_property
     def small_sample_factor(self) -> float:
-        if self._strata is not None or self.parameter.sees_all:
+        if self._strata is not None or self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
     def stratum_noise(self, z: float) -> float:
-        """Variance for strata with few rows in a cell; see `StratifiedTable`.
+        """Noise variance for strata with few rows in a cell; see `StratifiedTable`.
 
-        That of a contrast is of its own table, where models agree on most rows.
+        A contrast uses its own table, because models agree on most rows.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -162,17 +162,18 @@ class DesignSampling(ParameterSampling):
 
     @cached_property
     def design_effect(self) -> float:
-        """Variance over that of a simple random sample of the same size.
+        """Ratio of the variance to the variance of a simple random sample.
 
-        From the influence values at the table with pseudo-counts. For methods that
-        smooth or blur it is at least that of :class:`ExchangeableErrors`. It is zero if
-        next to nothing of it is left but pseudo-counts. Where next to no variance is
-        observed, and for blurring, it is then as if the rows of a cluster were alike.
+        Both are computed from the influence values at the table with pseudo-counts. For
+        methods that smooth or blur the ratio is at least that of `ExchangeableErrors`.
+        If rows show almost no variance, the rows of each cluster are treated as
+        identical. If only the totals of clusters show almost none, the ratio is zero,
+        but methods that blur treat rows as identical then too.
         """
         parameter, rows = self.parameter, self.rows
-        n_rows = rows.n_rows(self._drawn)
+        n_rows = rows.n_rows(self._drawn_mask)
         if self._strata is not None and self.is_simple:
-            return rows.counts[self._drawn].sum() / n_rows if n_rows else 1.0
+            return rows.counts[self._drawn_mask].sum() / n_rows if n_rows else 1.0
         influence = parameter.smoothed_influence
         if self.stratified:
             multinomial = parameter.smoothed_weights @ influence**2
@@ -184,8 +185,8 @@ class DesignSampling(ParameterSampling):
         least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= least or self.n_units < 2:
             return self._design_effect_of_alike_rows
-        on_sample = self._influence(influence, smoothed=True)
-        estimated = moments(self._components(on_sample)).variance
+        on_sample = self._centred_and_scaled(influence, smoothed=True)
+        estimated = moments(self._variance_components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance
         method = parameter.interval_method
@@ -194,17 +195,17 @@ class DesignSampling(ParameterSampling):
         least = self._exchangeable.design_effect
         if effect > _OBSERVED or least >= 1:
             return max(effect, least)
-        # Clusters are copies; the noise of a contrast is that of its components.
+        # Clusters are copies; the noise of a contrast comes from its components.
         is_noise = method.blurs and not self.components
         known = is_noise or least > _OBSERVED
         return self._design_effect_of_alike_rows if known else 0.0
 
     @property
     def _design_effect_of_alike_rows(self) -> float:
-        """Design effect if the rows of each cluster are all alike."""
+        """Design effect if the rows of each cluster are identical."""
         effective = min(each.effective_sample_size for each in self._informative_units)
         rarer = self.parameter.support.rarer_class
-        n = rarer or self.rows.counts[self._informative[0]].sum()
+        n = rarer or self.rows.counts[self._informative_masks[0]].sum()
         return n / effective if effective else 1.0
 
     @property
@@ -222,7 +223,7 @@ class DesignSampling(ParameterSampling):
 
     @cached_property
     def _knows_design_effect(self) -> bool:
-        """Whether the design effect follows from weights alone and is not estimated."""
+        """Whether the design effect follows from weights, without an estimate."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
@@ -238,9 +239,9 @@ class DesignSampling(ParameterSampling):
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
-        Where the method smooths, or no variance is observed, those of totals of weights
-        in place of influence values, of a contrast the least of its components. None
-        are needed in a simple random sample, nor where the design effect is known.
+        They come from totals of weights, instead of influence values, if the method
+        smooths or the observed variance is zero. They are then infinite in a simple
+        random sample, and if the design effect is known.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
@@ -251,7 +252,7 @@ class DesignSampling(ParameterSampling):
 
     @property
     def _df_of_weights(self) -> float:
-        """Degrees of freedom of totals of weights, of a contrast the least."""
+        """Degrees of freedom of totals of weights, the minimum of the components."""
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]
@@ -275,7 +276,7 @@ class DesignSampling(ParameterSampling):
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
         parameter, smooths = self.parameter, self.parameter.interval_method.smooths
-        sparse = smooths and self.spans_strata and self.of_strata is None
+        sparse = smooths and self.spans_strata and self.table_by_stratum is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [_SPARSE]
         n_units = self.n_units
@@ -323,7 +324,7 @@ class DesignSampling(ParameterSampling):
         parameter, method = self.parameter, self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
             return False
-        of_parts = bool(parameter.components) and not parameter.sees_all
+        of_parts = bool(parameter.components) and not parameter.covers_all_units
         if of_parts or self.rows.are_mixtures:
             return False
         least = _FAR**2 * self.design_effect

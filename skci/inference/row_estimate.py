@@ -41,7 +41,7 @@ _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 # Degrees of freedom below which "delta" and "blurred" warn, with a quantile of t and a
 # normal one: a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
-_ENOUGH_FOR_CONTRASTS = 6  # the same of "hall" and differences that are not of areas
+_ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences other than of areas
 _FEW = 10  # independent units below which, or at which, other methods warn
 _MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
 _SUBGROUPS_HINT = (
@@ -78,9 +78,10 @@ _NO_HEAVIER = SmallSampleReason(
 
 
 def small_sample_factor(m: float, n: float) -> float:
-    """Factor for influence values on m of n units, whose totals a design counts as n.
+    """Factor for influence values on m of n units, if a design corrects for n units.
 
-    It is 1 where numbers of units are not counted but known to be infinite.
+    It replaces the correction n / (n - 1) of the design by m / (m - 1), and is 1 if
+    the design has infinitely many units.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -88,23 +89,23 @@ def small_sample_factor(m: float, n: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterSampling:
-    """A parameter of a simple random sample: independent rows of equal weight.
+class RowEstimate:
+    """Sampling variance of one parameter in a simple random sample.
 
-    What other designs change is in `DesignSampling`.
+    `DesignEstimate` overrides the members that depend on another design.
     """
 
     parameter: TableParameter
     rows: Rows
     design: SampleDesign
-    components: Sequence[ParameterSampling]
-    """Those of the components of a contrast."""
+    components: Sequence[RowEstimate]
+    """Sampling variances of the components of a contrast."""
 
-    # What a design changes
+    # Members that depend on the design
 
     @property
     def design_effect(self) -> float:
-        """Variance over that of a simple random sample of the same size."""
+        """Ratio of the variance to the variance of a simple random sample."""
         return 1.0
 
     @property
@@ -114,57 +115,58 @@ class ParameterSampling:
 
     @property
     def is_normal(self) -> bool:
-        """Whether the quantile is that of a normal distribution, and not of t."""
+        """Whether limits use a normal quantile, instead of a quantile of t."""
         return not self.parameter.interval_method.studentises
 
     @property
-    def table(self) -> tuple[Functional, Array]:
-        """Functional and counts that the interval is of."""
+    def functional_and_counts(self) -> tuple[Functional, Array]:
+        """Functional and counts from which the interval is computed."""
         return self.parameter.functional, self.parameter.counts
 
     def stratum_noise(self, z: float) -> float:
-        """Variance for strata with few rows in a cell."""
+        """Noise variance for strata with few rows in a cell."""
         return 0.0
 
     @property
     def _n_in_table(self) -> float:
-        """Number of the independent units that have some of the rows of the table."""
+        """Number of independent units with a row in the table."""
         return self.rows.n_rows(self.parameter.units)
 
     # Influence values and variance
 
     @cached_property
     def n_units(self) -> float:
-        """Independent units in the table; for a contrast of the least component."""
+        """Number of independent units in the table; the minimum of the components."""
         if self.components:
             return min(each.n_units for each in self.components)
-        if self.parameter.sees_all:
+        if self.parameter.covers_all_units:
             return self.design.n_units
         return self._n_in_table
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Units of each class of an area; none for other parameters."""
+        """Masks of the units in each class of an area; none for other measures."""
         classes, index = self.parameter.support.classes, self.parameter.index
         return [np.append(each, False)[index] for each in classes]
 
     @cached_property
     def influence(self) -> Array:
-        """Influence values on the cells and, zero, for units outside of the table.
+        """Influence values on the cells, with mean zero over the rows.
 
-        They are at the weights of the method, and have mean zero over the rows.
+        They are computed at the weights of the interval method. If units are outside
+        of the table, there is a last value of zero for them.
         """
-        return self._influence(self.parameter.linearised.influence)
+        return self._centred_and_scaled(self.parameter.linearised.influence)
 
-    def _influence(self, influence: Array, smoothed: bool = False) -> Array:
-        """Influence values of the m of n rows in the table, around their mean.
+    def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
+        """Centre influence values, and rescale them from m rows of a table to n rows.
 
-        Those of a contrast are of each component with a factor for its rows, unless
-        the rows of one include all others.
+        A contrast of tables with different rows uses the small-sample factor of each
+        component, or the largest one if a component has all rows.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
-        if parameter.sees_all:
+        if parameter.covers_all_units:
             return influence - dot(counts, influence) / total
         if self.components:
             factors = [each.small_sample_factor for each in self.components]
@@ -182,25 +184,25 @@ class ParameterSampling:
     @cached_property
     def small_sample_factor(self) -> float:
         """Small-sample factor for a parameter estimated from m of n units."""
-        if self.parameter.sees_all:
+        if self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self.n_units, self.design.n_units)
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """All rows over those in the table."""
+        """Ratio of the number of rows to the number of rows in the table."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
-    def _components(self, influence: Array) -> Iterable[Component]:
-        """Totals of values on the cells, and outside, of independent units.
+    def _variance_components(self, influence: Array) -> Iterable[Component]:
+        """Terms of the variance: totals of influence values by independent unit.
 
-        The second column, if not all rows are units of the table, is of an indicator of
-        those in it. Units of the same cell are pooled where the design allows it.
+        If not all rows are units in the table, a second column indicates those that
+        are. Units of the same cell are pooled if the design allows it.
         """
         rows, design, index = self._pooled
         columns = [influence]
-        if not (self.parameter.sees_all and design.rows_are_units):
+        if not (self.parameter.covers_all_units and design.rows_are_units):
             inside = np.ones(len(influence))
             inside[self.parameter.size :] = 0
             columns.append(inside)
@@ -209,33 +211,36 @@ class ParameterSampling:
 
     @cached_property
     def _pooled(self) -> tuple[Rows, SampleDesign, Any]:
-        """Rows of each cell, and of what is outside, where they can be pooled.
+        """Rows, design and cell index, with a row for each cell if possible.
 
-        With the index of the cell of each.
+        The rows are those of the sample if the design does not pool units.
         """
         parameter, rows = self.parameter, self.rows
-        size = parameter.size + (not parameter.sees_all)
+        size = parameter.size + (not parameter.covers_all_units)
         if not self.design.pools_units or size >= len(rows):
             return rows, self.design, parameter.index
         if rows.numbers is not None:
             pooled = rows.regrouped(parameter.index, size)
         else:
             counts = parameter.counts
-            if not parameter.sees_all:
+            if not parameter.covers_all_units:
                 counts = np.append(counts, rows.n_samples - parameter.total)
             pooled = Rows(counts)
         return pooled, self.design, slice(None)
 
     @cached_property
     def estimated_variance(self) -> float:
-        """Variance of the estimate by its method, zero where there is none."""
+        """Variance of the estimate without noise; zero without a derivative.
+
+        For methods that smooth it is at least the variance with pseudo-counts.
+        """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
         return max(self.moments.variance, self.least_variance)
 
     @property
     def least_variance(self) -> float:
-        """Variance at the table with pseudo-counts, for methods that smooth."""
+        """Variance at the table with pseudo-counts if the method smooths, else zero."""
         parameter = self.parameter
         if not parameter.interval_method.smooths:
             return 0.0
@@ -243,7 +248,7 @@ class ParameterSampling:
         return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
-        """Variance of the noise of a parameter that is no contrast."""
+        """Noise variance of a parameter that is no contrast; see `RowEstimates`."""
         parameter = self.parameter
         if not parameter.is_linear:
             return 0.0
@@ -261,11 +266,11 @@ class ParameterSampling:
 
     @cached_property
     def moments(self) -> Moments:
-        """Moments of the totals of influence values of independent units."""
+        """Variance, skewness and df, from the totals of influence values."""
         classes = self.parameter.support.classes
         is_partition = classes and not self._classes_cross
         pooled = self._pooled_units(classes) if is_partition else []
-        return moments(self._components(self.influence), pooled)
+        return moments(self._variance_components(self.influence), pooled)
 
     @property
     def _classes_cross(self) -> bool:
@@ -287,7 +292,7 @@ class ParameterSampling:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Pooled units of each of some sets of cells."""
+        """Masks, or weights, of pooled units for each of some sets of cells."""
         size, index = len(self.influence), self._pooled[2]
         return [np.append(cells, False)[:size][index] for cells in sets]
 
@@ -301,19 +306,19 @@ class ParameterSampling:
 
     @cached_property
     def is_estimable(self) -> bool:
-        """Whether there are several units, for each component of a contrast."""
+        """Whether there are enough units for a variance, also of each component."""
         parameter = self.parameter
         method = parameter.interval_method
         rows_suffice = self.design.rows_are_units
         if rows_suffice and method.smooths:
             return True
-        if parameter.sees_all:
+        if parameter.covers_all_units:
             return self.design.has_replicates
         return self.n_units > 1 and self._components_vary
 
     @property
     def single_unit(self) -> str:
-        """Name of the independent unit on which a variance rests alone, if any."""
+        """Name of the unit, row or group, if a single one determines the variance."""
         unit = "row" if self.design.rows_are_units else "group"
         for part in self.components or [self]:
             classes, subgroup = part.classes_of_area, part.parameter.key.subgroup
@@ -329,26 +334,27 @@ class ParameterSampling:
 
     @property
     def _components_vary(self) -> bool:
-        """Whether each component on some of the rows has a variance.
+        """Whether each component that does not cover all rows has a variance.
 
-        It need not where the method smooths or blurs.
+        True if the method smooths or blurs.
         """
         method = self.parameter.interval_method
         if method.adds_variance:
             return True
         return all(
-            each.parameter.is_on_boundary or each.observed.has_variance
+            each.parameter.is_on_boundary or each.at_observed_table.has_variance
             for each in self.components
-            if not each.parameter.sees_all
+            if not each.parameter.covers_all_units
         )
 
     @property
-    def observed(self) -> ParameterSampling:
-        """The same with its variance at the observed table."""
-        return self._observed if self.parameter.interval_method.smooths else self
+    def at_observed_table(self) -> RowEstimate:
+        """Sampling variance at the observed table, without pseudo-counts."""
+        smooths = self.parameter.interval_method.smooths
+        return self._at_observed_table if smooths else self
 
     @cached_property
-    def _observed(self) -> ParameterSampling:
+    def _at_observed_table(self) -> RowEstimate:
         return replace(self, parameter=self.parameter.with_method("delta"))
 
     # How well the variance is known
@@ -357,7 +363,7 @@ class ParameterSampling:
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
-        None are needed where the method smooths, or no variance is observed.
+        They are infinite if the method smooths, or the observed variance is zero.
         """
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
@@ -372,8 +378,8 @@ class ParameterSampling:
     def _df_of_totals(self) -> float:
         """Degrees of freedom of the totals of influence values.
 
-        At most those of the weights in each class of an area, or of events: the
-        variance within few rows may be tiny by chance.
+        They are at most the degrees of freedom of the weights in each class of an area,
+        or of events, because the variance within few rows may be tiny by chance.
         """
         found = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
@@ -453,7 +459,7 @@ class ParameterSampling:
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the whole range
         reasons = self._reasons_of_design
-        if self._lacks_a_tail:
+        if self._has_neglected_tail:
             reasons.append(HEAVY_TAIL)
         return reasons
 
@@ -466,14 +472,14 @@ class ParameterSampling:
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
         """Reason of an estimated variance that so few units determine."""
         units, least = self.design.kinds_of_units, self._least_degrees_of_freedom
-        is_area = any(part.classes_of_area for part in self.components or [self])
         if self.degrees_of_freedom < least * (1 - _ROUNDING):
             cause = f"fewer than {least} degrees of freedom" + ": few " * bool(units)
-        elif units and n_units <= _FEW and self._shows_variance:
+        elif units and n_units <= _FEW and self._has_limits:
             cause = f"at most {_FEW} "
         else:
             return []
         if units:
+            is_area = any(part.classes_of_area for part in self.components or [self])
             cause += f"{units}{' of one class' * is_area} determine the variance"
         text = f"{cause}, and the interval may be too narrow"
         may_be_subgroups = (
@@ -483,8 +489,8 @@ class ParameterSampling:
         return [SmallSampleReason(text, other_method_helps=self.is_normal)]
 
     @property
-    def _shows_variance(self) -> bool:
-        """Whether the interval is not the whole range for lack of a variance."""
+    def _has_limits(self) -> bool:
+        """Whether there is a variance, so that the interval is not the whole range."""
         return self.parameter.interval_method.adds_variance or self.has_variance
 
     @property
@@ -497,7 +503,7 @@ class ParameterSampling:
         if method.smooths or any(part.classes_of_area for part in self.components):
             return 0
         if method.studentises:
-            return _ENOUGH_FOR_CONTRASTS if self.components else 0
+            return _ENOUGH_FOR_DIFFERENCES if self.components else 0
         return _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
 
     @property
@@ -513,13 +519,18 @@ class ParameterSampling:
             return False
         trait, estimate, _ = parameter.unsigned
         error = math.sqrt(self.estimated_variance)
-        task = self.task(error)
-        quantile = float(stdtrit(self.degrees_of_freedom, _P))
-        limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
         worst, greatest = trait.bounds
         poor = worst + _POOR * (greatest - worst)
         shifts = [(estimate - value) / (rarer + 1) for value in (worst, poor)]
-        return limits[0][0] > estimate - min(shifts[0], shifts[1] + _LOWER * error)
+        reach = min(shifts[0], shifts[1] + _LOWER * error)
+        # Limits are so far off at least: those on a logit scale are further than those
+        # of equal distance, up to the mirror image of the estimate.
+        if min(_Z * error, 2 * estimate - worst - greatest) >= reach:
+            return False
+        task = self.task(error)
+        quantile = float(stdtrit(self.degrees_of_freedom, _P))
+        limits = parameter.interval_method.limits([task], [(quantile, quantile)], _Z)
+        return limits[0][0] > estimate - reach
 
     @property
     def _rows_nest(self) -> bool:
@@ -536,8 +547,8 @@ class ParameterSampling:
         return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
 
     @property
-    def _lacks_a_tail(self) -> bool:
-        """Whether a tail is heavy, and the interval does not allow for that.
+    def _has_neglected_tail(self) -> bool:
+        """Whether a tail is heavy and the interval does not allow for it.
 
         Where the skewness of the sample shows the tail, limits are far from the
         estimate, and cover.
@@ -575,13 +586,16 @@ class ParameterSampling:
         return tail_shape(self.design.components(influences), shape)
 
     def task(self, standard_error: float) -> Task:
-        """Interval to compute, of what the parameter is minus if it is negated."""
+        """Input of the interval method.
+
+        The interval of a negated parameter is computed for the measure itself.
+        """
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
         trait, estimate, sign = parameter.unsigned
         if parameter.interval_method.corrects_skewness:
-            a, b, c = self._hall(standard_error)
+            a, b, c = self._scaled_hall_coefficients(standard_error)
             hall = sign * a, sign * b, sign * c
-        functional, counts = self.table
+        functional, counts = self.functional_and_counts
         return Task(
             trait,
             estimate,
@@ -597,12 +611,14 @@ class ParameterSampling:
 
     @property
     def _effect_on_interval(self) -> float:
-        """Design effect that the interval allows for beside the standard error."""
+        """Design effect that the interval uses in addition to the standard error."""
         return self.design_effect
 
-    def _hall(self, standard_error: float) -> tuple[float, float, float]:
-        """Coefficients for the error and what is added to it, which is symmetric."""
+    def _scaled_hall_coefficients(
+        self, standard_error: float
+    ) -> tuple[float, float, float]:
+        """Coefficients for a standard error that includes noise, which is symmetric."""
         estimated = self.estimated_variance
-        a, b, c = self.hall_coefficients
+        a, b, c = self.hall_coefficients  # of the estimated variance alone
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share, c * share
