@@ -202,10 +202,6 @@ class CellFunctional(Functional):
             influence -= (influence * p).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
-    @cached_property
-    def is_ratio(self) -> bool:
-        return is_ratio_between(self.estimate, np.ones(4), harmonic(4))
-
 
 def _cells(p: Array) -> Iterable[Array]:
     """The four cells, each of shape (...)."""
