@@ -169,6 +169,7 @@ def assert_near(found, textbook, case, peer):
     ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_estimates_and_errors_of_labels_of_any_kind(name, kind):
     rows = KINDS[kind]
     found = set_to(CASES[name].metric, method="delta")(rows.y, rows.p)
