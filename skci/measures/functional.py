@@ -208,25 +208,6 @@ def _cells(p: Array) -> Iterable[Array]:
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
-def is_ratio_between(value: Callable[[Array], Any], start: Array, end: Array) -> bool:
-    """Whether values on the line between two points are of a ratio of linear functions.
-
-    Such a ratio keeps the cross-ratio of any four points of a line. A linear function,
-    which keeps it as well, is none.
-    """
-    with np.errstate(all="ignore"):
-        a, b, c, d = value(start + _LINE * (end - start))
-        ratio = (a - c) * (b - d) / ((a - d) * (b - c))
-        change_of_slope = (d - c - b + a) / (d - a)
-    is_linear = abs(change_of_slope) < _NO_CURVATURE
-    return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
-
-
-def harmonic(n: int) -> Array:
-    """Weights of n rows that fall, so that all means differ from those of the rows."""
-    return 1 / np.arange(1.0, n + 1)
-
-
 def identity(mean: Any) -> Any:
     """Return a mean itself, as of a loss."""
     return mean
@@ -284,10 +265,19 @@ class FunctionOfMeans(Functional):
 
     @cached_property
     def is_ratio(self) -> bool:
-        """Whether it is, on the line to the means at weights that fall with the row."""
+        """Whether it is a ratio on the line to the means at weights that fall by row.
+
+        A ratio of linear functions keeps the cross-ratio of any four points of a line.
+        A linear function, which keeps it as well, is none.
+        """
         n = self.features.shape[0]
-        start, end = self._means(np.ones(n)), self._means(harmonic(n))
-        return is_ratio_between(self._value, start, end)
+        start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
+        with np.errstate(all="ignore"):
+            a, b, c, d = self._value(start + _LINE * (end - start))
+            ratio = (a - c) * (b - d) / ((a - d) * (b - c))
+            change_of_slope = (d - c - b + a) / (d - a)
+        is_linear = abs(change_of_slope) < _NO_CURVATURE
+        return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
         """Mean of the slopes on both sides, which differ at a kink.

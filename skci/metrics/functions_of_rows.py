@@ -25,7 +25,7 @@ import numpy as np
 
 from skci._arrays import EPS, Array, cached_property
 from skci._validation import errors_of_function
-from skci.measures.functional import Linearised, harmonic, is_ratio_between
+from skci.measures.functional import Linearised
 
 _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
@@ -211,13 +211,6 @@ class FunctionOfRows(FunctionalOfRows):
         if not self.takes_weights:
             return super().estimate(p)
         return np.apply_along_axis(self._at, -1, np.asarray(p, dtype=float))
-
-    @cached_property
-    def is_ratio(self) -> bool:
-        other = self.shares * harmonic(len(self.shares))
-        return self.takes_weights and is_ratio_between(
-            self.estimate, self.shares, other / other.sum()
-        )
 
     def _at(self, weights: Array) -> float:
         """Value at weights on any scale."""
