@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
+from joblib import parallel_backend
 from metrics_battery import labels
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -398,7 +398,7 @@ def test_estimator_that_raises(error, kind, message):
 def test_estimators_may_predict_in_processes_that_share_nothing():
     models = {"A": Predicts(), "B": LogisticRegression().fit(np.c_[P], Y)}
     expected = JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
-    with parallel_config(backend="multiprocessing", n_jobs=2):
+    with parallel_backend("multiprocessing", n_jobs=2):
         found = JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
     assert found.estimates.tolist() == expected.estimates.tolist()
 
