@@ -48,8 +48,8 @@ def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
     """Decorate a function in which small numbers may become zero.
 
     By default numpy ignores this, but ``np.seterr(all="raise")`` of a user makes it an
-    error. Public functions (by `with_hints`) and lazy properties allow it, too. Of
-    functions that call each other only the first changes the state of numpy.
+    error. Public functions (by `with_hints`) and lazy properties allow it, too. Where
+    functions call each other, only the first changes the state of numpy.
     """
 
     @wraps(function)

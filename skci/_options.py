@@ -51,7 +51,6 @@ _SYNONYMS = {
 }
 """Other names of a parameter."""
 
-
 _OF_NAMES = "control", "metric", "metrics", "models"
 """Parameters that are names, in whatever order."""
 
@@ -95,7 +94,7 @@ _INSTEAD = {
 
 
 def brief(value: Any) -> str:
-    """Write a value; of a long one its type, and the shape if it has one."""
+    """Write a value; a long value is written as its type and, if any, its shape."""
     shape = getattr(value, "shape", None)
     if shape:
         return f"{type(value).__name__} of shape {tuple(shape)}"

@@ -440,7 +440,7 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Report on an expected table, as on a pilot; of two models, the second first."""
+    """Report on an expected table as on a pilot; the second of two models is first."""
     if table.ndim == 2:
         sample = Sample.from_matrix(table, "")
     else:

@@ -43,7 +43,7 @@ def draw(rng: np.random.Generator, items: int, runs: int, change: float) -> Any:
 
 
 def answer(pair: list[dict[str, Array]]) -> Answer:
-    """Which gates agree in both evaluations, and the verdict of the first."""
+    """Compare the gates of two evaluations; return the verdict of the first, too."""
     found = [_gates(grades) for grades in pair]
     (first, said), (second, _) = found
     agree = {f"flips, {gate}": first[gate] == second[gate] for gate in first}
@@ -51,7 +51,7 @@ def answer(pair: list[dict[str, Array]]) -> Answer:
 
 
 def _gates(grades: dict[str, Array]) -> tuple[dict[str, bool], str]:
-    """Which gates pass, and the verdict."""
+    """Find the gates that pass, and the verdict."""
     report = skci.grades_report(grades, bounds=(0, 1), samples="independent")
     verdict = str(report.requirements(f"new - old >= {-_MARGIN}").verdict)
     gain = grades["new"].mean() - grades["old"].mean()

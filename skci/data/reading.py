@@ -448,7 +448,7 @@ class Reader:
         """Check scores of a model: a column for each class, or one for two labels.
 
         Two columns must be probabilities, so that they cannot be the scores of two
-        models. Of two labels the scores of the positive one are kept.
+        models. Where there are two labels, the scores of the positive one are kept.
         """
         name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None

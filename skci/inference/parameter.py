@@ -225,7 +225,7 @@ class Parameter:
     components: tuple[Parameter, ...] = ()
     """Parameters that a contrast combines."""
     coefficients: tuple[float, ...] = ()
-    """Coefficients of the components; of their logarithms in a ratio."""
+    """Coefficients of the components, or of their logarithms in a ratio."""
     extension: tuple[float, float] = (0.0, 0.0)
     """Amounts by which the limits are moved outwards for undefined classes or bins."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)

@@ -74,7 +74,7 @@ class Statement(NamedTuple):
     printed: str = ""
     """Its numbers as text; empty if they are unknown."""
     values: Sequence[Any] = ()
-    """Those of them that may be the number of the samples, of which one must be."""
+    """Numbers of which one must be the number of the samples."""
     higher_is_better: bool | None = None
 
 

@@ -18,7 +18,7 @@ _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 
 
 class Aggregation(NamedTuple):
-    """How a harness computes its number of a task by a scorer from its samples."""
+    """Formula by which a harness computes the number of a task from its samples."""
 
     function: str = MEAN
     """Function of the grades and their sizes."""
@@ -178,7 +178,7 @@ class LogRows(Mapping[str, Array]):
         return LogRows(columns, aggregations)
 
     def _aggregation(self, task: str, scorer: str, of_several: str = "") -> Aggregation:
-        """How grades are aggregated; those of several tasks must be averaged."""
+        """Look up how grades are aggregated; several tasks must be averaged."""
         found = self.aggregations.get((task, scorer), Aggregation())
         if of_several and found.function != MEAN:
             raise ValueError(

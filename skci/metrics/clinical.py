@@ -114,7 +114,7 @@ class CalibrationCoefficient(Functional):
             slopes = self.columns.T @ (p * (self.positive - mean))
             step = np.linalg.lstsq(self._information(p, mean), slopes, rcond=EPS)[0]
             likelihood = self._likelihood(p, coefficients)
-            # Of a small step the change of the likelihood is below its rounding.
+            # The likelihood changes by less than its rounding in a small step.
             while np.abs(step).max() > _SMALL_STEP:
                 if self._likelihood(p, coefficients + step) > likelihood:
                     break
@@ -160,7 +160,7 @@ class SquaredCalibrationError(Functional):
     bins: Array
     """Number of the bin of each row, from 0 on, (m,)."""
     repeats: Array
-    """How often each row occurs, (m,)."""
+    """Number of times that each row occurs, (m,)."""
 
     def __call__(self, p: Array) -> Evaluation:
         value, weights, means, factors, squares = self._parts(p)

@@ -66,9 +66,9 @@ class Block:
     key: Key
     truth: int
     proxies: Sequence[tuple[int, int]]
-    """Of each proxy, on labelled rows and on all."""
+    """Positions of the parameters of each proxy, on labelled rows and on all rows."""
     of_both: Sequence[TableParameter] = ()
-    """Of each proxy the parameter of both together."""
+    """Parameter of each proxy on labelled and other rows together."""
     of_labels: bool = False
     """Whether truth and proxies are labels."""
 

@@ -310,7 +310,7 @@ _MOST_NAMED = 6  # classes in a message, and others
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
-    Of more than two labels, or several targets, there is a score for each.
+    With more than two labels, or several targets, there is a score for each.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ class _AreaCI(
         ]
 
     def _sizes(self, binding: Binding) -> Any:
-        """Which units count in the weight of each area, (units, areas)."""
+        """Units that count in the weight of each area, (units, areas)."""
         return binding.positives.astype(float)
 
     def _area_of(

@@ -285,7 +285,7 @@ class SurvivalBrier(Functional):
     """Predicted probabilities of survival, (m, times)."""
     times: Array
     factors: Array
-    """Of the scores at the times, (times,)."""
+    """Weights of the scores at the times, (times,)."""
 
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)

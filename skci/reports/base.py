@@ -288,7 +288,7 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
-        """Display of bands: of each metric over positions, unless options say more."""
+        """Display a band of each metric over positions, unless options say more."""
         if len(positions):
             points = np.stack([positions, self._joint.estimates], axis=1)
             options |= {"points": points, "unit_square": False}

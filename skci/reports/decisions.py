@@ -45,7 +45,7 @@ class Requirement(NamedTuple):
     """The least or the greatest value that is required of a metric."""
 
     name: str
-    """Of a model, or of what is compared, such as "new - old"; empty for all."""
+    """Name of a model, or of what is compared, as "new - old"; empty for all."""
     metric: str
     sign: str
     value: float
@@ -127,7 +127,7 @@ class RequirementReport(TabularReport[Verdict]):
         return self._met(self.subjects)
 
     def _met(self, subjects: Sequence[Any]) -> list[Any]:
-        """Those of subjects that are shown to meet all requirements."""
+        """Select the subjects that are shown to meet all requirements."""
         unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 

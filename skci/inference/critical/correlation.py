@@ -172,7 +172,7 @@ def principal_axes(products: Array) -> Array:
 class Loadings:
     """Loadings B of K coordinates on r factors, z = B y with standard normal y.
 
-    Of many combinations of few coordinates, such as the differences of all pairs,
+    If combinations are many and coordinates few, as for the differences of all pairs,
     ``B = C F`` is not computed, but projected on in two steps.
 
     Parameters

@@ -383,9 +383,9 @@ class Season(NamedTuple):
 
     period: int
     autocorrelation: float
-    """That of rows one period apart."""
+    """Autocorrelation of rows one period apart."""
     decay: float
-    """Ratio of that of rows one more period apart."""
+    """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
         """Lags in n rows, and their parts of the variance of a sum, in variances."""
