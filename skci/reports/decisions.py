@@ -98,7 +98,7 @@ class RequirementReport(TabularReport[Verdict]):
     >>> b = [0] * 24 + [1] * 46 + [0] * 10
     >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
     >>> required = report.requirements("accuracy >= 0.8")
-    >>> required.verdicts
+    >>> [*map(str, required.verdicts)]
     ['shown', 'refuted']
     >>> required["B", "accuracy"]
     'refuted'
