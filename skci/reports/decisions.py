@@ -101,7 +101,7 @@ class RequirementReport(TabularReport[Verdict]):
     >>> [*map(str, required.verdicts)]
     ['shown', 'refuted']
     >>> required["B", "accuracy"]
-    'refuted'
+    <refuted: accuracy = 0.68 [0.55, 0.78] is at least 0.8>
     >>> required.met_by
     ['A']
     >>> required.unmet
