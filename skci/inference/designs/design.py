@@ -231,6 +231,10 @@ class SampleDesign:
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
 
+    def variance_components(self, influences: Influences) -> Iterable[Component]:
+        """Terms of the covariance of influence values."""
+        return self.components(influences)
+
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
         """Stratum of each independent unit, and its share in the total weight."""
         return self.strata, rows.shares
