@@ -68,10 +68,12 @@ class Key:
     @property
     def labels(self) -> dict[str, str]:
         """Names of the parameter by column of a report."""
+        shared = {"metric": self.metric, **dict(self.subgroup)}
         if self.contrast:
-            return {"contrast": self.contrast}
+            named = {"contrast": self.contrast, **shared}
+            return {column: name for column, name in named.items() if name}
         model = " ".join(filter(None, [self.sample, self.model]))
-        labels = {"metric": self.metric, **dict(self.subgroup)}
+        labels = shared
         if self.compared is not None:
             labels["first"], _, labels["second"] = self.compared
         if model or self.compared is None:
@@ -92,8 +94,8 @@ class Key:
 
     @property
     def title(self) -> str:
-        """Name of the metric, or of the contrast."""
-        return self.contrast or self.metric
+        """Name of the metric, or of a contrast of several metrics."""
+        return self.metric or self.contrast
 
     @property
     def panel(self) -> str:
@@ -124,7 +126,7 @@ class Key:
 
     def __str__(self) -> str:
         """Name the parameter in a message, as "f1 of Logistic - Stump"."""
-        parts = [self.title, "" if self.contrast else self.name]
+        parts = [self.title, "" if self.title == self.contrast else self.name]
         text = ", ".join([" of ".join(filter(None, parts)), *self.subgroup_names])
         return printable(text)
 
