@@ -62,6 +62,7 @@ BUILT_ON = {
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
     "importance": {"evaluation"},
+    "intervals": {"evaluation"},
     "logs": {"grades"},
     "planning": {"labelling"},
     "textbook": {"cross_validation", "grades", "intervals"},

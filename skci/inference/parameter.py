@@ -14,7 +14,14 @@ from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
 from skci.inference.agreement import Agreement
 from skci.inference.intervals.methods import INTERVALS, IntervalMethod
-from skci.measures.functional import Boundary, Evaluation, Functional, Negative, Support
+from skci.measures.functional import (
+    AtObservedWeights,
+    Boundary,
+    Evaluation,
+    Functional,
+    Negative,
+    Support,
+)
 from skci.measures.traits import EDGE, Trait
 
 _COVERS_ALL_UNITS = attrgetter("covers_all_units")
@@ -312,6 +319,14 @@ class TableParameter(Parameter):
     extremes: tuple[int, int] | None = None
     """Cells with the smallest and the largest possible value of a bounded mean."""
     components: tuple[TableParameter, ...] = ()
+
+    @classmethod
+    def from_influence(
+        cls, value: float, influence: Array, counts: Array, **fields: Any
+    ) -> TableParameter:
+        """Parameter with a given value and given influence values of the m cells."""
+        functional = AtObservedWeights((value, influence), counts)
+        return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
         """Return the parameter with another interval method, cached."""
