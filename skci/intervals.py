@@ -33,6 +33,7 @@ from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 
 _ROUNDING = 1e-8  # largest rounding error of a correlation
+_MEAN = 1e-6  # largest rounding error of a mean, as a share of the largest value
 
 
 @entry_point(joint_report, Rows)
@@ -107,6 +108,8 @@ def joint_intervals(
     -----
     DegenerateVarianceWarning
         When the intervals are first accessed, of estimates with a zero variance.
+    SmallSampleWarning
+        Then, of influence values of few rows or clusters, or with heavy tails.
 
     See Also
     --------
@@ -177,7 +180,7 @@ def joint_intervals(
     >>> report.differences(control="b0").findings()
     ['On estimate, b0 is worse than b2.']
     """
-    values, named, keys = _check_estimates(estimates, names)
+    values, given, keys = _check_estimates(estimates, names)
     method = check_method(method)
     if method == AUTO:
         method = "delta"
@@ -185,52 +188,46 @@ def joint_intervals(
     metrics = list(dict.fromkeys(key.metric for key in keys))
     better = check_directions(greater_is_better, metrics, "greater_is_better")
     where = " without bounds=(0, 1)" if method == "logit" else ""
-    named_traits: list[dict[str, Any]] = []
-    properties = {} if influence is None else BY_INFLUENCE
+    properties = {} if influence is None else BY_INFLUENCE | {"heavy_tails": True}
+    named: list[dict[str, Any]] = []
     for key, bound in zip(keys, ranges, strict=True):
-        is_better = better[key.metric]
-        trait = Trait(
-            key.title, bounds=bound, greater_is_better=is_better, **properties
-        )
+        properties["greater_is_better"] = better[key.metric]
+        trait = Trait(key.title, bounds=bound, **properties)
         check_serves(method, trait, where, known="covariance")
-        named_traits.append({"key": key, "trait": trait, "method": method})
-    pairs = list(zip(values, named_traits, strict=True))
+        named.append({"key": key, "trait": trait, "method": method})
     settings = check_settings(confidence_level, random_state)
-    if influence is not None:
-        check_alone("influence", {"covariance": covariance, "df": df})
-        columns = _check_influence(influence, named, len(values))
-        checked = RowOptions(**rows).read(len(columns), "influence", Alignment().check)
-        sample = checked.sample_without_labels()
-        parameters = [
-            _of_influence(value, column, sample.rows.counts, each)
-            for (value, each), column in zip(
-                pairs, columns[checked.kept].T, strict=True
-            )
-        ]
-        joint = JointEstimate.from_rows(
-            parameters, sample.rows, sample.design, **settings
+    if influence is None:
+        check_alone("a covariance", rows)
+        joint = JointEstimate.from_moments(
+            [Parameter(given=x, **each) for x, each in zip(values, named, strict=True)],
+            _check_covariance(covariance, len(values), given),
+            check_degrees(np.inf if df is None else df),
+            common_variance=True,
+            **settings,
         )
         return JointReport(joint)
-    check_alone("a covariance", rows)
-    joint = JointEstimate.from_moments(
-        [Parameter(given=value, **each) for value, each in pairs],
-        _check_covariance(covariance, len(values), named),
-        check_degrees(np.inf if df is None else df),
-        common_variance=True,
-        **settings,
-    )
+    check_alone("influence", {"covariance": covariance, "df": df})
+    columns = _check_influence(influence, len(values), given)
+    checked = RowOptions(**rows).read(len(columns), "influence", Alignment().check)
+    sample = checked.sample_without_labels()
+    columns, counts = columns[checked.kept].T, sample.rows.counts
+    parameters = [
+        _of_influence(value, column, counts, **each)
+        for value, column, each in zip(values, columns, named, strict=True)
+    ]
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return JointReport(joint)
 
 
 def _of_influence(
-    value: float, influence: Array, counts: Array, named: Mapping[str, Any]
+    value: float, influence: Array, counts: Array, **named: Any
 ) -> TableParameter:
     """Parameter with the influence values of rows, NaN where it does not use them."""
     levels, index = np.unique(influence, return_inverse=True)
     levels = levels[~np.isnan(levels)]
     table = np.bincount(index, counts, len(levels) + 1)[: len(levels)]
     mean = float(table @ levels / table.sum()) if len(levels) else np.nan
-    if not abs(mean) <= _ROUNDING * np.abs(levels).max(initial=0):
+    if not abs(mean) <= _MEAN * np.abs(levels).max(initial=0):
         raise ValueError(
             f"influence of {named['key']} must have values, of which the mean weighted "
             f"by sample_weight is zero, got the mean {mean:.2g}"
@@ -275,7 +272,7 @@ def _check_estimates(
     return values.tolist(), given, keys
 
 
-def _check_influence(influence: Any, names: list[Any], size: int) -> Array:
+def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
     """Check influence values, a column for each estimate, (n, K)."""
     if isinstance(influence, Mapping):
         if influence.keys() != {*names}:

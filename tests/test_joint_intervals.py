@@ -637,6 +637,15 @@ def test_influence_values_of_metrics_have_their_covariance(rows):
     assert_allclose(found.covariance[np.ix_(order, order)], expected.covariance)
 
 
+def test_heavy_tails_of_influence_values_are_warned_of():
+    losses = np.random.default_rng(0).pareto(1.2, 400)
+    found = joint_intervals(
+        [losses.mean()], influence=[[x - losses.mean()] for x in losses]
+    )
+    with pytest.warns(SmallSampleWarning, match="heavy tails"):
+        _ = found["1", "estimate"].low
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -161,23 +161,19 @@ class ReportWithContrasts(Report):
                     "matrix must be a mapping of names to mappings of models or labels "
                     f"to coefficients, got {brief(weights)} for {contrast!r}"
                 )
-            weights = {as_name(each): value for each, value in weights.items()}
-            of_models = [x for x in panels.values() if weights.keys() <= x.keys()]
-            unknown_first = sorted(weights, key=models.__contains__)
-            of_labels = {} if of_models else {x: self._place(x) for x in unknown_first}
-            for known in of_models or [of_labels]:
-                combined = [self._keys[known[name]] for name in weights]
-                metrics = {key.metric for key in combined}
-                subgroups = {key.subgroup for key in combined}
-                key = Key(
-                    metric=metrics.pop() if len(metrics) == 1 else "",
-                    subgroup=subgroups.pop() if len(subgroups) == 1 else (),
-                    contrast=str(contrast),
-                )
-                keys.append(key)
+            # Unknown names first, for the error that names one.
+            ordered = sorted(weights.items(), key=lambda pair: pair[0] in models)
+            names = [as_name(name) for name, _ in ordered]
+            of_models = [x for x in panels.values() if {*names} <= x.keys()]
+            blocks = [[panel[name] for name in names] for panel in of_models]
+            for positions in blocks or [[*map(self._place, names)]]:
+                metrics = {self._keys[k].metric for k in positions}
+                subgroups = {self._keys[k].subgroup for k in positions}
+                metric = metrics.pop() if len(metrics) == 1 else ""
+                subgroup = subgroups.pop() if len(subgroups) == 1 else ()
+                keys.append(Key(metric, subgroup=subgroup, contrast=str(contrast)))
                 rows.append(np.zeros(len(self)))
-                positions = [known[name] for name in weights]
-                rows[-1][positions] = as_numbers([*weights.values()], "matrix")
+                rows[-1][positions] = as_numbers([x for _, x in ordered], "matrix")
         if len({tuple(key.labels) for key in keys}) > 1:
             keys = [Key(contrast=key.contrast) for key in keys]
         if len({*keys}) < len(keys):
