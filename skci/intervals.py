@@ -27,6 +27,7 @@ from skci.exceptions import warn_caller
 from skci.inference.designs.units import stacked
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import GivenEstimates
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.measures.traits import BY_INFLUENCE, Trait
 from skci.reports.estimate import MetricEstimate
@@ -198,14 +199,13 @@ def joint_intervals(
     settings = check_settings(confidence_level, random_state)
     if influence is None:
         check_alone("a covariance", rows)
-        joint = JointEstimate.from_moments(
-            [Parameter(given=x, **each) for x, each in zip(values, named, strict=True)],
+        source = GivenEstimates(
+            tuple(Parameter(given=x, **y) for x, y in zip(values, named, strict=True)),
             _check_covariance(covariance, len(values), given),
             check_degrees(np.inf if df is None else df),
             common_variance=True,
-            **settings,
         )
-        return JointReport(joint)
+        return JointReport(JointEstimate(source, **settings))
     check_alone("influence", {"covariance": covariance, "df": df})
     columns = _check_influence(influence, len(values), given)
     checked = RowOptions(**rows).read(len(columns), "influence", Alignment().check)
