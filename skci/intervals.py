@@ -208,7 +208,9 @@ def joint_intervals(
         return JointReport(JointEstimate(source, **settings))
     check_alone("influence", {"covariance": covariance, "df": df})
     columns = _check_influence(influence, len(values), given)
-    checked = RowOptions(**rows).read(len(columns), "influence", Alignment().check)
+    alignment = Alignment()
+    alignment.check("influence", influence, ["index"])
+    checked = RowOptions(**rows).read(len(columns), "influence", alignment.check)
     sample = checked.sample_without_labels()
     columns, counts = columns[checked.kept].T, sample.rows.counts
     parameters = [

@@ -637,6 +637,17 @@ def test_influence_values_of_metrics_have_their_covariance(rows):
     assert_allclose(found.covariance[np.ix_(order, order)], expected.covariance)
 
 
+def test_influence_values_in_a_frame_have_the_labels_of_its_rows():
+    means = dict(zip("ABC", ROWS.mean(axis=0), strict=True))
+    frame = pd.DataFrame(ROWS - ROWS.mean(axis=0), columns=list("ABC"))
+    found = joint_intervals(means, influence=frame, groups=pd.Series(SITE))
+    expected = joint_intervals(means, influence=frame.to_numpy(), groups=SITE)
+    assert_allclose(found.covariance, expected.covariance)
+    order = np.arange(90)[::-1]
+    with pytest.raises(ValueError, match="groups must have the index of influence"):
+        joint_intervals(means, influence=frame, groups=pd.Series(SITE).iloc[order])
+
+
 def test_heavy_tails_of_influence_values_are_warned_of():
     losses = np.random.default_rng(0).pareto(1.2, 400)
     found = joint_intervals(
