@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ class Calibrated:
         would not be positive.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         The same variables in an independent sample of the target population, without
-        labels. Weights are the odds that a row belongs to this sample, by a cross-fitted
-        logistic regression, raked to the means of this sample. The interval allows for
+        labels. Weights are the odds that a row belongs to this sample, from a
+        cross-fitted logistic regression, raked to the means of this sample. The interval allows for
         the sampling error of these means.
     groups : array-like of shape (n_samples,), optional
         Cluster of each row; rows are independent if not given.
@@ -220,12 +221,10 @@ class Calibrated:
         Component
             Totals of the clusters, or the rows.
         """
-        totals = np.asarray(influences)
-        if self.groups is not None:
-            unit = np.unique(self.groups, return_inverse=True)[1]
-            sums = [np.bincount(unit, column) for column in totals.T]
-            totals = np.stack(sums, axis=1)
-        yield Component(totals, blocks=np.zeros(len(totals), dtype=int))
+        values = np.asarray(influences)
+        units = np.arange(len(values)) if self.groups is None else self.groups
+        component = Component.of_units(values, units)
+        yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
         """Totals of residuals from the calibration variables.
