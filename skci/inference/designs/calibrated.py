@@ -45,8 +45,8 @@ class Calibrated:
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         The same variables in an independent sample of the target population, without
         labels. Weights are the odds that a row belongs to this sample, from a
-        cross-fitted logistic regression, raked to the means of this sample. The interval allows for
-        the sampling error of these means.
+        cross-fitted logistic regression, raked to the means of this sample. The
+        interval allows for the sampling error of these means.
     groups : array-like of shape (n_samples,), optional
         Cluster of each row; rows are independent if not given.
 
@@ -194,8 +194,10 @@ class Calibrated:
             if both.dtype.kind in "biuf":
                 columns[name] = scale(both.astype(float))
                 continue
-            levels = np.unique(both.astype(str))[1:]
-            columns |= {f"{name} = {x!r}": both.astype(str) == x for x in levels}
+            texts = both.astype(str)
+            columns |= {
+                f"{name} = {x!r}": texts == x for x in np.unique(texts).tolist()
+            }
         return {"1": np.ones(len(both))} | columns
 
     def _odds(self, variables: Array) -> Array:
