@@ -49,6 +49,7 @@ ENTRY_POINTS = {
     "labelling",
     "logs",
     "planning",
+    "readers",
     "textbook",
     "votes",
 }
@@ -57,7 +58,7 @@ BUILT_ON = {
     "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
-        "votes",
+        *("readers", "votes"),
     },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
@@ -217,8 +218,8 @@ def test_names_are_imported_from_where_type_checkers_find_them():
 
 
 PUBLIC_MODULES = [
-    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "reports"),
-    *("resampling", "textbook"),
+    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "readers"),
+    *("reports", "resampling", "textbook"),
 ]
 
 

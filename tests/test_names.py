@@ -224,7 +224,6 @@ WITHOUT_ONE = {
     "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
     "IBS": "needs times; use IntegratedBrierCI(times)",
     "success": "did you mean 'hit_rate@10'?",
-    "recall_100": "did you mean 'recall@10'?",
     "map@0": "unknown metric",
     "net_benefit": "'net_benefit' needs a threshold, as in 'net_benefit@0.1'",
     "interventions_avoided": "needs a threshold, as in 'interventions_avoided@0.1'",

@@ -48,6 +48,7 @@ _ALIASES = {
     "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
     "precision@k": "p@k",
     "recall@k": "r@k",
+    "r_precision": "rprec",
     "hit_rate": "success hits hit hit_ratio",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
@@ -88,7 +89,7 @@ _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_titl
 """Metrics at a threshold or a time, by their names without it."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
-_AT = re.compile(f"(.+)(?:@|_at_|_cut_){_NUMBER}")
+_AT = re.compile(f"(.+?)(?:@|_at_|_cut_|_){_NUMBER}")
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
 _SEVERAL = {
