@@ -12,6 +12,7 @@ from skci.metrics.labels import *
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *
+from skci.metrics.scorecards import *
 from skci.metrics.scores import *
 from skci.metrics.survival import *
 

@@ -49,6 +49,8 @@ _ALIASES = {
     "precision@k": "p@k",
     "recall@k": "r@k",
     "r_precision": "rprec",
+    "gini": "accuracy_ratio somers_d",
+    "ks_statistic": "ks kolmogorov_smirnov",
     "hit_rate": "success hits hit hit_ratio",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
@@ -178,6 +180,7 @@ _REFUSED = (
         name: f"needs a threshold, as in '{name}@0.1'"
         for name in clinical.AT_THRESHOLDS
     }
+    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
 """Why there is no metric of a name in lower case."""
 _MAP = (

@@ -64,8 +64,8 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
     -----
     The rank in a run is ignored, as in trec_eval: documents are in descending order of
     their scores in single precision, and tied ones in descending order of their names.
-    Queries without judgements are left out. A negative relevance means that the document
-    was not judged.
+    Queries without judgements are left out. A document with a negative relevance was
+    not judged.
 
     Examples
     --------
