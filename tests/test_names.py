@@ -221,6 +221,7 @@ WITHOUT_ONE = {
     "EER": "use skci.det_report",
     "C-statistic": "use 'roc_auc' or 'concordance'",
     "QWK": "use CohenKappaCI(weights='quadratic')",
+    "MASE": "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)",
     "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
     "IBS": "needs times; use IntegratedBrierCI(times)",
     "success": "did you mean 'hit_rate@10'?",

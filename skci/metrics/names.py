@@ -171,6 +171,8 @@ _REASONS = {
     "needs a beta; use a name such as 'f0.5' or a metric object such as "
     "FBetaCI(0.5)": "fbeta_score",
     "needs times; use IntegratedBrierCI(times)": "integrated_brier",
+    "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)": """
+        mase mean_absolute_scaled_error""",
 }
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}

@@ -271,7 +271,7 @@ class GainAtCI(_AtShareCI):
 
 
 class LiftAtCI(_AtShareCI):
-    r"""Lift: share of positive rows among the largest scores, over their share in all rows.
+    r"""Lift: share of positive rows among the largest scores, over that share in all.
 
     .. math:: \frac{P(y = 1 \mid s \ge t)}{P(y = 1)}, \quad P(s \ge t) = k
 
