@@ -15,6 +15,7 @@ from skci.metrics.regression import *
 from skci.metrics.scorecards import *
 from skci.metrics.scores import *
 from skci.metrics.survival import *
+from skci.metrics.text import *
 
 if not TYPE_CHECKING:  # type checkers find the names in the imports above
     __all__ = sorted(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival
+from skci.metrics import clinical, labels, rankings, scores, survival, text
 from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
@@ -54,6 +54,10 @@ _ALIASES = {
     "hit_rate": "success hits hit hit_ratio",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
+    "wer": "word_error_rate",
+    "cer": "character_error_rate",
+    "bleu": "sacrebleu corpus_bleu",
+    "chrf": "corpus_chrf",
     "concordance": "c_index cindex concordance_index harrell_c "
     "concordance_index_censored",
     "concordance_ipcw": "uno_c concordance_index_ipcw",
@@ -78,6 +82,7 @@ _BY_NAME = {
     for metric in (
         *_METRICS,
         scores.RocAucCI(multi_class="ovo"),
+        text.ChrfCI(word_order=2),
         survival.ConcordanceCI(weighting="ipcw"),
     )
 }
@@ -138,8 +143,7 @@ _REASONS = {
     "'median_absolute_error', or the quantile of errors that matters": "max_error",
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu": """
-        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
-        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
+        mer wil ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
     "is the mean of a number that a package computes of each item; use grades_report "
     "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
         rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore

@@ -203,11 +203,14 @@ class KolmogorovSmirnovCI(
         parameter = super()._bind_one(binding, scores, code)
         cells, repeats = parameter.index[binding.within], binding.frequencies
         weights = binding.sample.rows.counts[binding.within] / repeats
-        order = np.lexsort((weights, cells))  # in which rows have their draws
-        cells, weights, repeats = cells[order], weights[order], repeats[order]
+        # Rows of one cell and weight are drawn together, whatever their order.
+        levels, level = np.unique(weights, return_inverse=True)
+        kinds, index = np.unique(cells * len(levels) + level, return_inverse=True)
+        cells, weights = kinds // len(levels), levels[kinds % len(levels)]
+        repeats = np.bincount(index, repeats).astype(int)
         rng, halves = np.random.default_rng(0), []
         for _ in range(_SPLITS):
-            some = rng.binomial(repeats.astype(int), 0.5)
+            some = rng.binomial(repeats, 0.5)
             for half in (some, repeats - some):
                 mass = np.bincount(cells, weights * half, len(parameter.counts))
                 halves.append(parameter.functional.estimate(mass))
