@@ -9,7 +9,7 @@ import pytest
 import skci
 from skci import joint_report
 from skci.cli.main import main
-from skci.readers import trec
+from skci.readers import transcripts, trec
 
 QRELS = """
 q1 0 a 2
@@ -158,3 +158,48 @@ def test_documents_that_were_not_judged_are_not_relevant():
         assert metric(truth, scores) == metric(relevant, scores)
     judged = [row[:3] for row in truth], [row[:3] for row in scores]
     assert skci.BprefCI()(truth, scores) == skci.BprefCI()(*judged)
+
+
+SAID = "turn on the light\n\ncall me"
+HEARD = "turn on a light\nno\ncall"
+IDS = ["anna-1", "anna-2", "bert-1"]
+
+
+def with_ids(text, layout, order=(0, 1, 2)):
+    lines = [*zip(IDS, text.split("\n"), strict=True)]
+    form = {"kaldi": "{0} {1}", "trn": "{1} ({0})"}[layout]
+    return "\n".join(form.format(*lines[k]) for k in order)
+
+
+@pytest.mark.parametrize("layout", ["kaldi", "trn"])
+def test_transcripts_are_joined_by_their_ids(layout, tmp_path):
+    expected = {"y_true": SAID.split("\n"), "y_pred": {"large": HEARD.split("\n")}}
+    assert transcripts(StringIO(SAID), {"large": StringIO(HEARD)}) == expected
+    (tmp_path / "large.txt").write_text(with_ids(HEARD, layout, (2, 0, 1)))
+    found = transcripts(
+        StringIO(with_ids(SAID, layout)),
+        tmp_path / "large.txt",
+        layout=layout,
+        speaker=lambda utterance: utterance.split("-")[0],
+    )
+    assert found == expected | {"groups": ["anna", "anna", "bert"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "layout", "message"),
+    [
+        (SAID, "turn\non", "lines", "'A' must have the 3 utterances .* only: line 3"),
+        ("u1 a\nu2 b", "u1 a\nu3 b", "kaldi", "got 2; in one of them only: u2 and u3"),
+        ("u1 a\nu1 b", "u1 a", "kaldi", "reference, line 2: .* must have each ID once"),
+        ("a (u1)", "a\n", "trn", "A, line 1: the trn layout must have an ID, got 'a'"),
+        ("a", "a", "csv", "layout must be one of"),
+    ],
+)
+def test_mistakes_in_transcripts(said, heard, layout, message):
+    with pytest.raises(ValueError, match=message):
+        transcripts(StringIO(said), {"A": StringIO(heard)}, layout=layout)
+
+
+def test_speakers_need_ids():
+    with pytest.raises(ValueError, match="speaker must not be given with layout='lin"):
+        transcripts(StringIO(SAID), {"A": StringIO(HEARD)}, speaker=str)

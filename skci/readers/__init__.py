@@ -1,12 +1,14 @@
 """Files that a field has, as the arguments of :func:`skci.joint_report`.
 
-:func:`trec` reads judgements and runs of search. Each reader takes paths, which may end
-in ``.gz``, or open files, of a model or several by name.
+:func:`trec` reads judgements and runs of search, and :func:`transcripts` references and
+hypotheses of speech. Each reader takes paths, which may end in ``.gz``, or open files,
+of a model or several by name.
 """
 
 from skci.readers.search import trec
+from skci.readers.speech import transcripts
 
-__all__ = ["trec"]
+__all__ = ["transcripts", "trec"]
 
 
 def __dir__() -> list[str]:
