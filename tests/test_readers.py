@@ -1,6 +1,7 @@
 """Readers of the files that a field has, against the numbers of its own tools."""
 
 import gzip
+import json
 from io import StringIO
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import skci
 from skci import joint_report
 from skci.cli.main import main
-from skci.readers import transcripts, trec
+from skci.readers import coco, transcripts, trec
 
 QRELS = """
 q1 0 a 2
@@ -203,3 +204,125 @@ def test_mistakes_in_transcripts(said, heard, layout, message):
 def test_speakers_need_ids():
     with pytest.raises(ValueError, match="speaker must not be given with layout='lin"):
         transcripts(StringIO(SAID), {"A": StringIO(HEARD)}, speaker=str)
+
+
+def objects_and_detections():
+    """Boxes of three classes and areas, some of them crowds, and two detectors.
+
+    Scores have ties, and some detections have no object, or another class.
+    """
+    images = [{"id": 3 * k % 31} for k in range(1, 25)]
+    categories = [{"id": 5}, {"id": 2}, {"id": 9}]
+    objects, found = [], {"A": [], "B": []}
+    for k in range(80):
+        side = [14.0, 30.0, 70.0, 120.0][k % 4]
+        left, top = 17.0 * (k * k % 23), 13.0 * (k % 19)
+        box = [left, top, side, side * (1 + k % 3 / 4)]
+        place = {"image_id": images[k * 7 % 24]["id"], "category_id": [5, 2, 9][k % 3]}
+        crowd, area = int(k % 13 == 4), 0.8 * box[2] * box[3]
+        objects.append(
+            {"id": k + 1, "bbox": box, "area": area, "iscrowd": crowd} | place
+        )
+        for name, error, step in (("A", 0.15, 3), ("B", 0.25, 5)):
+            if k % step == 2:
+                continue
+            for copy in range(1 + (k % 4 == 1) + 2 * crowd):
+                shift = error * side * ((k * 5 + 3 * copy) % 7 - 3) / 3
+                other = [left + shift, top + shift / 2, side, box[3]]
+                score = (k * 11 + copy * 7) % 20 / 20
+                found[name].append({"bbox": other, "score": score} | place)
+            if k % 6 == step:
+                wrong = {"bbox": [left + 200, top, side, side], "score": k % 10 / 12}
+                found[name].append(place | wrong | {"category_id": 2})
+    truth = {"images": images, "categories": categories, "annotations": objects}
+    return truth, found
+
+
+COCO = {
+    "A": [
+        *(0.3165531348621629, 0.5778050301244194, 0.22048316186930048),
+        *(0.38494007413703646, 0.27857408817804863, 0.28996917274145),
+        *(0.11200000000000002, 0.4466666666666666, 0.4466666666666666),
+        *(0.4869658119658119, 0.3888888888888888, 0.42222222222222217),
+    ],
+    "B": [
+        *(0.23947445026732134, 0.622273094883943, 0.19458022785616416),
+        *(0.3456415916316906, 0.21246712766514747, 0.23188118811881184),
+        *(0.119, 0.3878888888888889, 0.3878888888888889),
+        *(0.46376068376068363, 0.34230769230769226, 0.34365079365079354),
+    ],
+}
+"""The twelve numbers of each detector by pycocotools 2.0.11, in its order."""
+
+
+def test_detections_have_the_numbers_of_pycocotools(tmp_path):
+    truth, found = objects_and_detections()
+    data = coco(truth, found)
+    report = joint_report(**data)
+    assert len(report.metrics) == 12
+    for name, expected in COCO.items():
+        values = [report[name, metric] for metric in report.metrics]
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "A.json").write_text(json.dumps(found["A"]))
+    again = coco(tmp_path / "truth.json", [tmp_path / "A.json"])
+    alone = joint_report(**again)
+    assert list(alone.estimates) == [report["A", x] for x in alone.metrics]
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_intervals_of_detections_are_by_image():
+    truth, found = objects_and_detections()
+    data = coco(truth, {"A": found["A"]})
+    metrics = {metric.name: metric for metric in data["metrics"]}
+    columns = data["y_true"], data["y_pred"]["A"]
+    n, step = len(columns[0]), 1e-5
+    for name in ("AR@1", "AR@100", "AR small"):
+        _, influence = metrics[name].influence(*columns)
+        more, less = (
+            [
+                metrics[name](*columns, sample_weight=1 + change * own)
+                for own in np.eye(n)
+            ]
+            for change in (step, -step)
+        )
+        slopes = n * np.subtract(more, less) / (2 * step)
+        np.testing.assert_allclose(influence, slopes, rtol=1e-5, atol=1e-8)
+    # The precision at 101 recalls is no smooth function, but near one.
+    ap50 = metrics["AP50"]
+    others = [
+        float(ap50(*(rows[:k] + rows[k + 1 :] for rows in columns))) for k in range(n)
+    ]
+    jackknife = np.sqrt(n - 1) * np.std(others)
+    assert ap50(*columns).standard_error == pytest.approx(jackknife, rel=0.25)
+
+
+def test_areas_without_objects_have_no_metrics():
+    truth, found = objects_and_detections()
+    large = [x for x in truth["annotations"] if x["area"] > 96**2]
+    metrics = coco(truth | {"annotations": large}, found)["metrics"]
+    assert [metric.name for metric in metrics if " " in metric.name] == [
+        *("AP large", "AR large")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"images": None}, "annotations: must have an array of images, as COCO has"),
+        ({"annotations": [{"id": 1}]}, "entry 0 of annotations must have 'image_id'"),
+        ({"found": [{"bbox": 1}]}, "A: entry 0 of detections must have 'image_id'"),
+        ({"found": {}}, "A: must have an array of detections"),
+        ({"images": [{"id": 77}]}, "annotations: entry 0 must be in an image of"),
+    ],
+)
+def test_mistakes_in_detections(change, message):
+    truth, found = objects_and_detections()
+    found = change.pop("found", found["A"])
+    with pytest.raises(ValueError, match=message):
+        coco(truth | change, {"A": found})
+
+
+def test_detections_must_be_json():
+    with pytest.raises(ValueError, match="annotations: must be JSON"):
+        coco(StringIO("id,box"), {"A": []})

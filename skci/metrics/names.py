@@ -148,9 +148,9 @@ _REASONS = {
     "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
         rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
         bert_score bleurt""",
-    "is of boxes that are matched with objects; use "
-    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
-    "detection, and groups= of the images": """
+    "is of boxes that are matched with objects; use skci.readers.coco for files of "
+    "COCO, or AveragePrecisionCI(interpolation='101') with a row for each object and "
+    "each false detection, and groups= of the images": """
         ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
         map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
     "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "

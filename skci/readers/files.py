@@ -2,25 +2,31 @@
 
 import gzip
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from skci._validation import check_distinct
 
 
+@contextmanager
+def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
+    """Open a path, or take an open file, with a name for messages."""
+    if hasattr(source, "read"):
+        yield str(getattr(source, "name", parameter)), source
+        return
+    if not isinstance(source, str | Path):
+        raise TypeError(
+            f"{parameter} must be a path or an open file, got {source!r:.60}"
+        )
+    opener: Any = gzip.open if Path(source).suffix == ".gz" else open
+    with opener(source, "rt", encoding="utf-8-sig") as file:
+        yield str(source), file
+
+
 def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
     """Read a path or an open file: the place and the text of each line."""
-    name = getattr(source, "name", parameter)
-    if isinstance(source, str | Path):
-        name, is_compressed = source, Path(source).suffix == ".gz"
-        opener: Any = gzip.open if is_compressed else open
-        source = opener(source, "rt", encoding="utf-8-sig")
-    elif not hasattr(source, "read"):
-        raise TypeError(f"{parameter} must be a path or an open file, got {source!r}")
-    else:
-        source = nullcontext(source)
-    with source as file:
+    with opened(source, parameter) as (name, file):
         for number, line in enumerate(file, 1):
             yield f"{name}, line {number}", line.strip()
 
