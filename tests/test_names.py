@@ -215,7 +215,7 @@ def test_names_of_other_fields_are_those_of_metrics(name):
 WITHOUT_ONE = {
     "WIL": "use make_metric_ci(g, features=f, reads='items')",
     "ROUGE-L": "use grades_report of these",
-    "mAP@.5:.95": "use AveragePrecisionCI(interpolation='101')",
+    "mAP@.5:.95": "use skci.readers.coco for files of COCO, or AveragePrecisionCI(",
     "mAP": "use 'map' for the mean over queries, or AveragePrecisionCI(",
     "Hosmer-Lemeshow": "is a test",
     "EER": "use skci.det_report",

@@ -326,3 +326,5 @@ def test_mistakes_in_detections(change, message):
 def test_detections_must_be_json():
     with pytest.raises(ValueError, match="annotations: must be JSON"):
         coco(StringIO("id,box"), {"A": []})
+    with pytest.raises(ValueError, match="detections must be of one model or more"):
+        coco(objects_and_detections()[0], {})

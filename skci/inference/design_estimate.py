@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dot
-from skci.inference.designs.design import SmallSampleReason
+from skci._arrays import Array, cached_property
+from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
 from skci.inference.exchangeable import ExchangeableErrors, greatest_change
@@ -18,6 +18,7 @@ from skci.inference.row_estimate import (
     RowEstimate,
     small_sample_factor,
 )
+from skci.inference.rows import Rows
 from skci.inference.stratified import (
     StratifiedTable,
     has_sparse_stratum,
@@ -141,6 +142,9 @@ class DesignEstimate(RowEstimate):
             return self.stratified.functional, self.stratified.counts
         return super().functional_and_counts
 
+    def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
+        return units_with(units, rows, design).degrees_of_freedom
+
     # Variance and design effect
 
     @cached_property
@@ -261,10 +265,9 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _direction(self) -> Array:
-        if (spread := self.design.spread) is not None:
-            (component, *_) = self.design.components(self._influences)
-            totals = component.totals[:, 0]
-            return spread(totals) / math.sqrt(dot(totals, totals))
+        of_units = self.design.direction(self._influences)
+        if of_units is not None:
+            return of_units
         values, rows = self._influences.column(0), self.rows
         if self._strata is not None:
             weights = np.bincount(self._strata, rows.weights)

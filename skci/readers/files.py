@@ -33,9 +33,11 @@ def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
 
 def by_model(sources: Any, parameter: str) -> dict[str, Any]:
     """Return files by model, which files without a mapping are named after."""
+    if isinstance(sources, Mapping | list | tuple) and not sources:
+        raise ValueError(f"{parameter} must be of one model or more, got {sources!r}")
     if isinstance(sources, Mapping):
         return {str(name): source for name, source in sources.items()}
-    listed = list(sources) if isinstance(sources, list | tuple) else [sources]
+    listed = [*sources] if isinstance(sources, list | tuple) else [sources]
     names = [_stem(getattr(source, "name", source)) for source in listed]
     check_distinct(names, parameter, "names; pass a mapping of names to files")
     return dict(zip(names, listed, strict=True))
