@@ -234,19 +234,12 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
 
         return sample.once((self._counted, binding.model, self.reads), compute)
 
-    @property
-    def _function(self) -> Callable[..., Any]:
-        """Function of the means, safe for complex numbers."""
-        raise NotImplementedError
-
-    @property
-    def _counted(self) -> Any:
-        """What features depend on, besides the items."""
-        raise NotImplementedError
-
-    def _features(self, truth: Array, answer: Array, weights: Array) -> Array:
-        """Features of items with some weights, (n, k)."""
-        raise NotImplementedError
+    _function: ClassVar[Any]
+    """Function of the means, safe for complex numbers."""
+    _counted: ClassVar[Any]
+    """What features depend on, besides the items."""
+    _features: ClassVar[Any]
+    """Features of items from truth, answers and weights, (n, k)."""
 
 
 class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):

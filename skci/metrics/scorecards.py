@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from skci._arrays import Array, dot
 from skci._validation import check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, LinearCombination
+from skci.measures.functional import Evaluation
 from skci.measures.traits import Trait
 from skci.metrics.base import option
 from skci.metrics.binding import Binding
@@ -29,26 +29,17 @@ _REACH = 1.96  # standard deviations of the share of rows above a score
 _SPLITS = 8  # of the rows in halves
 
 
-class GiniCoefficient(LinearCombination):
+class GiniCoefficient(RocAuc):
     """Twice an area under the ROC curve, less 1."""
 
-    compared_by: ClassVar[str] = "order"
+    bounds = -1.0, 1.0
 
-    @property
-    def positive(self) -> Array:
-        """Mask of the cells of positive rows."""
-        return self._area.positive
+    def estimate(self, p: Array) -> Array:
+        return 2 * super().estimate(p) - 1
 
-    def placements(self, p: Array) -> Array:
-        """Mass of the other class with a lower score than the rows of each cell."""
-        return self._area.placements(p)
-
-    @property
-    def _area(self) -> RocAuc:
-        return cast(RocAuc, self.components[0])
-
-    def _value(self, values: list[Array]) -> Array:
-        return super()._value(values) - 1
+    def __call__(self, p: Array) -> Evaluation:
+        area, influence, gradient = super().__call__(p)
+        return Evaluation(2 * area - 1, 2 * influence, 2 * gradient)
 
 
 class KolmogorovSmirnov(OrderOfScores):
@@ -67,10 +58,8 @@ class KolmogorovSmirnov(OrderOfScores):
 
     def _distances(self, p: Array) -> Array:
         """Distance from each score on, 0 from the smallest one on."""
-        negative, positive = masses(p)
-        return (
-            mass_from(positive) / positive.sum() - mass_from(negative) / negative.sum()
-        )
+        of_negative, of_positive = (mass_from(each) / each.sum() for each in masses(p))
+        return of_positive - of_negative
 
     def __call__(self, p: Array) -> Evaluation:
         negative, positive = masses(p)
@@ -94,13 +83,19 @@ class CumulativeGain(OrderOfScores):
     """
 
     share: float = 0.1
+    factor: float = 1.0
+    """Multiple of the share of the positive rows."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return 0.0, self.factor
 
     @property
     def rarer_class(self) -> int:
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        return np.asarray(self._gains(p, self.share))
+        return np.asarray(self.factor * self._gains(p, self.share))
 
     def _gains(self, p: Array, shares: Any) -> Any:
         """Gains of some shares of the rows."""
@@ -112,7 +107,8 @@ class CumulativeGain(OrderOfScores):
 
     def __call__(self, p: Array) -> Evaluation:
         negative, positive = masses(p)
-        value, share, rows = self.estimate(p), self.share, negative + positive
+        share, rows = self.share, negative + positive
+        value = self._gains(p, share)
         reach = _REACH * np.sqrt(share * (1 - share) / self.n_rows)
         ends = np.clip([share - reach, share + reach], 0, 1)
         slope = np.diff(self._gains(p, ends)) / np.diff(ends)
@@ -121,7 +117,8 @@ class CumulativeGain(OrderOfScores):
             above = np.clip(np.nan_to_num(above), 0, 1)
             of_cut = (share - above) * slope
             of_positive = (above - value) / positive.sum() + of_cut
-        return Evaluation(value, cells_of(of_cut, of_positive), self._gradient)
+        influence = self.factor * cells_of(of_cut, of_positive)
+        return Evaluation(np.asarray(self.factor * value), influence, self._gradient)
 
 
 class _ScorecardCI(OrderMetricCI):
@@ -138,12 +135,7 @@ class _ScorecardCI(OrderMetricCI):
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
-        functional = self._scaled(area.functional)
-        cells = functional, area.cells, area.size
-        return binding.of_cells(self._measure, *cells, smooth=False)
-
-    def _scaled(self, functional: Functional) -> Functional:
-        return functional
+        return self._of_cells(binding, area)
 
 
 class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=True):
@@ -159,10 +151,7 @@ class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=Tr
     gini = 0.75 [0.63, 0.84], 95% interval (logit, n = 160)
     """
 
-    _area = RocAuc
-
-    def _scaled(self, functional: Functional) -> Functional:
-        return GiniCoefficient((functional,), (2.0,))
+    _area = GiniCoefficient
 
 
 class KolmogorovSmirnovCI(
@@ -236,21 +225,15 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        share = check_probability(self.share, "share")
-        bounds = 0.0, self._factor(share)
-        return Trait(
-            f"{self._title}@{share:g}", **self._properties | {"bounds": bounds}
-        )
+        name = f"{self._title}@{check_probability(self.share, 'share'):g}"
+        return Trait(name, **self._properties | {"bounds": (0.0, self._factor)})
 
     @property
     def _area(self) -> Any:
-        return partial(CumulativeGain, share=self.share)
+        return partial(CumulativeGain, share=self.share, factor=self._factor)
 
-    def _scaled(self, functional: Functional) -> Functional:
-        return LinearCombination((functional,), (self._factor(self.share),))
-
-    def _factor(self, share: float) -> float:
-        """Multiple of the share of the positive rows that are selected."""
+    @property
+    def _factor(self) -> float:
         return 1.0
 
 
@@ -290,5 +273,6 @@ class LiftAtCI(_AtShareCI):
 
     _title = "lift"
 
-    def _factor(self, share: float) -> float:
-        return 1 / share
+    @property
+    def _factor(self) -> float:
+        return 1 / self.share

@@ -52,6 +52,8 @@ from skci.metrics.labels import AccuracyCI
 class ShareOfPairs(Functional):
     """A share of pairs of rows of two classes that are in order."""
 
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     @property
     @abstractmethod
     def rarer_class(self) -> int:
@@ -71,8 +73,10 @@ class ShareOfPairs(Functional):
         return Support(self._classes, self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
-        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+        low, high = self.bounds
+        inside = EDGE < (float(self.estimate(counts)) - low) / (high - low) < 1 - EDGE
+        n = self.rarer_class
+        return [] if inside or not n else [Boundary(high - low, n)]
 
 
 def mass_below(mass: Array) -> Array:

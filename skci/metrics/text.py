@@ -41,16 +41,16 @@ class _TextMetricCI(FunctionOfItemsCI):
         return type(self), *map(str, self.get_params().values())
 
     def _features(self, truth: Array, answer: Array, weights: Array) -> Array:
-        for name, texts in (("y_true", truth), ("y_pred", answer)):
-            for text in texts:
-                if not self._are_texts(text, name == "y_true"):
-                    raise TypeError(
-                        f"{name} must hold texts for {self.name!r}, got {text!r:.60}"
-                    )
+        for name, items in (("y_true", truth), ("y_pred", answer)):
+            is_several = name == "y_true" and self._takes_several
+            kinds = (str, tuple) if is_several else str
+            for item in (x for x in items if not isinstance(x, kinds)):
+                must = f"{name} must hold texts for {self.name!r}"
+                raise TypeError(f"{must}, got {item!r:.60}")
         return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)
 
-    def _are_texts(self, item: Any, is_reference: bool) -> bool:
-        return isinstance(item, str)
+    _takes_several: ClassVar[bool] = False
+    """Whether an item may have a tuple of references."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
         """Counts of each item."""
@@ -145,9 +145,7 @@ class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
 
     lowercase: bool = False
 
-    def _are_texts(self, item: Any, is_reference: bool) -> bool:
-        several = isinstance(item, tuple) and is_reference and bool(item)
-        return all(isinstance(each, str) for each in (item if several else [item]))
+    _takes_several = True
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
         metrics = optional_module("sacrebleu.metrics", repr(self.name), "text")

@@ -92,27 +92,25 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
     place, truth = _parsed(annotations, "annotations")
     images = sorted(x["id"] for x in _records(place, truth, "images", "id"))
     categories = _records(place, truth, "categories", "id")
-    fields = "image_id", "category_id", "bbox"
-    objects = _records(place, truth, "annotations", *fields, "area")
-    by_class = _by_class(place, objects, images)
+    objects = _by_class(place, truth, "annotations", "area", images)
     evaluations = {}
     for name, source in by_model(detections, "detections").items():
-        place, found = _parsed(source, name)
-        found = _records(place, {"detections": found}, "detections", *fields, "score")
-        found_by_class = _by_class(place, found, images)
+        place, parsed = _parsed(source, name)
+        parent = {"detections": parsed}
+        found = _by_class(place, parent, "detections", "score", images)
         evaluations[name] = [
-            _Class.of(by_class[x["id"]], found_by_class[x["id"]], len(images))
-            for x in categories
+            _Class.of(objects[x["id"]], found[x["id"]], len(images)) for x in categories
         ]
-    classes = next(iter(evaluations.values()))
-    has_objects = np.sum([own.objects for own in classes], axis=(0, 1)) > 0
+    n_objects = sum(each.objects.sum(axis=0) for each in evaluations[name])
     return {
         "y_true": images,
         "y_pred": {
             name: [_Image(classes, k) for k in range(len(images))]
             for name, classes in evaluations.items()
         },
-        "metrics": _metrics(dict(zip(_AREAS, has_objects, strict=True))),
+        "metrics": _metrics(
+            [x for x, n in zip(_AREAS, n_objects, strict=True) if n][1:]
+        ),
     }
 
 
@@ -143,34 +141,23 @@ _Boxes = Mapping[int, list[dict[str, Any]]]
 
 
 def _by_class(
-    place: str, records: Sequence[dict[str, Any]], images: Sequence[Any]
+    place: str, parent: Any, name: str, value: str, images: Sequence[Any]
 ) -> Mapping[Any, _Boxes]:
-    """Records by category and position of the image."""
+    """Records of boxes by category and position of the image."""
     positions = {image: k for k, image in enumerate(images)}
-    found: Any = defaultdict(lambda: defaultdict(list))
-    for k, record in enumerate(records):
-        image = record["image_id"]
-        if image not in positions:
-            raise ValueError(
-                f"{place}: entry {k} must be in an image of annotations, got {image!r}"
-            )
-        found[record["category_id"]][positions[image]].append(record)
-    return found
+    boxes: Any = defaultdict(lambda: defaultdict(list))
+    fields = "image_id", "category_id", "bbox", value
+    for k, record in enumerate(_records(place, parent, name, *fields)):
+        if (image := record["image_id"]) not in positions:
+            must = f"{place}: entry {k} must be in an image of annotations"
+            raise ValueError(f"{must}, got {image!r}")
+        boxes[record["category_id"]][positions[image]].append(record)
+    return boxes
 
 
 # --------------------------------------------------------------------------------------
 # Matches
 # --------------------------------------------------------------------------------------
-
-
-class _Curve(NamedTuple):
-    """Detections of a class by descending score, for an area and an overlap."""
-
-    image: Array
-    rank: Array
-    hits: Array
-    counts: Array
-    objects: Array
 
 
 class _Class(NamedTuple):
@@ -180,45 +167,34 @@ class _Class(NamedTuple):
     """Position of the image of each detection, (detections,)."""
     rank: Array
     """Number of detections of greater scores in the image."""
-    matched: Array
-    """Whether it is matched with an object, (detections, areas, overlaps)."""
+    hits: Array
+    """Whether it is an object, (detections, areas, overlaps)."""
     counts: Array
     """Whether it counts, and is not ignored."""
     objects: Array
     """Number of objects that count, (images, areas)."""
 
-    def at(self, area: int, overlap: int) -> _Curve:
-        """Return the part for an area and an overlap."""
-        counts = self.counts[:, area, overlap]
-        hits = self.matched[:, area, overlap] & counts
-        return _Curve(self.image, self.rank, hits, counts, self.objects[:, area])
+    def at(self, area: int, overlap: int) -> _Class:
+        """Return the part for an area and an overlap, (detections,) and (images,)."""
+        hits, counts = (own[:, area, overlap] for own in (self.hits, self.counts))
+        return _Class(self.image, self.rank, hits, counts, self.objects[:, area])
 
     @classmethod
     def of(cls, objects: _Boxes, found: _Boxes, n_images: int) -> _Class:
         """Match the detections of each image."""
         n_objects = np.zeros((n_images, len(_AREAS)))
-        parts, scores = [], []
+        nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
+        parts: list[Any] = [([], [], [], nothing, nothing)]
         for image in sorted({*objects, *found}):
-            ranked = sorted(found.get(image, []), key=lambda x: -x["score"])[
-                : _MOST[-1]
-            ]
-            matched, counts, n_objects[image] = _match(objects.get(image, []), ranked)
-            rank = np.arange(len(ranked))
-            parts.append((np.full(len(ranked), image), rank, matched, counts))
-            scores += [x["score"] for x in ranked]
-        order = np.argsort(-np.array(scores), kind="stable")
-        columns = zip(_NOTHING, *parts, strict=True)
-        detections = [np.concatenate(own)[order] for own in columns]
-        return cls._make([*detections, n_objects])
-
-
-_EMPTY = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
-_NOTHING = np.zeros(0, dtype=int), np.zeros(0, dtype=int), _EMPTY, _EMPTY
-
-
-def _boxes(records: Sequence[dict[str, Any]]) -> Array:
-    """Left, top, width and height, (n, 4)."""
-    return np.array([x["bbox"] for x in records], dtype=float).reshape(-1, 4)
+            ranked = sorted(found.get(image, []), key=lambda x: -x["score"])
+            ranked = ranked[: _MOST[-1]]
+            hits, counts, n_objects[image] = _match(objects.get(image, []), ranked)
+            scores, ranks = [-x["score"] for x in ranked], range(len(ranked))
+            parts.append((scores, [image] * len(ranked), ranks, hits, counts))
+        falling, *columns = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(falling, kind="stable")
+        images, *others = (column[order] for column in columns)
+        return cls._make([images.astype(int), *others, n_objects])
 
 
 def _match(
@@ -226,11 +202,14 @@ def _match(
 ) -> tuple[Array, Array, Array]:
     """Match detections of an image in order: each with the object that overlaps most.
 
-    Returns whether they are matched and whether they count, (detections, areas,
-    overlaps), and the number of objects that count, (areas,).
+    Returns which are objects and which count, (detections, areas, overlaps), and the
+    number of objects that count, (areas,).
     """
     lowest, highest = np.array([*_AREAS.values()]).T
-    boxes, others = _boxes(found), _boxes(objects)
+    boxes, others = (
+        np.array([x["bbox"] for x in own], dtype=float).reshape(-1, 4)
+        for own in (found, objects)
+    )
     is_crowd = np.array([bool(x.get("iscrowd")) for x in objects], dtype=bool)
 
     def outside(sizes: Array) -> Array:
@@ -238,8 +217,8 @@ def _match(
 
     sizes = np.array([x["area"] for x in objects], dtype=float)
     ignored = (outside(sizes) | is_crowd[:, np.newaxis]).T[:, np.newaxis]
-    matched = np.zeros((len(found), len(_AREAS), len(_OVERLAPS)), dtype=bool)
-    counts = matched | ~outside(boxes[:, 2] * boxes[:, 3])[..., np.newaxis]
+    hits = np.zeros((len(found), len(_AREAS), len(_OVERLAPS)), dtype=bool)
+    counts = hits | ~outside(boxes[:, 2] * boxes[:, 3])[..., np.newaxis]
     overlaps = _overlaps(boxes, others, is_crowd)
     free = np.ones((len(_AREAS), len(_OVERLAPS), len(objects)), dtype=bool)
     least = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
@@ -247,13 +226,13 @@ def _match(
         # The last object with the largest overlap is taken, an ignored one if no other.
         fits = free & (overlaps[k] >= least)
         merit = np.where(fits, overlaps[k] + 2 * ~ignored, -1)
-        best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)[..., np.newaxis]
-        matched[k] = np.take_along_axis(fits, best, -1)[..., 0]
-        is_ignored = np.take_along_axis(np.broadcast_to(ignored, fits.shape), best, -1)
-        counts[k] = np.where(matched[k], ~is_ignored[..., 0], counts[k])
-        taken = best == np.arange(len(objects))
-        free &= ~(taken & matched[k][..., np.newaxis]) | is_crowd
-    return matched, counts, (~ignored).sum(axis=-1)[:, 0]
+        best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)
+        taken = fits & (best[..., np.newaxis] == np.arange(len(objects)))
+        hits[k] = (taken & ~ignored).any(axis=-1)
+        counts[k] &= ~taken.any(axis=-1)
+        counts[k] |= hits[k]
+        free &= ~taken | is_crowd
+    return hits, counts, (~ignored).sum(axis=-1)[:, 0]
 
 
 def _overlaps(boxes: Array, others: Array, is_crowd: Array) -> Array:
@@ -279,24 +258,21 @@ class _Image:
     position: int
 
 
-def _metrics(has_objects: Mapping[str, bool]) -> list[MetricCI]:
-    """Make the metrics of the areas with objects."""
-    overlaps = range(len(_OVERLAPS))
-    sizes = [*_AREAS][1:]
+def _metrics(areas: Sequence[str]) -> list[MetricCI]:
+    """Make the metrics of areas."""
+    every = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
-        "AP": (_average_precision, "all", overlaps),
-        "AP50": (_average_precision, "all", overlaps[:1]),
-        "AP75": (_average_precision, "all", overlaps[5:6]),
-        **{f"AP {size}": (_average_precision, size, overlaps) for size in sizes},
-        **{f"AR@{k}": (partial(_recall, most=k), "all", overlaps) for k in _MOST},
-        **{f"AR {size}": (_recall, size, overlaps) for size in sizes},
+        "AP": (_average_precision, "all", every),
+        "AP50": (_average_precision, "all", every[:1]),
+        "AP75": (_average_precision, "all", every[5:6]),
+        **{f"AP {area}": (_average_precision, area, every) for area in areas},
+        **{f"AR@{k}": (partial(_recall, most=k), "all", every) for k in _MOST},
+        **{f"AR {area}": (_recall, area, every) for area in areas},
     }
+    options: dict[str, Any] = {"bounds": (0.0, 1.0), "reads": "items"}
     return [
-        _MeanOfCurvesCI(
-            partial(_mean, *curve), name=name, bounds=(0.0, 1.0), reads="items"
-        )
+        _MeanOfCurvesCI(partial(_mean, *curve), name=name, **options)
         for name, curve in curves.items()
-        if has_objects[curve[1]]
     ]
 
 
@@ -338,7 +314,7 @@ def _mean(
     return float(np.mean([value for value, _ in found])), slopes * weights.sum()
 
 
-def _recall(own: _Curve, weights: Array, most: int = _MOST[-1]) -> tuple[float, Array]:
+def _recall(own: _Class, weights: Array, most: int = _MOST[-1]) -> tuple[float, Array]:
     """Recall of all detections, and its derivatives in the weights of images."""
     n = weights @ own.objects
     hits = np.bincount(own.image, own.hits & (own.rank < most), len(weights))
@@ -346,7 +322,7 @@ def _recall(own: _Curve, weights: Array, most: int = _MOST[-1]) -> tuple[float, 
     return value, (hits - value * own.objects) / n
 
 
-def _average_precision(own: _Curve, weights: Array) -> tuple[float, Array]:
+def _average_precision(own: _Class, weights: Array) -> tuple[float, Array]:
     """Precision at 101 recalls, and its derivatives in the weights of images."""
     n, mass = weights @ own.objects, weights[own.image]
     found, flagged = np.cumsum(mass * own.hits), np.cumsum(mass * own.counts)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skci._arrays import Array
 from skci._validation import first_names, join_names
 from skci.exceptions import warn_caller
 from skci.metrics.rankings import NOT_JUDGED
@@ -85,19 +86,22 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
         name: _positions(_read(run, name, _RUN, "score"), name, judged)
         for name, run in by_model(runs, "runs").items()
     }
-    y_true, query, documents = [], [], []
-    for each, relevances in judged.items():
-        retrieved = [run[each] for run in ranked.values()]
-        for document in dict.fromkeys(chain(relevances, *retrieved)):
-            y_true.append(max(relevances.get(document, NOT_JUDGED), NOT_JUDGED))
-            query.append(each)
-            documents.append(document)
-    rows = [*zip(query, documents, strict=True)]
-    scores = {
-        name: np.array([run[each].get(document, np.nan) for each, document in rows])
-        for name, run in ranked.items()
+    rows = [
+        (query, document)
+        for query in judged
+        for document in dict.fromkeys(
+            chain(*(x[query] for x in (judged, *ranked.values())))
+        )
+    ]
+
+    def column(values: _Values, missing: float) -> Array:
+        return np.array([values[query].get(name, missing) for query, name in rows])
+
+    return {
+        "y_true": np.maximum(column(judged, NOT_JUDGED), NOT_JUDGED),
+        "y_score": {name: column(run, np.nan) for name, run in ranked.items()},
+        "query": np.array([query for query, _ in rows]),
     }
-    return {"y_true": np.array(y_true), "y_score": scores, "query": np.array(query)}
 
 
 def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _Values:
@@ -109,7 +113,10 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
         if not line or line.startswith("#"):
             continue
         entries = dict(zip(columns, line.split(), strict=False))
-        number = _number(entries.get(value, ""))
+        try:
+            number = float(entries.get(value, ""))
+        except ValueError:
+            number = np.nan
         if len(entries) < len(columns) or not isfinite(number):
             raise ValueError(
                 f"{place}: must have {len(columns)} columns, {join_names(columns)}, "
@@ -146,10 +153,3 @@ def _ranked(scores: Mapping[str, float]) -> dict[str, float]:
         single = np.array([*scores.values()], dtype=np.float32).tolist()
     order = sorted(zip(single, scores, strict=True), reverse=True)
     return {document: -position for position, (_, document) in enumerate(order, 1)}
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan

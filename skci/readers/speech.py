@@ -1,12 +1,17 @@
 """References and hypotheses of speech recognition, or of translation."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from skci._validation import check_choice, first_names, join_names
 from skci.readers.files import by_model, read_lines
 
-_LAYOUTS = "lines", "kaldi", "trn"
+_LAYOUTS = {
+    "lines": "",
+    "kaldi": r"(?P<id>\S+)(?P<text>.*)",
+    "trn": r"(?P<text>.*)\((?P<id>[^()]+)\)",
+}
 _MOST_NAMED = 6  # utterances in a message
 
 
@@ -62,23 +67,20 @@ def transcripts(
     >>> data["y_true"], data["y_pred"]
     (['turn on the light', 'call me'], {'large': ['turn on a light', 'call me']})
     """
-    check_choice(layout, _LAYOUTS, "layout")
+    check_choice(layout, [*_LAYOUTS], "layout")
     if speaker is not None and layout == "lines":
         raise ValueError("speaker must not be given with layout='lines', without IDs")
     said = _read(reference, "reference", layout)
-    heard = {}
+    columns: dict[str, Any] = {"y_true": [*said.values()], "y_pred": {}}
     for name, source in by_model(hypotheses, "hypotheses").items():
-        heard[name] = texts = _read(source, name, layout)
-        if differing := [*said.keys() ^ texts.keys()]:
-            names = join_names(first_names(sorted(differing), _MOST_NAMED))
+        texts = _read(source, name, layout)
+        if differing := sorted(said.keys() ^ texts.keys()):
+            names = join_names(first_names(differing, _MOST_NAMED))
             raise ValueError(
                 f"{name!r} must have the {len(said)} utterances of the reference, got "
                 f"{len(texts)}; in one of them only: {names}"
             )
-    columns: dict[str, Any] = {
-        "y_true": [*said.values()],
-        "y_pred": {name: [texts[k] for k in said] for name, texts in heard.items()},
-    }
+        columns["y_pred"][name] = [texts[utterance] for utterance in said]
     if speaker is not None:
         columns["groups"] = [speaker(utterance) for utterance in said]
     return columns
@@ -88,18 +90,12 @@ def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
     """Read texts by the ID of the utterance, or by the number of the line."""
     texts: dict[str, str] = {}
     for number, (place, line) in enumerate(read_lines(source, parameter), 1):
-        utterance, text = f"line {number}", line
-        if layout == "kaldi":
-            utterance, text = [*line.split(maxsplit=1), "", ""][:2]
-        elif layout == "trn":
-            text, _, end = line.rpartition("(")
-            utterance = end.removesuffix(")") if end.endswith(")") else ""
-        if layout != "lines" and not line:
-            continue
-        if not utterance or utterance in texts:
-            problem = "have an ID" if not utterance else "have each ID once"
-            raise ValueError(
-                f"{place}: the {layout} layout must {problem}, got {line!r:.80}"
-            )
-        texts[utterance] = text.strip()
+        if layout == "lines":
+            texts[f"line {number}"] = line
+        elif line:
+            found = re.fullmatch(_LAYOUTS[layout], line)
+            if not found or found["id"] in texts:
+                must = f"the {layout} layout must have an ID, and each once"
+                raise ValueError(f"{place}: {must}, got {line!r:.80}")
+            texts[found["id"]] = found["text"].strip()
     return texts
