@@ -295,8 +295,28 @@ class Report(TabularReport[MetricEstimate]):
         else:
             options = {"metrics": [""] * len(self), **options}
             options["individual_intervals"] = None
-        together = {"simultaneous": self._joint.simultaneous}
-        return ConfidenceBandDisplay(**self._drawing() | together | options)
+        compared = self.metrics[: 1 + ("horizontal_intervals" in options)]
+        options |= {"simultaneous": self._joint.simultaneous}
+        options |= {"leaders": self._leaders(compared)}
+        return ConfidenceBandDisplay(**self._drawing() | options)
+
+    def _leaders(self, metrics: Sequence[str]) -> list[str]:
+        """Models whose mean over their curve may be the best, the best estimate first.
+
+        When all intervals cover, the mean of the better limits of the best model is not
+        worse than the mean of the worse limits of any other.
+        """
+        numbers = np.column_stack([self._joint.estimates, self._limits()])
+        models, gains = self._models, dict[str, list[Array]]()
+        for k, parameter in enumerate(self._joint.parameters):
+            known = parameter.trait.has_better and not np.isnan(numbers[k, 0])
+            if known and parameter.key.title in metrics:
+                gain = parameter.trait.sign * numbers[k]
+                gains.setdefault(models[k], []).append(gain)
+        means = {model: np.mean(each, axis=0) for model, each in gains.items()}
+        highest = max((mean.min() for mean in means.values()), default=0.0)
+        leaders = [model for model, mean in means.items() if mean.max() >= highest]
+        return sorted(leaders, key=lambda model: -means[model][0])
 
     @property
     def _models(self) -> list[str]:

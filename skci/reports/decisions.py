@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
 from skci._validation import check_integer, check_known, first_names, join_names
@@ -403,8 +405,12 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     @property
     def models(self) -> list[str]:
         """Models that may be the best; their names in several columns are joined."""
-        names = map(", ".join, zip(*self.names.values(), strict=True))
-        return list(itertools.compress(names, self.may_be_best))
+        return list(itertools.compress(self._rows, self.may_be_best))
+
+    @property
+    def _rows(self) -> list[str]:
+        """Names of what is compared; those in several columns are joined."""
+        return list(map(", ".join, zip(*self.names.values(), strict=True)))
 
     def _entry(self, position: int) -> ComparisonWithBest:
         estimate, limits = self.estimates[position], self.intervals[position]
@@ -416,6 +422,31 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
             f"Best on {self.metric}, {format_level(self.confidence_level)} confidence"
         )
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
+
+    def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
+        """Draw the differences to the best of the others, the best model first.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`ConfidenceIntervalDisplay.plot`.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+            With the axes and the figure.
+        """
+        return BestReports({self.metric: self}).plot(**kwargs)
+
+    @property
+    def _gains(self) -> Array:
+        """Each estimate minus the best of the others, above 0 if better, shape (R,)."""
+        values = self.estimates if self.greater_is_better else -self.estimates
+        best_two = np.argsort(np.nan_to_num(-values, nan=np.inf), kind="stable")[:2]
+        others = np.full(len(values), values[best_two[0]])
+        others[best_two[0]] = values[best_two[-1]]
+        with np.errstate(invalid="ignore"):  # of infinite ones
+            return np.asarray(values - others)
 
     def _columns(self) -> list[Column]:
         side = "above" if self.greater_is_better else "below"
@@ -444,7 +475,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     _other_attributes: ClassVar = {
         f"that of a metric, as best()[metric].{name}": name
-        for name in ("estimate", "models", "plot", "to_dict", "to_frame", "to_latex")
+        for name in ("estimate", "models", "to_dict", "to_frame", "to_latex")
     }
 
     def __missing__(self, metric: Any) -> BestReport:
@@ -455,6 +486,40 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self.values()))
+
+    def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
+        """Draw the comparisons with the best, a panel for each metric.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`ConfidenceIntervalDisplay.plot`; rows are sorted unless
+            ``sort=False``.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+            With the axes and the figure.
+        """
+        reports = [*self.values()]
+        display = ConfidenceIntervalDisplay(
+            rows=[row for report in reports for row in report._rows],
+            metrics=[
+                f"{metric}: better than the best other by"
+                for metric, report in self.items()
+                for _ in report._rows
+            ],
+            estimates=np.concatenate([report._gains for report in reports]),
+            intervals=np.concatenate([report.intervals for report in reports]),
+            confidence_level=reports[0].confidence_level,
+            reference=0.0,
+            verdicts=[
+                "may be best" if may_be_best else "worse than another"
+                for report in reports
+                for may_be_best in report.may_be_best
+            ],
+        )
+        return display.plot(**{"sort": True} | kwargs)
 
     def _repr_html_(self) -> str:
         return notebook_html(*self.values())
