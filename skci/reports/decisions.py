@@ -275,7 +275,7 @@ def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] 
         return None
 
 
-_MOST_NAMED = 6  # in a sentence
+_MOST_NAMED, _MOST_WORSE = 6, 3  # in a sentence
 
 
 class ComparisonWithBest(NamedTuple):
@@ -437,6 +437,10 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
             With the axes and the figure.
         """
         return BestReports({self.metric: self}).plot(**kwargs)
+
+    @property
+    def _best_first(self) -> list[int]:
+        return np.argsort(-self._gains, kind="stable").tolist()
 
     @property
     def _gains(self) -> Array:
@@ -633,7 +637,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         Returns
         -------
         list of str
-            Two sentences for each metric.
+            A sentence for each metric, and one for the ranks that are shown, if any.
 
         See Also
         --------
@@ -647,11 +651,35 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             limits = self.intervals[rows].tolist()
             ranked = zip(models, limits, strict=True)
             shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
-            found = "no rank is shown"
+            sentences.append(f"On {panel}, {first} first.")
             if shown:
                 named = join_names(first_names(shown, _MOST_NAMED))
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
-            sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
+                sentences.append(f"On {panel}, {found}.")
+        return Findings(sentences, self.simultaneous)
+
+    def _in_short(self) -> Findings:
+        """Sentences for each metric on the best models and those shown to be worse."""
+        sentences = []
+        for panel in dict.fromkeys(self.panels):
+            rows = [k for k, name in enumerate(self.panels) if name == panel]
+            models, first = [self.models[k] for k in rows], self.top(1, panel)
+            leaders = [self.models[k] for k in rows if self.estimates[k] == 1]
+            others = [model for model in first if model not in leaders]
+            worse = [model for model in models if model not in first]
+            if len(worse) > _MOST_WORSE:
+                worse = [f"{len(worse)} others"]
+            said = {
+                "best" if len(first) == 1 else "best estimate": leaders,
+                "may also be best" if leaders else "may be best": others,
+                "shown to be worse": worse,
+            }
+            parts = [
+                f"{words}: {', '.join(first_names(names, _MOST_NAMED))}"
+                for words, names in said.items()
+                if names
+            ]
+            sentences.append(f"{panel}: {'; '.join(parts)}.")
         return Findings(sentences, self.simultaneous)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
@@ -671,7 +699,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """What a page shows of the ranks."""
-        return Part(self, self.findings())
+        return Part(self, self._in_short())
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(
@@ -714,8 +742,5 @@ def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
         return f"each of the {number} models may rank"
     if len(first) <= _MOST_NAMED:
         return f"{join_names(first)} may rank"
-    if first == models[: len(first)]:
-        of_all = f"the first {len(first)} of {number} models by their estimates"
-        return f"{of_all}, {first[0]} to {first[-1]}, may rank"
     named = join_names(first_names(first, _MOST_NAMED))
     return f"{len(first)} of {number} models, {named}, may rank"

@@ -335,21 +335,18 @@ class ConfidenceIntervalDisplay(Display):
         ValueError
             If the axes are not as many as the metrics, or none is to be sorted by.
         """
-        self._rows = self._sorted_rows(sort)
+        self._rows = self._best_first(sort) if sort else [*dict.fromkeys(self.rows)]
         return self._plot(ax, title)
 
-    def _sorted_rows(self, sort: bool | str) -> list[str]:
-        """Different rows from top to bottom."""
-        rows = list(dict.fromkeys(self.rows))
-        if not sort:
-            return rows
+    def _best_first(self, sort: bool | str = True) -> list[str]:
+        """Different rows, the best estimate on a metric first."""
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
         better = self.greater_is_better or [True] * len(self.rows)
         loss = np.where(better, -self.estimates, self.estimates)
         order = np.argsort(np.nan_to_num(loss, nan=np.inf), kind="stable").tolist()
         best_first = [self.rows[k] for k in order if self.metrics[k] == metric]
-        return [*best_first, *(row for row in rows if row not in best_first)]
+        return [*dict.fromkeys([*best_first, *self.rows])]
 
     def _handles(self) -> list[Any]:
         from matplotlib.patches import Patch

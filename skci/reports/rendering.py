@@ -218,6 +218,14 @@ class Grid:
             for k, row in enumerate(rows)
         ]
 
+    def in_order(self, order: Sequence[int]) -> Grid:
+        """Return the table with its rows in another order."""
+        names, columns = (
+            {header: [cells[k] for k in order] for header, cells in each.items()}
+            for each in (self.names, self.columns)
+        )
+        return Grid(self.title, names, columns)
+
     def to_markdown(self, caption: str | None = None) -> str:
         """Write Markdown, under the title or another caption if that is not empty."""
         check_text(caption, "caption")
@@ -435,6 +443,16 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         """
         return self._grid(wide).to_latex(caption, label)
 
+    @property
+    def _best_first(self) -> Sequence[int] | None:
+        """Order of the rows on pages and in notebooks, if not that of the report."""
+        return None
+
+    def _html(self) -> str:
+        """HTML of the table, in the order of the picture."""
+        grid, order = self._grid(), self._best_first
+        return (grid if order is None else grid.in_order(order)).to_html()
+
     def _repr_html_(self) -> str:
         return notebook_html(self)
 
@@ -556,5 +574,5 @@ def packaged(name: str) -> str:
 def notebook_html(*reports: TabularReport[Any]) -> str:
     """HTML of what a notebook shows, in the style of pages."""
     style = " ".join(packaged("style.css").split())
-    body = "".join(report._grid().to_html() for report in reports)
+    body = "".join(report._html() for report in reports)
     return f'<style>{style}</style><div class="skci">{body}</div>'
