@@ -13,7 +13,13 @@ from matplotlib.text import Text
 from numpy.testing import assert_array_equal
 from simulated import some_models
 
-from skci import joint_report, precision_recall_report, roc_report, threshold_report
+from skci import (
+    calibration_report,
+    joint_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
 from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.displays import COLOURS
 
@@ -593,11 +599,11 @@ def test_highlighted_curves():
         report.plot(highlight="m99")
     with pytest.raises(ValueError, match=r"^highlight must be at most 6 models, got"):
         report.plot(highlight=report.models[:7])
-    alone = report.individual()._display()
-    alone.leaders = []
-    named = {model: model for model in alone.models if model != "Baseline"}
-    alone.models = [named.get(model, "m99") for model in alone.models]
-    assert alone.plot().drawn_ == "In colour: none; in grey: 12 other models."
+    scores = {f"m{k}": 1 / (1 + np.exp(-s)) for k, s in enumerate([SCORES] * 8)}
+    calibration = calibration_report(Y, scores, n_bins=3)
+    drawn = calibration.plot()  # of which no curve is better
+    assert drawn.drawn_ == "In colour: none; in grey: 8 other models."
+    assert calibration.plot(highlight="m3").highlighted_ == ["m3"]
 
 
 def test_highlighted_curves_are_those_whose_mean_may_be_the_best():

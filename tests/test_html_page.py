@@ -246,11 +246,17 @@ def test_the_box_has_a_sentence_for_each_metric(pages):
             others = may_be_best[1:]
             if len(others) > 6:
                 others = [*others[:5], f"{len(others) - 5} others"]
-            assert also == ["may also be best: " + ", ".join(others)] * bool(others)
             below = [model for model, _, low in rows if low > 1]
-            if len(below) > 3:
+            if len(below) > 6:
                 below = [f"{len(below)} others"]
-            assert worse == ["shown to be worse: " + ", ".join(below)] * bool(below)
+            for found, start, names in (
+                (also, "may also be best: ", others),
+                (worse, "shown to be worse: ", below),
+            ):
+                listed = " and ".join(
+                    filter(None, [", ".join(names[:-1]), *names[-1:]])
+                )
+                assert found == [start + listed] * bool(names)
         assert "no rank is shown" not in page
 
 

@@ -297,9 +297,9 @@ class Report(TabularReport[MetricEstimate]):
             options = {"metrics": [""] * len(self), **options}
             options["individual_intervals"] = None
         compared = self.metrics[: 1 + ("horizontal_intervals" in options)]
-        options |= {"simultaneous": self._joint.simultaneous}
-        options |= {"leaders": self._leaders(compared)}
-        return ConfidenceBandDisplay(**self._drawing() | options)
+        drawing = self._drawing() | {"leaders": self._leaders(compared)}
+        drawing |= {"simultaneous": self._joint.simultaneous}
+        return ConfidenceBandDisplay(**drawing | options)
 
     def _leaders(self, metrics: Sequence[str]) -> list[str]:
         """Models whose mean over their curve may be the best, the best estimate first.

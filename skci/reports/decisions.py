@@ -275,7 +275,8 @@ def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] 
         return None
 
 
-_MOST_NAMED, _MOST_WORSE = 6, 3  # in a sentence
+_MOST_NAMED = 6  # in a sentence
+_GAIN = "better than the best other by"
 
 
 class ComparisonWithBest(NamedTuple):
@@ -446,9 +447,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     def _gains(self) -> Array:
         """Each estimate minus the best of the others, above 0 if better, shape (R,)."""
         values = self.estimates if self.greater_is_better else -self.estimates
-        best_two = np.argsort(np.nan_to_num(-values, nan=np.inf), kind="stable")[:2]
-        others = np.full(len(values), values[best_two[0]])
-        others[best_two[0]] = values[best_two[-1]]
+        ranked = np.sort(np.fmax(values, -np.inf))  # undefined ones first
+        others = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
         with np.errstate(invalid="ignore"):  # of infinite ones
             return np.asarray(values - others)
 
@@ -506,22 +506,18 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
             With the axes and the figure.
         """
         reports = [*self.values()]
+        may_be_best = np.concatenate([report.may_be_best for report in reports])
+        panels = [[f"{name}: {_GAIN}"] * len(report) for name, report in self.items()]
         display = ConfidenceIntervalDisplay(
             rows=[row for report in reports for row in report._rows],
-            metrics=[
-                f"{metric}: better than the best other by"
-                for metric, report in self.items()
-                for _ in report._rows
-            ],
+            metrics=[*itertools.chain(*panels)],
             estimates=np.concatenate([report._gains for report in reports]),
             intervals=np.concatenate([report.intervals for report in reports]),
             confidence_level=reports[0].confidence_level,
             reference=0.0,
-            verdicts=[
-                "may be best" if may_be_best else "worse than another"
-                for report in reports
-                for may_be_best in report.may_be_best
-            ],
+            verdicts=np.where(
+                may_be_best, "may be best", "worse than another"
+            ).tolist(),
         )
         return display.plot(**{"sort": True} | kwargs)
 
@@ -574,7 +570,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     ['A']
     >>> for finding in ranks.findings():
     ...     print(finding)
-    On accuracy, A ranks first.
+    accuracy: best: A; shown to be worse: B.
     On accuracy, 2 of 2 ranks are shown: A (1) and B (2).
     """
 
@@ -629,7 +625,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:
-        """Say in words which models may rank first, and which ranks are shown.
+        """State in words which models may be best, and which ranks are shown.
 
         With the confidence level, all findings hold together; of individual intervals,
         each by itself.
@@ -646,41 +642,34 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         sentences = []
         for panel in dict.fromkeys(self.panels):
             rows = [k for k, name in enumerate(self.panels) if name == panel]
-            models = [self.models[k] for k in rows]
-            first = _who_may_be_first(self.top(1, panel), models)
-            limits = self.intervals[rows].tolist()
-            ranked = zip(models, limits, strict=True)
-            shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
-            sentences.append(f"On {panel}, {first} first.")
+            ranked = [(self.models[k], *self.intervals[k].tolist()) for k in rows]
+            shown = [f"{model} ({low})" for model, low, high in ranked if low == high]
+            sentences.append(self._best_on(panel))
             if shown:
                 named = join_names(first_names(shown, _MOST_NAMED))
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
                 sentences.append(f"On {panel}, {found}.")
         return Findings(sentences, self.simultaneous)
 
-    def _in_short(self) -> Findings:
-        """Sentences for each metric on the best models and those shown to be worse."""
-        sentences = []
-        for panel in dict.fromkeys(self.panels):
-            rows = [k for k, name in enumerate(self.panels) if name == panel]
-            models, first = [self.models[k] for k in rows], self.top(1, panel)
-            leaders = [self.models[k] for k in rows if self.estimates[k] == 1]
-            others = [model for model in first if model not in leaders]
-            worse = [model for model in models if model not in first]
-            if len(worse) > _MOST_WORSE:
-                worse = [f"{len(worse)} others"]
-            said = {
-                "best" if len(first) == 1 else "best estimate": leaders,
-                "may also be best" if leaders else "may be best": others,
-                "shown to be worse": worse,
-            }
-            parts = [
-                f"{words}: {', '.join(first_names(names, _MOST_NAMED))}"
-                for words, names in said.items()
-                if names
-            ]
-            sentences.append(f"{panel}: {'; '.join(parts)}.")
-        return Findings(sentences, self.simultaneous)
+    def _best_on(self, panel: str) -> str:
+        """Sentence on the best models of a panel and those shown to be worse."""
+        rows, first = self.panels, self.top(1, panel)
+        models = {self.models[k]: k for k, name in enumerate(rows) if name == panel}
+        leaders = [model for model, k in models.items() if self.estimates[k] == 1]
+        others = [model for model in first if model not in leaders]
+        worse = [model for model in models if model not in first]
+        worse = worse if len(worse) <= _MOST_NAMED else [f"{len(worse)} others"]
+        said = {
+            "best" if len(first) == 1 else "best estimate": leaders,
+            "may also be best" if leaders else "may be best": others,
+            "shown to be worse": worse,
+        }
+        parts = [
+            f"{label}: {join_names(first_names(names, _MOST_NAMED))}"
+            for label, names in said.items()
+            if names
+        ]
+        return f"{panel}: {'; '.join(parts)}."
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
@@ -699,7 +688,8 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """What a page shows of the ranks."""
-        return Part(self, self._in_short())
+        best = map(self._best_on, dict.fromkeys(self.panels))
+        return Part(self, Findings(best, self.simultaneous))
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(
@@ -731,16 +721,3 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             Column({"estimate": ranks}, "estimate"),
             Column({"low": low, "high": high}, interval, "[{}, {}]".format),
         ]
-
-
-def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
-    """Subject and verb of a sentence on the first of some models, the best first."""
-    number = len(models)
-    if len(first) == 1:
-        return f"{first[0]} ranks"
-    if len(first) == number:
-        return f"each of the {number} models may rank"
-    if len(first) <= _MOST_NAMED:
-        return f"{join_names(first)} may rank"
-    named = join_names(first_names(first, _MOST_NAMED))
-    return f"{len(first)} of {number} models, {named}, may rank"

@@ -584,7 +584,15 @@ class ConfidenceBandDisplay(Display):
         self.bands_: list[Any] = []
         self.chance_level_ = None
         self.highlighted_ = self._in_colour(highlight)
-        return self._plot(ax, title)
+        self._plot(ax, title)
+        labelled = [line for line in self.lines_ if line.get_gid() == _LABELLED]
+        last = {line.get_label(): line for line in labelled}  # in the last panel
+        if last and ax is None and not self.joins_corners:
+            width = 0.3 + 0.08 * max(map(len, last))
+            self.figure_.set_figwidth(self.figure_.get_figwidth() + width)
+        for each in self.axes_:
+            self._label(each, [line for line in last.values() if line.axes is each])
+        return self
 
     def _in_colour(self, highlight: str | Sequence[str] | None) -> list[str]:
         """Models whose curves are in colour."""
@@ -594,8 +602,8 @@ class ConfidenceBandDisplay(Display):
             if len(models) <= min(len(COLOURS), len(styles)):
                 return models
             baselines = [each for each in models if each.lower() in _BASELINES][:most]
-            leaders = [each for each in self.leaders if each not in baselines]
-            return [*leaders[: most - len(baselines)], *baselines]
+            leaders = self.leaders[: most - len(baselines)]
+            return list(dict.fromkeys([*leaders, *baselines]))
         names = list(dict.fromkeys(check_names(highlight, models, "highlight")))
         if len(names) > most:
             raise ValueError(f"highlight must be at most {most} models, got {names}")
@@ -611,16 +619,11 @@ class ConfidenceBandDisplay(Display):
         return f"In colour: {coloured}; in grey: {others}."
 
     def _new_axes(self, panels: int) -> Array:
-        beside = 0.0
-        if self._has_others and not self.joins_corners:
-            labels = shorten(self.highlighted_ or [""], _MAX_CURVE)
-            beside = 0.3 + 0.08 * max(map(len, labels))
         if not self.unit_square:
-            return new_panels(panels, 3.0, 0.2 + beside, sharex=True)
+            return new_panels(panels, 3.0, 0.2, sharex=True)
         if self.n_rows is None:
-            return new_axes(1, 1, figsize=(4.4 + beside, 4.8))
-        size = 4.4 + beside, 5.9
-        return new_axes(2, 1, figsize=size, height_ratios=[5, 1])
+            return new_axes(1, 1, figsize=(4.4, 4.8))
+        return new_axes(2, 1, figsize=(4.4, 5.9), height_ratios=[5, 1])
 
     def _draw(self, ax: Any, panel: list[int]) -> None:
         models = list(dict.fromkeys(self.models))
@@ -672,12 +675,6 @@ class ConfidenceBandDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
         if self.n_rows is not None and len(self.axes_) > 1:
             self._draw_rows(self.axes_[1], self.n_rows)
-        is_last = self.metrics[panel[0]] == [*dict.fromkeys(self.metrics)][-1]
-        if self._has_others and is_last:
-            labelled = [each for each in self.lines_ if each.get_gid() == _LABELLED]
-            last = {line.get_label(): line for line in labelled}
-            for each in self.axes_:
-                self._label(each, [line for line in last.values() if line.axes is each])
 
     def _label(self, ax: Any, lines: Sequence[Any]) -> None:
         """Label the lines in colour, in the order of their heights.
@@ -695,22 +692,19 @@ class ConfidenceBandDisplay(Display):
         order = np.argsort(-places[:, 1], kind="stable")
         steps = np.arange(len(order)) * _LINE_OF_TEXT * ax.figure.dpi / ax.bbox.height
         at, heights = (0.55, 0.45) if self.joins_corners else (1.04, places[order, 1])
-        heights = np.maximum(
-            np.minimum.accumulate(heights + steps) - steps, steps[::-1]
-        )
+        heights = np.minimum.accumulate(heights + steps) - steps  # none on another
+        heights = np.maximum(heights, steps[::-1])
+        style: Any = {
+            "textcoords": "axes fraction",
+            "fontsize": "small",
+            "va": "center",
+        }
+        style |= {"parse_math": False, "annotation_clip": False}
         for k, height in zip(order, heights, strict=True):
-            leader = {"arrowstyle": "-", "color": lines[k].get_color(), "shrinkB": 3}
-            ax.annotate(
-                lines[k].get_label(),
-                anchors[k],
-                (at, height),
-                textcoords="axes fraction",
-                va="center",
-                fontsize="small",
-                parse_math=False,
-                annotation_clip=False,
-                arrowprops=leader | {"relpos": (0, 0.5), "shrinkA": 1},
-            )
+            leader = {"arrowstyle": "-", "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
+            leader["color"] = lines[k].get_color()
+            text, end = lines[k].get_label(), (at, height)
+            ax.annotate(text, anchors[k], end, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
         """Make the first colours of axes those of the models, in the order drawn."""
@@ -763,8 +757,7 @@ class ConfidenceBandDisplay(Display):
         style: dict[str, Any] = {"linewidth": _THIN_LIMIT} if self._bars else {}
         style |= {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
         style |= {"markevery": marked, "label": label, "marker": "o"}
-        if self._has_others:
-            style["gid"] = _LABELLED
+        style["gid"] = _LABELLED if self._has_others else None
         if is_other:
             style = {"color": GREY, "alpha": 0.5, "linewidth": _THIN_LIMIT}
             style |= {"linestyle": "-", "zorder": 1.7, "gid": _OTHER, "label": "_other"}

@@ -40,11 +40,6 @@ class Part(NamedTuple):
     is_leading: bool = True
     """Whether the box at the top of the page has the findings, if they are few."""
 
-    @property
-    def is_short(self) -> bool:
-        """Whether the findings are in the box at the top."""
-        return self.is_leading and len(self.findings) <= _MOST_FINDINGS
-
 
 def page(
     joint: JointEstimate,
@@ -74,7 +69,8 @@ def page(
     asked = " ".join(filter(None, [question, size]))
     also = f", also of {join_names(others)}" if others else ""
     answered = [f"Answered by {level} confidence intervals{also}."]
-    short = [f for part in parts.values() if part.is_short for f in part.findings]
+    leading = [part.findings for part in parts.values() if part.is_leading]
+    short = [f for each in leading if len(each) <= _MOST_FINDINGS for f in each]
     joints = [getattr(part.report, "_joint", None) for part in parts.values()]
     warned = [
         text for each in joints if each for text in describe_warnings(each, _MOST_NAMED)
@@ -179,8 +175,7 @@ def _picture(part: Part, display: Any, number: int) -> str:
     width = f"{_LEAST_SIZE * drawn.figure_.get_figwidth():.2f}in"
     figure = figure.replace("<svg", f'<svg style="min-width: {width}"')
     label = _text(f"Picture of {part.report._title()}; the table has all numbers.")
-    shown = [text] if (text := getattr(drawn, "drawn_", "")) else []
-    return _paragraphs(shown) + (
+    return _paragraphs(filter(None, [getattr(drawn, "drawn_", "")])) + (
         f'<figure class="drawn" role="img" aria-label="{label}" tabindex="0">'
         f"{figure[figure.index('<svg') :]}</figure>"
     )

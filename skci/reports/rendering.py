@@ -218,14 +218,6 @@ class Grid:
             for k, row in enumerate(rows)
         ]
 
-    def in_order(self, order: Sequence[int]) -> Grid:
-        """Return the table with its rows in another order."""
-        names, columns = (
-            {header: [cells[k] for k in order] for header, cells in each.items()}
-            for each in (self.names, self.columns)
-        )
-        return Grid(self.title, names, columns)
-
     def to_markdown(self, caption: str | None = None) -> str:
         """Write Markdown, under the title or another caption if that is not empty."""
         check_text(caption, "caption")
@@ -257,10 +249,14 @@ class Grid:
             lines = [*above, *lines, r"\end{table}"]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """Write HTML, with the title as its caption; a wide table scrolls."""
+    def to_html(self, order: Sequence[int] | None = None) -> str:
+        """Write HTML, with the title as its caption; a wide table scrolls.
+
+        The rows may be in another order.
+        """
         title = escape(printable(self.title))
         header, *rows = map(self._html_row, itertools.count(), self.rows())
+        rows = rows if order is None else [rows[k] for k in order]
         return (
             f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
             f"<table><caption>{title}</caption><thead>{header}</thead>"
@@ -450,8 +446,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     def _html(self) -> str:
         """HTML of the table, in the order of the picture."""
-        grid, order = self._grid(), self._best_first
-        return (grid if order is None else grid.in_order(order)).to_html()
+        return self._grid().to_html(self._best_first)
 
     def _repr_html_(self) -> str:
         return notebook_html(self)
