@@ -5,7 +5,7 @@ their own, `groups` and `sample_weight`.
 """
 
 from skci.data.runs import Runs
-from skci.inference.designs.calibrated import Calibrated
+from skci.designs.calibrated import Calibrated
 from skci.inference.designs.crossed import Crossed
 from skci.inference.designs.design import Component, Design
 from skci.inference.designs.strata import Prevalence, Strata
