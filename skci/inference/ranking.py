@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
+from skci._progress import progress
 from skci.inference.contrasts import comparison
 from skci.inference.critical.correlation import (
     Loadings,
@@ -153,7 +154,7 @@ def _one_sided_quantiles(
     worst = [k for k in worst if abs(distances[k]) > _LEAST_DISTANCE]
     tails = _tails(compared, usable[np.unique(worst).astype(int)])[usable]
     alpha = min(1 - compared.confidence_level, 0.5)
-    for j, chosen in chosen_by.items():
+    for j, chosen in progress(chosen_by.items(), "comparisons with the best", size):
         if not len(chosen):
             continue
         signs = signs_by[j]
@@ -208,7 +209,8 @@ def rank_intervals(
         n_better, n_worse = pairs.counts(joint, factor)
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
-        for k in itertools.chain(*panels):
+        each = [*itertools.chain(*panels)]
+        for k in progress(each, "ranks", len(each)):
             counts = pairs.of(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     return [

@@ -15,6 +15,7 @@ from scipy import special
 from scipy.stats import qmc
 
 from skci._arrays import Array, cached_property
+from skci._progress import Progress
 from skci.inference.critical.correlation import Loadings, blocks
 
 LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
@@ -436,11 +437,13 @@ def _directions(
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
     number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
-    for points in batches(model.rank, size, 0, number, seeds):
-        s = model.directions(proposal, points, signed)
-        each = density(np.abs(s) if signed else s)
-        mean = each.mean(axis=1) if shares is None else each @ shares
-        yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+    with Progress("points of p-values", number * len(seeds)) as line:
+        for points in batches(model.rank, size, 0, number, seeds):
+            s = model.directions(proposal, points, signed)
+            each = density(np.abs(s) if signed else s)
+            mean = each.mean(axis=1) if shares is None else each @ shares
+            yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+            line.add(len(points))
 
 
 def _controlled(
