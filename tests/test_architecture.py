@@ -27,6 +27,7 @@ ROOMS = {
     "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
+    "_progress": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
