@@ -18,6 +18,7 @@ from skci.cli.reading import (
     kept_columns,
     options_of_metrics,
     report_rows,
+    sequential_rows,
 )
 from skci.evaluation import joint_report
 from skci.grades import grades_report
@@ -28,11 +29,22 @@ from skci.readers.search import trec
 from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import VotesReport
+from skci.reports.sequential import SequentialReport
 from skci.votes import votes_report
 
 
-def report(arguments: Namespace) -> int:
-    """Report metrics of models in files."""
+def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
+    """Report metrics of models in files.
+
+    Parameters
+    ----------
+    stop : list of int
+        Look at the first so many rows, again and again, and read no more of them once
+        every condition of --require, or of --fail-if, is shown or refuted.
+    """
+    if stop is not None:
+        gate = sequential_rows(arguments, stop)
+        return _show(arguments, {"report": gate.report}, gate=gate)
     report, rows = report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
@@ -116,6 +128,7 @@ def _show(
     reports: dict[str, Any],
     ranks: dict[str, Any] | None = None,
     rows: JointAccumulator | None = None,
+    gate: SequentialReport | None = None,
     *,
     differences: bool | None = None,
 ) -> int:
@@ -131,7 +144,7 @@ def _show(
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
     how = given(arguments, finish)
-    return finish(arguments.command, arguments.call, reports, rows, **how)
+    return finish(arguments.command, arguments.call, reports, rows, gate, **how)
 
 
 def plan(arguments: Namespace) -> int:
@@ -194,7 +207,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
         {
             "the data": _DATA,
             "the metrics": _METRICS,
-            "the output": [*_WITH_DIFFERENCES, *_SAVED],
+            "the output": [*_WITH_DIFFERENCES, *_SAVED, (report, "stop")],
         },
     ),
     compare: (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics.metric_set import named_metrics
 from skci.reports.joint import JointReport
+from skci.reports.sequential import SequentialReport
+from skci.sequential import sequential_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
@@ -42,6 +45,24 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
         return _report_kept_rows(arguments), None
     accumulator = accumulate(arguments)
     return accumulator.report(), accumulator
+
+
+def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
+    """Judge the requirements at several looks at the rows of the files."""
+    for name in (*_OF_KEPT_ROWS, "save"):
+        if getattr(arguments, name):
+            raise ValueError(f"{flag_of(name)} must not be given with --stop")
+    conditions = [x for x in (arguments.require, arguments.fail_if) if x]
+    if len(conditions) != 1:
+        raise ValueError("--stop needs either --require or --fail-if")
+    names = _columns(arguments)
+    read = batches(names, batch_rows=gcd(*looks), **given(arguments, batches))
+    return sequential_report(
+        ({**names, "data": batch} for _, _, batch in read),
+        *conditions,
+        horizon=looks,
+        **options_of_metrics(arguments),
+    )
 
 
 def accumulate(arguments: Namespace) -> JointAccumulator:
@@ -157,6 +178,7 @@ def batches(
     files: Sequence[str],
     delimiter: str | None = None,
     text: bool = False,
+    batch_rows: int | None = None,
 ) -> Iterator[tuple[str, int, Any]]:
     """Path, number of rows before, and columns of each batch of rows of some files.
 
@@ -172,6 +194,8 @@ def batches(
     text : bool, default=False
         Labels are text even if they look like numbers; in CSV files only empty cells
         are missing, not NA, N/A, nan or null.
+    batch_rows : int, optional
+        Largest number of rows of a batch.
     """
     columns = _leaves(names)
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
@@ -184,6 +208,7 @@ def batches(
                 text_columns=text_columns,
                 delimiter=delimiter,
                 only_empty_is_missing=text,
+                batch_rows=batch_rows,
             ):
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])

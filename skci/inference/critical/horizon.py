@@ -67,7 +67,8 @@ class Horizon:
     def __str__(self) -> str:
         if self.continuous:
             return f"at every look from n = {self.looks[0]} to {self.looks[-1]}"
-        return f"at {len(self.looks)} looks up to n = {self.looks[-1]}"
+        looks = f"{len(self.looks)} look{'s' * (len(self.looks) > 1)}"
+        return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
         """Logarithms of times that stand for all looks, and what they lack.
