@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "gallery.fail_on_warnings"),
     "abort_on_example_error": True,
     "image_srcset": ["2x"],
+    "thumbnail_size": (800, 480),
     "doc_module": ("skci",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skci": None},
@@ -73,5 +74,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["skci.css"]
-html_sidebars = {"*": []}  # the pages of the top level have no sections
+html_sidebars = {"**": ["guides"]}  # the same on every page
+html_theme_options = {"navbar_center": []}  # the sidebar has all pages
 html_show_sourcelink = False
