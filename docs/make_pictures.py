@@ -158,7 +158,10 @@ def page():
 def main():
     """Draw all pictures."""
     matplotlib.use("Agg")
-    save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
+    tour = run_until(DOCS.parent / "README.md", "report")
+    save(tour.plot().figure_, "report.png")
+    with plt.style.context("dark_background"):
+        save(tour.plot().figure_, "report_dark.png")
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
     decisions = DOCS / "decisions"
