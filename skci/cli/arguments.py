@@ -20,7 +20,7 @@ import numpy as np
 
 from skci._options import described, is_synonym
 from skci.data.partial_truth import PREDICTION
-from skci.reports.decisions import SIGNS, split_comparison
+from skci.reports.decisions import GRAMMAR, split_comparison
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
@@ -129,6 +129,15 @@ def pair(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def truth(text: str) -> str | list[str]:
+    """Read a column, or those of an event and its time."""
+    found = names(text)
+    if len(found) > 2:
+        must = "must be a column, or two as event,time"
+        raise argparse.ArgumentTypeError(f"{must}, got {text!r}")
+    return found if len(found) == 2 else found[0]
+
+
 def columns(text: str) -> dict[str, str]:
     """Read columns by name; a column without a name has its own."""
     return {name: column or name for name, column in by_name(text).items()}
@@ -199,26 +208,20 @@ def number_or_word(text: str) -> float | str:
 
 
 def required(text: str) -> str:
-    """Read what must be shown, such as "new - old accuracy >= -0.02"."""
-    return _condition(text, dict(zip(SIGNS, SIGNS, strict=True)))
+    """Check what must be shown, such as "new - old accuracy >= -0.02"."""
+    if split_comparison(text) is None:
+        raise argparse.ArgumentTypeError(f"must be {GRAMMAR}, got {text!r}")
+    return text
 
 
 def failing(text: str) -> str:
     """Read what must not be shown, such as "a accuracy < 0.9", as a requirement."""
-    return _condition(text, dict(zip("<>", SIGNS, strict=True)))
-
-
-def _condition(text: str, signs: Mapping[str, str]) -> str:
-    """Read a comparison by some signs, each of which stands for that required."""
-    found = split_comparison(text, [*signs])
-    if found is None:
-        raise argparse.ArgumentTypeError(
-            "must be a metric, perhaps after a model or a difference of two, "
-            f"{' or '.join(signs)}, and a number, as 'accuracy {next(iter(signs))} "
-            f"0.9', got {text!r}"
-        )
+    found = split_comparison(text)
+    if found is None or " and " in text:
+        must = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
+        raise argparse.ArgumentTypeError(must)
     subject, sign, value = found
-    return f"{subject} {signs[sign]} {value!r}"
+    return f"{subject} {'>=' if sign[0] == '<' else '<='} {value}"
 
 
 _READERS = {
@@ -235,6 +238,7 @@ _READERS = {
     "score_bins": (int, "N"),
     "scorers": (scorers, "[TASK=]NAME,..."),
     "tables": (table, "TABLE"),
+    "y_true": (truth, "COLUMN|EVENT,TIME"),
     "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
 """Readers and metavariables of options, where the type does not tell them."""
@@ -304,7 +308,7 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
         keywords["type"], keywords["metavar"] = found
     if kind.startswith("list of str"):
         keywords["action"] = "append"
-    if default not in (None, False, Parameter.empty):
+    if default not in (None, False, (), Parameter.empty):
         text += f" ({default} by default)"
     if mark in ("+", "*"):
         group.add_argument(name, help=text, nargs=mark, **keywords)

@@ -168,9 +168,10 @@ def finish(
         As --require, with < or >: exit with 1 if the interval lies where the condition
         is true, else with 0; may be repeated.
     require : list of str
-        As 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy >=
-        -0.02' of a difference: exit with 0 if the interval lies where the condition is
-        true, with 1 if it lies where it is false, else with 3; may be repeated.
+        As 'f1 >= 0.9' of all models, 'a f1 >= 0.9' of one, or 'f1: a >= b - 0.02' of
+        two, where a single metric may be left out: exit with 0 if the interval lies
+        where the condition is true, with 1 if it lies where it is false, else with 3;
+        may be repeated.
     save : path
         Save the counts of outcomes, without rows, as .npz or .json.
 
