@@ -25,6 +25,7 @@ from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
 from skci.data import files
+from skci.designs import Strata
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -124,6 +125,33 @@ SELECTIONS = {
         ["--truth=sure", "--models=unsure", "--metrics=r2,mean_squared_error"],
         (SCORES[0], {"unsure": SCORES[1]}),
         {"metrics": ["r2", "mean_squared_error"]},
+    ),
+    "usual metrics": (BINARY[:2], (Y, AB), {"metrics": None}),
+    "usual metrics of probabilities": (
+        ["--truth=kind", "--models=m=guess", "--scores=m=p1:p2:p3"],
+        (COLUMNS["kind"], {"m": COLUMNS["guess"]}),
+        {
+            "y_score": {"m": np.column_stack([COLUMNS[f"p{k}"] for k in (1, 2, 3)])},
+            "metrics": None,
+        },
+    ),
+    "usual metrics in strata": (
+        [*BINARY[:2], "--strata=sex"],
+        (Y, AB),
+        {"metrics": None, "design": Strata(COLUMNS["sex"])},
+    ),
+    "usual metrics of a proxy": (
+        [*OF_SOME[:2], "--proxy=judge"],
+        (PARTLY["some"], AB),
+        {"metrics": None, "proxy": {"judge": PARTLY["judge"]}},
+    ),
+    "survival": (
+        ["--truth=y,w", "--scores=sure,unsure"],
+        (np.column_stack([Y, COLUMNS["w"]]),),
+        {
+            "y_score": {"sure": SCORES[0], "unsure": SCORES[1]},
+            "metrics": "concordance",
+        },
     ),
     "proxy": (
         [*OF_SOME, "--proxy=judge"],
@@ -241,7 +269,7 @@ def test_the_report_is_that_of_the_columns(selection, ending, tmp_path, rows):
     path = tmp_path / f"predictions{ending}"
     WRITERS[ending](path, PARTLY)
     report = joint_report(*columns, **{"metrics": ["accuracy", "f1"]} | options)
-    if selection == "probabilities":  # not all labels need be in each chunk
+    if "probabilities" in selection:  # not all labels need be in each chunk
         quoted = (label.replace('"', '""') for label in CLASSES)
         arguments = [*arguments, "--labels", ",".join(f'"{x}"' for x in quoted)]
     assert_equal(rows("report", path, *arguments), report.to_dict())
@@ -486,13 +514,13 @@ def test_malformed_files_have_one_line(kind, tmp_path, run):
     path, out = tmp_path / "malformed.csv", tmp_path / "out.txt"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     columns = "--truth=y", "--models=a", "--scores=a=s", "--weights=w"
-    status, output, errors = run(
-        "report", path, *columns, "--metrics=f1,roc_auc", "--out", out
-    )
-    assert status == 2 and not output and not out.exists()
-    assert errors.count("\n") == 1
-    assert errors.startswith("skci report: error: ") and message in errors
-    assert str(path) in errors
+    for metrics in (["--metrics=f1,roc_auc"], [])[: 2 - (kind == "three labels")]:
+        found = run("report", path, *columns, *metrics, "--out", out)
+        status, output, errors = found
+        assert status == 2 and not output and not out.exists()
+        assert errors.count("\n") == 1
+        assert errors.startswith("skci report: error: ") and message in errors
+        assert str(path) in errors
 
 
 def test_counts_are_rows_that_occur_again(tmp_path, rows):
@@ -665,10 +693,13 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
             "score_bins must be a number of bins from 1 to 10,000,000",
         ),
         (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
-        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric, perhaps af"),
-        (["report", "FILE", *BINARY, "--fail-if=f1 <= 1"], "as 'accuracy < 0.9', got"),
-        (["report", "FILE", *BINARY, "--require=f1 > 1"], "as 'accuracy >= 0.9', got"),
-        (["report", "FILE", *BINARY, "--require=f1 >= x"], "and a number"),
+        (["report", "FILE", *BINARY, "--fail-if=f1"], "'METRIC: NEW < OLD - NUMBER'"),
+        (["report", "FILE", *BINARY, "--require=f1 1"], "'METRIC: NEW >= OLD - NUMB"),
+        (
+            ["report", "FILE", *BINARY, "--fail-if=f1 < .9 and accuracy < .9"],
+            "must be one condition",
+        ),
+        (["report", "FILE", *BINARY, "--require=f1 >= x"], "NEW >= OLD - 0.01', got"),
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (
             ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
@@ -707,6 +738,10 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         ),
         (["report", "FILE", *BINARY, "--proxy=judge", "--moments"], "moments"),
         (["report", "FILE", *OF_SOME], "--proxy judge"),
+        (["report", "FILE", "--truth=y"], "--models or --scores must be given"),
+        (["report", "FILE", "--truth=w,y", "--scores=sure"], "is the time first?"),
+        (["report", "FILE", "--truth=y,w,n", "--models=a"], "or two as event,time"),
+        (["report", "FILE", "--truth=kind", "--models=a"], "labels of one type"),
     ],
 )
 def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
@@ -810,6 +845,28 @@ def test_requirements_are_of_all_models_or_of_one(predictions, run):
     both = f"--fail-if=b accuracy < {value}", "--fail-if=a f1 > 0"
     status, _, errors = run(*arguments, *both)
     assert status == 1 and errors.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "of_difference"),
+    [
+        ("--require=f1: a > b - 0.5", "--require=a - b f1 >= -0.5"),
+        ("--require=f1: b >= a + .5", "--require=b - a f1 >= 0.5"),
+        ("--require=a f1 <= b f1", "--require=a - b f1 <= 0"),
+        ("--fail-if=b f1 < a - 1e-4", "--fail-if=b - a f1 < -1e-4"),
+        ("--fail-if=f1: a <= b", "--fail-if=a - b f1 < 0"),
+    ],
+)
+def test_two_models_are_compared_in_a_requirement(
+    option, of_difference, predictions, run
+):
+    assert option != of_difference
+    arguments = "report", predictions, *BINARY
+    found = run(*arguments, option)
+    assert "a - b" in found[1] or "b - a" in found[1]
+    assert found == run(*arguments, of_difference)
+    compared = "compare", predictions, *BINARY
+    assert run(*compared, option) == run(*compared, of_difference)
 
 
 @pytest.mark.parametrize(

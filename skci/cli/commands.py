@@ -30,9 +30,16 @@ from skci.reports.kinds import VotesReport
 from skci.votes import votes_report
 
 
-def report(arguments: Namespace) -> int:
-    """Report metrics of models in files."""
-    report, rows = report_rows(arguments)
+def report(arguments: Namespace, *, metrics: Sequence[str] | None = None) -> int:
+    """Report metrics of models in files.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str, optional
+        Names of metrics, which skci metrics lists, such as f1,roc_auc; by default those
+        that are usual for the data, which are then held in memory.
+    """
+    report, rows = report_rows(arguments, metrics)
     return _show(arguments, {"report": report}, rows=rows)
 
 
@@ -57,7 +64,7 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    report, rows = report_rows(arguments)
+    report, rows = report_rows(arguments, arguments.metrics)
     differences = report.differences(**given(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
@@ -142,7 +149,7 @@ def _pilot(arguments: Namespace) -> int:
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
-    report = accumulate(arguments).report()
+    report, _ = accumulate(arguments, arguments.metrics)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
     options = given(arguments, ContrastReport.sample_size)
@@ -171,10 +178,12 @@ _DATA = [
     (JointAccumulator, "score_bins moments"),
     (batches, "delimiter"),
 ]
-_METRICS = [
-    (JointAccumulator, "metrics! confidence_level method pos_label labels abstain"),
+_OPTIONS = [
+    (JointAccumulator, "confidence_level method pos_label labels abstain"),
     (batches, "text"),
 ]
+_METRICS = [(JointAccumulator, "metrics!"), *_OPTIONS]
+_CHOSEN_METRICS = [(report, "metrics"), *_OPTIONS]
 _OUTPUT = [(finish, "format style wide out html fail_if require")]
 _SAVED = [*_OUTPUT, (finish, "save")]
 _WITH_DIFFERENCES = [(_show, "differences")]
@@ -185,7 +194,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
         "Report metrics of models by joint intervals",
         {
             "the data": _DATA,
-            "the metrics": _METRICS,
+            "the metrics": _CHOSEN_METRICS,
             "the output": [*_WITH_DIFFERENCES, *_SAVED],
         },
     ),
@@ -193,7 +202,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
         "Compare models by simultaneous paired differences",
         {
             "the data": _DATA,
-            "the metrics": _METRICS,
+            "the metrics": _CHOSEN_METRICS,
             "the comparison": _DIFFERENCES,
             "the output": _SAVED,
         },

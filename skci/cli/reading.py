@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
 from skci.metrics.metric_set import named_metrics
+from skci.metrics.usual import usual_metrics_of_columns
 from skci.reports.joint import JointReport
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
@@ -37,29 +38,45 @@ def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     return options
 
 
-def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
+def report_rows(
+    arguments: Namespace, metrics: Sequence[str] | None
+) -> tuple[JointReport, JointAccumulator | None]:
     """Report on the rows of the files, accumulated unless all have to be kept."""
     if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
-        return _report_kept_rows(arguments), None
-    accumulator = accumulate(arguments)
-    return accumulator.report(), accumulator
+        return _report_kept_rows(arguments, metrics), None
+    return accumulate(arguments, metrics)
 
 
-def accumulate(arguments: Namespace) -> JointAccumulator:
-    """Accumulate the rows of the files, a batch at a time."""
-    accumulator = JointAccumulator(**options_of_metrics(arguments))
-    options = _columns(arguments)
-    for path, n_before, batch in batches(options, **given(arguments, batches)):
-        _add(accumulator, options, batch, path, n_before)
+def accumulate(
+    arguments: Namespace, metrics: Sequence[str] | None
+) -> tuple[JointReport, JointAccumulator]:
+    """Accumulate the rows of the files, a batch at a time, and report on them.
+
+    Without metrics all batches are read before, and the usual metrics are chosen.
+    """
+    columns, options = _columns(arguments, metrics), options_of_metrics(arguments)
+    read: Iterable[Any] = batches(columns, **given(arguments, batches))
+    usual = None
+    if metrics is None:
+        read = [*read]
+        data = kept_columns(read, columns)
+        usual = usual_metrics_of_columns(columns, data, options.get("pos_label"))
+        metrics = usual.metrics
+    accumulator = JointAccumulator(**options | {"metrics": metrics})
+    for path, n_before, batch in read:
+        _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
             f"{join_names(arguments.files)} must have rows of a weight and a count "
             "above 0, got none"
         )
-    return accumulator
+    report = accumulator.report()
+    return usual.title(report) if usual else report, accumulator
 
 
-def _report_kept_rows(arguments: Namespace) -> JointReport:
+def _report_kept_rows(
+    arguments: Namespace, metrics: Sequence[str] | None
+) -> JointReport:
     """Report on rows with label probabilities, or a design, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
@@ -68,26 +85,25 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
                 f"{flag_of(name)} must not be given with {join_names(needs)}, with "
                 "which all rows are kept"
             )
-    options = _columns(arguments) | given(arguments, joint_report)
+    options = _columns(arguments, metrics) | given(arguments, joint_report)
     columns = given(arguments, design_of)
+    names = options | columns
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=kept_columns(arguments, options | columns),
+        metrics=metrics,
+        data=kept_columns(batches(names, **given(arguments, batches)), names),
         design=design_of(**columns),
     )
 
 
-def kept_columns(
-    arguments: Namespace, names: Mapping[str, Any]
-) -> dict[str, list[Any]]:
-    """Columns of all rows of the files."""
-    columns: dict[str, list[Any]] = {}
-    for _, _, batch in batches(names, **given(arguments, batches)):
-        for column in _leaves(names):
+def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns of all rows of some batches."""
+    columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
+    for _, _, batch in read:
+        for column, held in columns.items():
             values: Any = batch[column]
-            as_list = getattr(values, "to_pylist", None) or values.tolist
-            columns.setdefault(column, []).extend(as_list())
+            held.extend((getattr(values, "to_pylist", None) or values.tolist)())
     return columns
 
 
@@ -122,10 +138,13 @@ def design_of(
     return TimeOrder(time) if time else None
 
 
-def _columns(arguments: Namespace) -> dict[str, Any]:
+def _columns(arguments: Namespace, metrics: Sequence[str] | None) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
-    for name, metric in named_metrics(arguments.metrics).items():
+    if not options.keys() & {"y_pred", "y_score"}:
+        raise ValueError("--models or --scores must be given")
+    named = {} if metrics is None else named_metrics(metrics)
+    for name, metric in named.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
             must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
@@ -209,7 +228,7 @@ def _add(
         except (TypeError, ValueError) as error:
             return str(error)
 
-    start, stop = 0, len(batch[names["y_true"]])
+    start, stop = 0, len(batch[_leaves(names)[0]])
     error = refusal(start, stop)
     must, _, _ = error.partition(" got ")
     while error and stop - start > 1:
