@@ -20,7 +20,7 @@ import pytest
 from slow import in_turn, slow
 
 import skci.__main__
-from skci import JointAccumulator, joint_report, sample_size
+from skci import JointAccumulator, joint_report, sample_size, votes_report
 from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
@@ -211,8 +211,17 @@ def write_arrow(path, columns=COLUMNS):
         writer.write_table(table, max_chunksize=300)
 
 
+def write_json(path, columns):
+    values = zip(*(np.asarray(x).tolist() for x in columns.values()), strict=True)
+    rows = [json.dumps(dict(zip(columns, row, strict=True))) for row in values]
+    is_array = path.suffix == ".json"
+    path.write_text(f"[{','.join(rows)}]" if is_array else "\n".join(rows))
+
+
 WRITERS = {
     ".csv": write_csv,
+    ".json": write_json,
+    ".jsonl": write_json,
     ".tsv": lambda path, columns: write_csv(path, columns, delimiter="\t"),
     ".parquet": write_parquet,
     ".arrow": write_arrow,
@@ -293,6 +302,42 @@ def test_comparisons_are_paired_differences(predictions, rows):
     assert_equal(found, expected.to_dict())
     both = rows("report", *arguments, "--differences", name="differences")
     assert_equal(both, report.differences().to_dict())
+
+
+BATTLES = {
+    "model_a": np.array(["ada", "bob", "cleo"])[RNG.integers(0, 2, N)],
+    "model_b": np.full(N, "cleo"),
+    "winner": np.array(["model_a", "model_b", "tie", "tie (bothbad)"])[KINDS + Y],
+    "turn": np.ones(N, int),
+}
+"""Votes as arenas write them."""
+
+
+@pytest.mark.parametrize(
+    ("names", "ending"),
+    in_turn(
+        ["model_a model_b winner", "left right winner", "first second outcome"], WRITERS
+    ),
+)
+def test_usual_columns_of_votes(names, ending, tmp_path, rows, run):
+    path = tmp_path / f"votes{ending}"
+    columns = dict(zip([*names.split(), "turn"], BATTLES.values(), strict=True))
+    WRITERS[ending](path, columns)
+    expected = votes_report(*[*columns.values()][:3])
+    assert_equal(rows("votes", path), expected.to_dict())
+    WRITERS[ending](path, columns | {"second": columns["turn"], "model_b": Y})
+    status, output, errors = run("votes", path)
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert "--second must be given where" in errors and "'turn'" in errors
+
+
+def test_votes_from_standard_input(tmp_path):
+    write_csv(tmp_path / "votes.csv", BATTLES)
+    command = [*COMMAND, "votes", "-", "--format=markdown"]
+    content = (tmp_path / "votes.csv").read_bytes()
+    found = subprocess.run(command, input=content, capture_output=True, check=True)
+    expected = votes_report("model_a", "model_b", "winner", data=BATTLES)
+    assert expected.to_markdown() in found.stdout.decode()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from skci.cli.reading import (
     kept_columns,
     options_of_metrics,
     report_rows,
+    usual_columns,
 )
 from skci.evaluation import joint_report
 from skci.grades import grades_report
@@ -103,10 +104,32 @@ def _named_logs(texts: list[str]) -> Any:
     return by_model.get("", by_model)
 
 
-def votes(arguments: Namespace) -> int:
-    """Report strengths of models by votes, rank the models, and compare them."""
-    options = given(arguments, votes_report)
-    report = votes_report(**options, data=kept_columns(arguments, options))
+def votes(
+    arguments: Namespace,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    outcome: str | None = None,
+) -> int:
+    """Report strengths of models by votes, rank the models, and compare them.
+
+    Parameters
+    ----------
+    first : array-like of shape (n_votes,), optional
+        First model of each vote; by default the column model_a, first or left.
+    second : array-like of shape (n_votes,), optional
+        Second model of each vote; by default the column model_b, second or right.
+    outcome : array-like of shape (n_votes,), optional
+        "first", "second" or "tie", or as arenas write them; by default the column
+        winner or outcome.
+    """
+    named = {"first": first, "second": second, "outcome": outcome}
+    options: dict[str, Any] = {
+        **usual_columns(arguments.files[0], named),
+        **given(arguments, votes_report),
+    }
+    read = batches(options, **given(arguments, batches))
+    report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
@@ -229,8 +252,9 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
         {
             "the votes": [
                 (batches, "files+ delimiter"),
-                (votes_report, "first! second! outcome! position covariates groups"),
-                (votes_report, "sample_weight scale confidence_level"),
+                (votes, "first second outcome"),
+                (votes_report, "position covariates groups sample_weight"),
+                (votes_report, "scale confidence_level"),
             ],
             "the comparison": [
                 *_WITH_DIFFERENCES,

@@ -11,11 +11,18 @@ from typing import Any
 from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import flag_of, given
-from skci.data.files import parse_label, read_batches, take_rows
-from skci.data.frames import leaves
+from skci.data.files import (
+    arrow_columns,
+    batches_of_rows,
+    parse_label,
+    read_batches,
+    take_rows,
+)
+from skci.data.frames import leaves, shown_names
 from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
+from skci.logs.files import LogFile
 from skci.metrics.metric_set import named_metrics
 from skci.metrics.usual import usual_metrics_of_columns
 from skci.reports.joint import JointReport
@@ -24,6 +31,12 @@ _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Options that are refused if rows are kept."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
+_COLUMNS_OF_VOTES = {
+    "first": ("model_a", "first", "left"),
+    "second": ("model_b", "second", "right"),
+    "outcome": ("winner", "outcome"),
+}
+"""Usual columns by what they hold."""
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 _LINE_WIDTH = 79
 
@@ -138,6 +151,22 @@ def design_of(
     return TimeOrder(time) if time else None
 
 
+def usual_columns(path: str, columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Columns of votes; one without a name is the usual one that the file has."""
+    known = [*LogFile(Path(path)).keys] or arrow_columns(path)
+    found = {}
+    for name, column in columns.items():
+        names = _COLUMNS_OF_VOTES[name]
+        usual = [each for each in names if each in known] if known else names[:1]
+        if column is None and len(usual) != 1:
+            raise ValueError(
+                f"{flag_of(name)} must be given where the file does not have exactly "
+                f"one of the columns {join_names(names)}, got {shown_names(known)}"
+            )
+        found[name] = column or usual[0]
+    return found
+
+
 def _columns(arguments: Namespace, metrics: Sequence[str] | None) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
@@ -185,8 +214,8 @@ def batches(
     names : mapping
         Names of columns by the parameter that reads them.
     files : list of path
-        CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input;
-        the rows of several files are taken together.
+        CSV with a header (.csv, .tsv), Parquet, Arrow, or JSON by line or in an array;
+        - is CSV from standard input; the rows of several files are taken together.
     delimiter : str, optional
         Delimiter of CSV files, by default a comma, or a tab in .tsv.
     text : bool, default=False
@@ -197,19 +226,28 @@ def batches(
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
     try:
         for path in files:
-            n_rows = 0
-            for batch in read_batches(
+            n_rows, file = 0, LogFile(Path(path))
+            read = read_batches(
                 path,
                 columns,
                 text_columns=text_columns,
                 delimiter=delimiter,
                 only_empty_is_missing=text,
-            ):
+            )
+            if file.kind in ("document", "lines"):
+                read = batches_of_rows(_json_rows(file, columns), columns)
+            for batch in read:
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
                 _show_progress(f"{Path(path).name}: {n_rows:,} rows")
     finally:
         _show_progress("")
+
+
+def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
+    """Values of the columns in each row of a file of JSON."""
+    for record, line in file.records():
+        yield [file.field(record, column, line) for column in columns]
 
 
 def _add(
