@@ -20,6 +20,7 @@ import pytest
 from slow import in_turn, slow
 
 import skci.__main__
+import skci.metrics
 from skci import JointAccumulator, joint_report, sample_size, votes_report
 from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
@@ -27,6 +28,7 @@ from skci.cli.main import main
 from skci.data import files
 from skci.designs import Strata
 
+REFERENCE = Path(__file__).parent / "reference"
 RNG = np.random.default_rng(0)
 N = 500
 Y = (RNG.random(N) < 0.4).astype(int)
@@ -815,6 +817,26 @@ def test_help_of_a_command_has_its_options_only(command, run):
         assert (f"  {option} " in output) == (command in commands.split())
 
 
+def test_examples_of_the_help_are_commands(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    shutil.copytree(REFERENCE / "logs" / "inspect_ai", "logs")
+    write_csv(Path("test.csv"), {"y": Y, "new": A, "old": B})
+    write_json(Path("battles.jsonl"), BATTLES)
+    selection = "--truth=y", "--models=new,old", "--metrics=f1,accuracy"
+    for table in ("here.npz", "there.npz"):
+        assert run("report", "test.csv", *selection, "--save", table)[0] == 0
+    _, page, _ = run("--help")
+    assert max(map(len, page.splitlines())) < 80
+    examples = [shlex.split(each) for each in re.findall("^  (skci .*)", page, re.M)]
+    assert [command for _, command, *_ in examples] == NAMES
+    for _, *arguments in examples:
+        status, output, errors = run(*arguments)
+        assert (status, errors) == (0, "") and output
+        _, page, _ = run(arguments[0], "--help")
+        assert page.endswith(f"\n\nexample:\n  skci {shlex.join(arguments)}\n")
+
+
 @pytest.mark.parametrize("command", NAMES)
 def test_options_are_those_of_the_signatures(command):
     (commands,) = (x for x in parser(COMMANDS)._actions if x.dest == "command")
@@ -837,6 +859,78 @@ def test_options_are_those_of_the_signatures(command):
             assert sentence[:30] in documented
             for choice in argument.choices or ():
                 assert f'"{choice}"' in documented
+
+
+# The list of metrics.
+
+
+def entries(output):
+    """Entries of metrics by name: their other names, and the text on them."""
+    found = {}
+    for entry in output.split("\n\n"):
+        title, *lines = re.split(r"\n(?=  \S)", entry.strip("\n"))
+        if lines:
+            name, _, others = title.removesuffix(")").partition(" (")
+            others = [x for x in re.split(r",\s+", others) if x]
+            found[name] = others, " ".join(" ".join(lines).split())
+    return found
+
+
+def test_all_metrics_are_listed_with_their_names(run):
+    status, output, errors = run("metrics")
+    assert (status, errors) == (0, "")
+    assert max(map(len, output.splitlines())) < 80
+    assert not re.search(r"[\\`{}]", output)
+    found = entries(output)
+    assert {*skci.available_metrics()} < found.keys()
+    assert {"net_benefit@0.1", "survival_brier@0.1"} < found.keys()
+    for name, (others, text) in found.items():
+        call = re.search(r"; (\w+)(\(.*\))$", text)
+        metric = eval(f"{call[1]}{call[2]}", {call[1]: getattr(skci.metrics, call[1])})
+        assert metric.name == name
+        assert ("lower is better" in text) != metric.greater_is_better
+        for other in others if metric.reads == "labels" else ():
+            report = joint_report(Y, {"a": A}, metrics=other)
+            assert report["a", other] == metric(Y, A)
+    for name, facts in {
+        "roc_auc": "From 0 to 1, higher is better; reads scores (--scores)",
+        "mean_squared_error": "At least 0, lower is better; reads numbers (--models)",
+        "r2": "At most 1, higher is better; reads numbers (--models)",
+        "mcc": "From -1 to 1, higher is better; reads labels (--models)",
+        "concordance": "event and its time (--truth event,time)",
+    }.items():
+        (text,) = (text for key, (x, text) in found.items() if name in (key, *x))
+        assert facts in text
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "others"),
+    [
+        ("auc", "roc_auc", {"average_precision", "roc_auc_ovo"}),
+        ("ROC AUC", "roc_auc", {"roc_auc_ovo"}),
+        ("log loss", "log_loss", {"d2_log_loss"}),
+        ("Youden", "informedness", set()),
+        ("f0.3", "f0.3", set()),
+        ("f1_macro", "f1_macro", set()),
+        ("neg_rmse", "neg_rmse", set()),
+    ],
+)
+def test_metrics_that_match_a_word(word, first, others, run):
+    status, output, errors = run("metrics", word)
+    assert (status, errors) == (0, "")
+    names = [*entries(output)]
+    assert names[0] == first and others <= {*names[1:]} and len(names) < 6
+
+
+def test_names_that_are_no_metrics(run):
+    status, output, _ = run("metrics", "spearman")
+    assert status == 0 and output.startswith("'spearman' is a function of ranks; use")
+    assert not entries(output)
+    status, output, _ = run("metrics", "net_benefit")
+    assert status == 0 and output.startswith("'net_benefit' needs a threshold")
+    assert next(iter(entries(output))) == "net_benefit@0.1"
+    status, output, errors = run("metrics", "accurcy")
+    assert (status, output) == (2, "") and "did you mean 'accuracy'?" in errors
 
 
 # Requirements.
@@ -1175,7 +1269,6 @@ def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
     assert capsys.readouterr().out == "1068\n"
 
 
-REFERENCE = Path(__file__).parent / "reference"
 DOCS = Path(__file__).parents[1] / "docs"
 
 

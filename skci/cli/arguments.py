@@ -23,13 +23,18 @@ from skci.data.partial_truth import PREDICTION
 from skci.reports.decisions import GRAMMAR, split_comparison
 
 _DESCRIPTION = """\
-Joint confidence intervals for performance measures of classifiers, from files of
-predictions. Without arguments, a demonstration.
+Joint confidence intervals for metrics of models, from files of predictions,
+votes or logs of evaluations. Without arguments, a demonstration.
 """
 _EPILOG = """\
-exit status: 0 if all requirements are shown to be met; 1 if one is refuted; 3 if none
-is and one is open; 2 for wrong arguments or data, of which one line on standard error
-tells; 130 if interrupted.
+examples:
+  {examples}
+
+skci COMMAND --help lists the options of a command.
+
+exit status: 0 if all requirements are shown to be met; 1 if one is refuted;
+3 if none is and one is open; 2 for wrong arguments or data, with one line on
+standard error that says what is wrong; 130 if interrupted.
 """
 
 
@@ -238,6 +243,7 @@ _READERS = {
     "score_bins": (int, "N"),
     "scorers": (scorers, "[TASK=]NAME,..."),
     "tables": (table, "TABLE"),
+    "word": (decoded, "WORD"),
     "y_true": (truth, "COLUMN|EVENT,TIME"),
     "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
@@ -259,28 +265,33 @@ _READERS_OF_TYPES = {
 Groups = Mapping[str, Sequence[tuple[Any, str]]]
 """Options of functions by the title of their group, whose order is that of the help.
 
-Names that end in ! are required, and those that end in + or * are positional.
+Names that end in ! are required, and those that end in +, * or ? are positional.
 """
 
 
-def parser(commands: Mapping[Any, tuple[str, Groups]]) -> Parser:
-    """Make the parser of commands, each with its summary and options.
+def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
+    """Make the parser of commands, each with its summary, an example and options.
 
     Its namespaces name the options of each function as `options`; see `given`.
     """
+    examples = [example for _, example, _ in commands.values()]
     top = Parser(
         prog="skci",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
+        epilog=_EPILOG.format(examples="\n  ".join(examples)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"skci {version('skci')}")
     subparsers = top.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for run, (summary, groups) in commands.items():
+    for run, (summary, example, groups) in commands.items():
         command = subparsers.add_parser(
-            run.__name__, help=summary, description=f"{summary}."
+            run.__name__,
+            help=summary,
+            description=f"{summary}.",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         options: dict[Any, list[str]] = {}
         for title, listed in groups.items():
@@ -310,7 +321,7 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
         keywords["action"] = "append"
     if default not in (None, False, (), Parameter.empty):
         text += f" ({default} by default)"
-    if mark in ("+", "*"):
+    if mark in ("+", "*", "?"):
         group.add_argument(name, help=text, nargs=mark, **keywords)
     else:
         required = mark == "!"

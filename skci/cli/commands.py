@@ -10,7 +10,8 @@ from typing import Any
 
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import Groups, given
-from skci.cli.output import finish
+from skci.cli.metric_list import metric_list
+from skci.cli.output import finish, terminal_width
 from skci.cli.reading import (
     accumulate,
     batches,
@@ -192,6 +193,18 @@ def _without_pilot(arguments: Namespace) -> int:
     return sample_size(metric, **{k: x for k, x in options.items() if k in known})
 
 
+def metrics(arguments: Namespace, *, word: str | None = None) -> int:
+    """Print what the metrics are.
+
+    Parameters
+    ----------
+    word : str, optional
+        Only metrics whose names or explanation have a word that begins so.
+    """
+    print(metric_list(word, terminal_width() or 79))
+    return 0
+
+
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -212,9 +225,10 @@ _SAVED = [*_OUTPUT, (finish, "save")]
 _WITH_DIFFERENCES = [(_show, "differences")]
 _DIFFERENCES = [(JointReport.differences, "control scale adjust margin")]
 
-COMMANDS: dict[Any, tuple[str, Groups]] = {
+COMMANDS: dict[Any, tuple[str, str, Groups]] = {
     report: (
         "Report metrics of models by joint intervals",
+        "skci report test.csv --truth y --models new,old",
         {
             "the data": _DATA,
             "the metrics": _CHOSEN_METRICS,
@@ -223,6 +237,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     compare: (
         "Compare models by simultaneous paired differences",
+        "skci compare test.csv --truth y --models new,old --require 'f1: new >= old'",
         {
             "the data": _DATA,
             "the metrics": _CHOSEN_METRICS,
@@ -232,6 +247,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     grades: (
         "Rank models by the grades in logs of evaluations",
+        "skci grades logs --differences --html report.html",
         {
             "the data": [
                 (read, "paths+ groups incomplete"),
@@ -249,6 +265,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     votes: (
         "Rank models by pairwise votes, as of an arena",
+        "skci votes battles.jsonl",
         {
             "the votes": [
                 (batches, "files+ delimiter"),
@@ -265,6 +282,7 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     plan: (
         "Find the number of rows for a width or a power, from a pilot or without",
+        "skci plan --metrics accuracy --half-width 0.02 --expected 0.9",
         {
             "the data": [
                 (batches, "files* delimiter"),
@@ -280,11 +298,17 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     merge: (
         "Report on the tables of several sites or days together",
+        "skci merge here.npz there.npz --metrics f1,accuracy",
         {
             "the data": [(merge, "tables+")],
             "the metrics": _METRICS,
             "the output": [*_WITH_DIFFERENCES, *_SAVED],
         },
     ),
+    metrics: (
+        "List and explain metrics, all or those that match a word",
+        "skci metrics calibration",
+        {"the metrics": [(metrics, "word?")]},
+    ),
 }
-"""Summary of each command, and its options by the title of their group."""
+"""Summary of each command, an example, and options by the title of their group."""

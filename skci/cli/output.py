@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +116,11 @@ class Output(NamedTuple):
         table = _table(*self.reports.values())
         csv.writer(text, lineterminator="\n").writerows(table)
         return text.getvalue().removesuffix("\n")
+
+
+def terminal_width() -> int | None:
+    """Width of the terminal that output goes to; None if it goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
