@@ -1116,6 +1116,56 @@ def test_formats_are_those_of_the_report(predictions, run, tmp_path):
         assert [row[name] for row in table] == [*map(str, column)]
 
 
+@pytest.fixture
+def terminal(run, monkeypatch):
+    def terminal(width, *arguments):
+        """Standard output on a terminal of a width, by paragraphs."""
+        with monkeypatch.context() as patch:
+            patch.setenv("COLUMNS", str(width))
+            patch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+            return run(*arguments)[1].split("\n\n")
+
+    return terminal
+
+
+@pytest.mark.parametrize("width", [48, 60, 72, 80, 100, 200])
+def test_tables_fit_the_terminal(width, predictions, terminal, run):
+    names = ["the model of the year 2025", "the model of the year 2026"]
+    models = f"--models={names[0]}=a,{names[1]}=b"
+    start = "report", predictions, "--truth=y", models, "--metrics=accuracy,mcc"
+    more = "--differences", f"--require=mcc: {names[1]} <= {names[0]}"
+    title, table, *others = terminal(width, *start, *more)
+    lines = "\n".join([title, table, *others]).splitlines()
+    assert max(map(len, lines)) <= width
+    named = dict(zip(names, (A, B), strict=True))
+    report = joint_report(Y, named, metrics=["accuracy", "mcc"])
+    assert title.split() == str(report).split("\n\n")[0].split()
+    header, _, *rows = table.splitlines()
+    for (model, metric), estimate in report.items():
+        cells = metric, f"[{estimate.low:.3f}, {estimate.high:.3f}]", model[-2:]
+        assert sum(all(cell in row for cell in cells) for row in rows) == 1
+    assert ("individual" in header) == (width >= 80)
+    assert (names[0] in table) == (width in (72, 100, 200))  # at 80 it is cut
+    assert " ".join(others[-1].split()) == " ".join(report.differences().findings())
+    assert run(*start)[1] == f"{report}\n"
+
+
+def test_wide_tables_on_a_narrow_terminal(predictions, terminal, run, tmp_path):
+    metrics = ["accuracy", "precision", "recall", "f1", "mcc"]
+    start = "report", predictions, *BINARY[:2], f"--metrics={','.join(metrics)}"
+    _, *tables = terminal(80, *start, "--wide")
+    assert len(tables) == 2
+    headers = [table.split("\n")[0].split() for table in tables]
+    assert [header[0] for header in headers] == ["model", "model"]
+    assert [x for header in headers for x in header[1:]] == metrics
+    report = joint_report(Y, AB, metrics=metrics)
+    cells = report.to_frame(wide=True).to_numpy().ravel()
+    assert all(sum(cell in table for table in tables) for cell in cells)
+    terminal(80, *start, "--wide", "--out", tmp_path / "wide.txt")
+    text = (tmp_path / "wide.txt").read_text(encoding="utf-8")
+    assert text == run(*start, "--wide", "--format=text")[1]
+
+
 def test_tables_for_a_paper(predictions, run):
     report = joint_report(Y, AB, metrics=["accuracy", "f1"])
     start = "report", predictions, *BINARY, "--wide"

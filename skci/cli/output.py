@@ -16,7 +16,13 @@ from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.decisions import RequirementReport
-from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
+from skci.reports.rendering import (
+    Grid,
+    TabularReport,
+    escape_markdown,
+    json_value,
+    wrap,
+)
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
@@ -48,13 +54,15 @@ class Output(NamedTuple):
     """The command."""
     wide: bool
     """Whether tables for readers have a column for each metric."""
+    width: int | None
+    """Width of text, if it is limited."""
 
-    def _tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
+    def _tables(self, *, bold: bool = True) -> list[Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
             report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
-            else report
+            else report._grid()
             for report in self.reports.values()
         ]
 
@@ -64,8 +72,12 @@ class Output(NamedTuple):
 
     def text(self) -> str:
         """Write tables, requirements and findings."""
-        tables = map(str, [*self._tables(bold=False), *self.gates.values()])
-        return "\n\n".join([*tables, *map("\n".join, self._findings())])
+        gates = [gate._grid() for gate in self.gates.values()]
+        tables = [*self._tables(bold=False), *gates]
+        texts = [table.to_text(self.width) for table in tables]
+        for found in self._findings():
+            texts.append("\n".join(wrap(each, self.width) for each in found))
+        return "\n\n".join(texts)
 
     def markdown(self) -> str:
         """Write requirements, findings and tables."""
@@ -81,8 +93,8 @@ class Output(NamedTuple):
 
     def latex(self) -> str:
         """Write tables and requirements."""
-        tables = [*self._tables(), *self.gates.values()]
-        return "\n\n".join(table.to_latex() for table in tables)
+        gates = [gate._grid() for gate in self.gates.values()]
+        return "\n\n".join(table.to_latex() for table in [*self._tables(), *gates])
 
     def html(self) -> str:
         """Write a page of the first report, with sections of the others."""
@@ -195,7 +207,8 @@ def finish(
         name: each.styled(style) if isinstance(each, Report) else each
         for name, each in reports.items()
     }
-    output = Output(shown, gates, call, wide)
+    width = terminal_width() if out is None else None
+    output = Output(shown, gates, call, wide, width)
     _write(output, format, out)
     if html:
         _write(output, "html", html)

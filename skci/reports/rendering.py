@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import (
     Callable,
@@ -15,7 +16,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
@@ -33,6 +34,7 @@ _Entry = TypeVar("_Entry")
 
 _LIMITS = "low and high of an estimate, as report[...].low, or columns of to_frame()"
 _MAX_NAME = 32  # characters of a name in a text table
+_LEAST_NAME = 8  # and in one that is narrow
 
 _MARKDOWN = re.compile(
     r"[\\`*~|$]"  # code, emphasis, cells, formulas
@@ -123,6 +125,13 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
     return [*names]
 
 
+def wrap(text: str, width: int | None) -> str:
+    """Break a text between words into lines of a width, if there is one."""
+    if width is None:
+        return text
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def _width(text: str) -> int:
     """Columns of a terminal that a text takes."""
     if text.isascii():
@@ -195,15 +204,15 @@ class Grid:
     columns: Mapping[str, Sequence[str]]
     bold: Collection[tuple[int, str]] = ()
 
-    def rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
-        """Rows of cells, the headers first; in `short` ones long names are cut."""
+    def rows(self, longest: int | None = None) -> list[tuple[str, ...]]:
+        """Rows of cells, the headers first; names are cut to so many characters."""
         columns = [
             [*map(printable, (header, *cells))]
             for header, cells in (*self.names.items(), *self.columns.items())
         ]
-        if not short:
+        if longest is None:
             return [*zip(*columns, strict=True)]
-        names = [*map(shorten, columns[: len(self.names)])]
+        names = [shorten(column, longest) for column in columns[: len(self.names)]]
         header, *rows = zip(*names, *columns[len(names) :], strict=True)
         return [tuple(shorten(header)), *rows]
 
@@ -271,16 +280,68 @@ class Grid:
             row += f"<{begin}>{escape(cell)}</{end}>"
         return f"<tr>{row}</tr>"
 
+    def to_text(self, width: int | None = None) -> str:
+        """Write plain text, if possible in lines of at most some width.
+
+        Names are cut to 16 characters, individual intervals are left out, names are cut
+        to 8, and columns are put below others, each only as far as it is needed.
+        """
+        if width is None:
+            table = _text(self.rows(_MAX_NAME))
+        else:
+            table = next(self._fitting(width), "") or self._stacked(width)
+        return f"{wrap(printable(self.title), width)}\n\n{table}"
+
+    def _fitting(self, width: int) -> Iterator[str]:
+        """Text of the table that is no wider than a width, the best first."""
+        for grid, least in ((self, 16), (self._without_individual, _LEAST_NAME)):
+            for longest in range(_MAX_NAME, least - 1, -1):
+                table = _text(grid.rows(longest))
+                if _fits(table, width):
+                    yield table
+
+    @property
+    def _without_individual(self) -> Grid:
+        """The table without individual intervals, if it has joint ones."""
+        if not any(header.startswith("joint") for header in self.columns):
+            return self
+        columns = [x for x in self.columns.items() if not x[0].startswith("individual")]
+        return replace(self, columns=dict(columns))
+
+    def _stacked(self, width: int) -> str:
+        """Text of tables that have some of the columns each, one below the other."""
+
+        def text(columns: Mapping[str, Sequence[str]]) -> str:
+            return _text(replace(self, columns=columns).rows(_LEAST_NAME))
+
+        tables: list[dict[str, Sequence[str]]] = [{}]
+        for header, cells in self._without_individual.columns.items():
+            wider = tables[-1] | {header: cells}
+            if tables[-1] and not _fits(text(wider), width):
+                tables.append({header: cells})
+            else:
+                tables[-1] = wider
+        return "\n\n".join(map(text, tables))
+
     def __str__(self) -> str:
-        rows = self.rows(short=True)
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-        lines = []
-        for row in rows:
-            cells = zip(row, widths, strict=True)
-            padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
-            lines.append("  ".join(padded).rstrip())
-        lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
-        return "\n".join([printable(self.title), "", *lines])
+        return self.to_text()
+
+
+def _text(rows: Sequence[Sequence[str]]) -> str:
+    """Plain text of a table, with a rule below the header."""
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
+        lines.append("  ".join(padded).rstrip())
+    lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
+    return "\n".join(lines)
+
+
+def _fits(table: str, width: int) -> bool:
+    """Whether the rule of a table is no longer than a width."""
+    return len(table.split("\n")[1]) <= width
 
 
 class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
