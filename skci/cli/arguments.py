@@ -137,10 +137,7 @@ def pair(text: str) -> tuple[str, ...]:
 def truth(text: str) -> str | list[str]:
     """Read a column, or those of an event and its time."""
     found = names(text)
-    if len(found) > 2:
-        must = "must be a column, or two as event,time"
-        raise argparse.ArgumentTypeError(f"{must}, got {text!r}")
-    return found if len(found) == 2 else found[0]
+    return found if len(found) > 1 else found[0]
 
 
 def columns(text: str) -> dict[str, str]:

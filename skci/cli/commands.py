@@ -19,7 +19,6 @@ from skci.cli.reading import (
     kept_columns,
     options_of_metrics,
     report_rows,
-    usual_columns,
 )
 from skci.evaluation import joint_report
 from skci.grades import grades_report
@@ -32,16 +31,9 @@ from skci.reports.kinds import VotesReport
 from skci.votes import votes_report
 
 
-def report(arguments: Namespace, *, metrics: Sequence[str] | None = None) -> int:
-    """Report metrics of models in files.
-
-    Parameters
-    ----------
-    metrics : str or iterable of str, optional
-        Names of metrics, which skci metrics lists, such as f1,roc_auc; by default those
-        that are usual for the data, which are then held in memory.
-    """
-    report, rows = report_rows(arguments, metrics)
+def report(arguments: Namespace) -> int:
+    """Report metrics of models in files."""
+    report, rows = report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
 
@@ -66,7 +58,7 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
-    report, rows = report_rows(arguments, arguments.metrics)
+    report, rows = report_rows(arguments)
     differences = report.differences(**given(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
@@ -105,30 +97,9 @@ def _named_logs(texts: list[str]) -> Any:
     return by_model.get("", by_model)
 
 
-def votes(
-    arguments: Namespace,
-    *,
-    first: str | None = None,
-    second: str | None = None,
-    outcome: str | None = None,
-) -> int:
-    """Report strengths of models by votes, rank the models, and compare them.
-
-    Parameters
-    ----------
-    first : array-like of shape (n_votes,), optional
-        First model of each vote; by default the column model_a, first or left.
-    second : array-like of shape (n_votes,), optional
-        Second model of each vote; by default the column model_b, second or right.
-    outcome : array-like of shape (n_votes,), optional
-        "first", "second" or "tie", or as arenas write them; by default the column
-        winner or outcome.
-    """
-    named = {"first": first, "second": second, "outcome": outcome}
-    options: dict[str, Any] = {
-        **usual_columns(arguments.files[0], named),
-        **given(arguments, votes_report),
-    }
+def votes(arguments: Namespace) -> int:
+    """Report strengths of models by votes, rank the models, and compare them."""
+    options: dict[str, Any] = _OF_ARENAS | given(arguments, votes_report)
     read = batches(options, **given(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
@@ -173,7 +144,7 @@ def _pilot(arguments: Namespace) -> int:
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
-    report, _ = accumulate(arguments, arguments.metrics)
+    report, _ = accumulate(arguments)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
     options = given(arguments, ContrastReport.sample_size)
@@ -205,6 +176,8 @@ def metrics(arguments: Namespace, *, word: str | None = None) -> int:
     return 0
 
 
+_OF_ARENAS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
+"""Usual columns of votes."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -219,7 +192,8 @@ _OPTIONS = [
     (batches, "text"),
 ]
 _METRICS = [(JointAccumulator, "metrics!"), *_OPTIONS]
-_CHOSEN_METRICS = [(report, "metrics"), *_OPTIONS]
+_CHOSEN = "the metrics, by default those that are usual for the data"
+_CHOSEN_METRICS = [(JointAccumulator, "metrics"), *_OPTIONS]
 _OUTPUT = [(finish, "format style wide out html fail_if require")]
 _SAVED = [*_OUTPUT, (finish, "save")]
 _WITH_DIFFERENCES = [(_show, "differences")]
@@ -231,7 +205,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         "skci report test.csv --truth y --models new,old",
         {
             "the data": _DATA,
-            "the metrics": _CHOSEN_METRICS,
+            _CHOSEN: _CHOSEN_METRICS,
             "the output": [*_WITH_DIFFERENCES, *_SAVED],
         },
     ),
@@ -240,7 +214,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         "skci compare test.csv --truth y --models new,old --require 'f1: new >= old'",
         {
             "the data": _DATA,
-            "the metrics": _CHOSEN_METRICS,
+            _CHOSEN: _CHOSEN_METRICS,
             "the comparison": _DIFFERENCES,
             "the output": _SAVED,
         },
@@ -267,11 +241,10 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         "Rank models by pairwise votes, as of an arena",
         "skci votes battles.jsonl",
         {
-            "the votes": [
+            "the votes, by default in columns model_a, model_b and winner": [
                 (batches, "files+ delimiter"),
-                (votes, "first second outcome"),
-                (votes_report, "position covariates groups sample_weight"),
-                (votes_report, "scale confidence_level"),
+                (votes_report, "first second outcome position covariates groups"),
+                (votes_report, "sample_weight scale confidence_level"),
             ],
             "the comparison": [
                 *_WITH_DIFFERENCES,

@@ -1,18 +1,12 @@
 """The list of metrics: what each of them is, reads and ranges over."""
 
-import math
 import re
 import textwrap
 
 from skci.metrics.base import MetricCI
 from skci.metrics.names import listed_metrics, refusal, resolve_metric, synonyms
+from skci.reports.rendering import wrap
 
-_READS = {
-    "labels": "reads labels (--models)",
-    "scores": "reads scores (--scores)",
-    "numbers": "reads numbers (--models)",
-    "items": "reads items, in Python alone",
-}
 _TRUTHS = {
     "labels": "",
     "relevance": ", relevance (--truth) and queries (--query)",
@@ -34,23 +28,20 @@ def metric_list(word: str | None, width: int) -> str:
     Metrics of this name are first. A name that is refused has its reason; a word
     without a match is a ValueError.
     """
-    known = listed_metrics()
-    if word is None:
-        paragraphs = [_entry(name, metric, width) for name, metric in known.items()]
-        return "\n\n".join([*paragraphs, textwrap.fill(_FAMILIES, width)])
-    called = _spaced(word)
+    called = _spaced(word or "")
     sought = re.compile(rf"\b{re.escape(called)}")
     found = {
         name: metric
-        for name, metric in known.items()
+        for name, metric in listed_metrics().items()
         if sought.search(_spaced(" ".join([*_names(name), _explanation(metric)])))
     }
-    reason = refusal(word)
+    reason = refusal(word or "")
     if not found and not reason:
-        found = {word: resolve_metric(word)}
+        found = {str(word): resolve_metric(word)}
     names = sorted(found, key=lambda name: called not in map(_spaced, _names(name)))
-    paragraphs = [textwrap.fill(reason, width)] if reason else []
-    return "\n\n".join([*paragraphs, *(_entry(x, found[x], width) for x in names)])
+    entries = [_entry(name, found[name], width) for name in names]
+    families = wrap(_FAMILIES, width) if word is None else ""
+    return "\n\n".join(filter(None, [wrap(reason, width), *entries, families]))
 
 
 def _names(name: str) -> list[str]:
@@ -67,12 +58,15 @@ def _entry(name: str, metric: MetricCI, width: int) -> str:
     also = synonyms(name)
     title = name + f" ({', '.join(also)})" * bool(also)
     direction = "higher" if metric.greater_is_better else "lower"
-    reads = _READS[metric.reads] + _TRUTHS[metric._truth]
-    facts = f"{_range(*metric.bounds)}, {direction} is better; {reads}; {metric!r}"
+    low, high = metric.bounds
+    flag = "--scores" if metric.reads == "scores" else "--models"
+    facts = (
+        f"Range [{low:.3g}, {high + 0:.3g}], {direction} is better; "
+        f"reads {metric.reads} ({flag}){_TRUTHS[metric._truth]}; {metric!r}"
+    )
     lines = textwrap.wrap(title, width, subsequent_indent="    ")
     for text in (_explanation(metric), facts):
-        wrapped = textwrap.wrap(text, width - 2, break_on_hyphens=False)
-        lines += [f"  {line}" for line in wrapped]
+        lines.append(textwrap.indent(wrap(text, width - 2), "  "))
     return "\n".join(lines)
 
 
@@ -87,11 +81,3 @@ def _plain(formula: str) -> str:
     for symbol, text in _SYMBOLS.items():
         formula = formula.replace(symbol, text)
     return " ".join(formula.replace("\\", "").split())
-
-
-def _range(low: float, high: float) -> str:
-    if math.isfinite(low) and math.isfinite(high):
-        return f"From {low:.3g} to {high:.3g}"
-    if math.isfinite(low):
-        return f"At least {low:.3g}"
-    return f"At most {high + 0:.3g}" if math.isfinite(high) else "Any number"

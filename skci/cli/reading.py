@@ -11,14 +11,8 @@ from typing import Any
 from skci._validation import join_names, printable
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import flag_of, given
-from skci.data.files import (
-    arrow_columns,
-    batches_of_rows,
-    parse_label,
-    read_batches,
-    take_rows,
-)
-from skci.data.frames import leaves, shown_names
+from skci.data.files import batches_of_rows, parse_label, read_batches, take_rows
+from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
@@ -31,12 +25,6 @@ _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
 """Options that are refused if rows are kept."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
-_COLUMNS_OF_VOTES = {
-    "first": ("model_a", "first", "left"),
-    "second": ("model_b", "second", "right"),
-    "outcome": ("winner", "outcome"),
-}
-"""Usual columns by what they hold."""
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 _LINE_WIDTH = 79
 
@@ -51,31 +39,27 @@ def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     return options
 
 
-def report_rows(
-    arguments: Namespace, metrics: Sequence[str] | None
-) -> tuple[JointReport, JointAccumulator | None]:
+def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
     """Report on the rows of the files, accumulated unless all have to be kept."""
     if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
-        return _report_kept_rows(arguments, metrics), None
-    return accumulate(arguments, metrics)
+        return _report_kept_rows(arguments), None
+    return accumulate(arguments)
 
 
-def accumulate(
-    arguments: Namespace, metrics: Sequence[str] | None
-) -> tuple[JointReport, JointAccumulator]:
+def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
     """Accumulate the rows of the files, a batch at a time, and report on them.
 
     Without metrics all batches are read before, and the usual metrics are chosen.
     """
-    columns, options = _columns(arguments, metrics), options_of_metrics(arguments)
+    columns, options = _columns(arguments), options_of_metrics(arguments)
     read: Iterable[Any] = batches(columns, **given(arguments, batches))
     usual = None
-    if metrics is None:
+    if "metrics" not in options:
         read = [*read]
         data = kept_columns(read, columns)
         usual = usual_metrics_of_columns(columns, data, options.get("pos_label"))
-        metrics = usual.metrics
-    accumulator = JointAccumulator(**options | {"metrics": metrics})
+        options["metrics"] = usual.metrics
+    accumulator = JointAccumulator(**options)
     for path, n_before, batch in read:
         _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
@@ -87,9 +71,7 @@ def accumulate(
     return usual.title(report) if usual else report, accumulator
 
 
-def _report_kept_rows(
-    arguments: Namespace, metrics: Sequence[str] | None
-) -> JointReport:
+def _report_kept_rows(arguments: Namespace) -> JointReport:
     """Report on rows with label probabilities, or a design, all of which are kept."""
     for name in _REFUSED:
         if getattr(arguments, name):
@@ -98,13 +80,12 @@ def _report_kept_rows(
                 f"{flag_of(name)} must not be given with {join_names(needs)}, with "
                 "which all rows are kept"
             )
-    options = _columns(arguments, metrics) | given(arguments, joint_report)
+    options = _columns(arguments) | given(arguments, joint_report)
     columns = given(arguments, design_of)
     names = options | columns
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        metrics=metrics,
         data=kept_columns(batches(names, **given(arguments, batches)), names),
         design=design_of(**columns),
     )
@@ -151,29 +132,13 @@ def design_of(
     return TimeOrder(time) if time else None
 
 
-def usual_columns(path: str, columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Columns of votes; one without a name is the usual one that the file has."""
-    known = [*LogFile(Path(path)).keys] or arrow_columns(path)
-    found = {}
-    for name, column in columns.items():
-        names = _COLUMNS_OF_VOTES[name]
-        usual = [each for each in names if each in known] if known else names[:1]
-        if column is None and len(usual) != 1:
-            raise ValueError(
-                f"{flag_of(name)} must be given where the file does not have exactly "
-                f"one of the columns {join_names(names)}, got {shown_names(known)}"
-            )
-        found[name] = column or usual[0]
-    return found
-
-
-def _columns(arguments: Namespace, metrics: Sequence[str] | None) -> dict[str, Any]:
+def _columns(arguments: Namespace) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
     if not options.keys() & {"y_pred", "y_score"}:
         raise ValueError("--models or --scores must be given")
-    named = {} if metrics is None else named_metrics(metrics)
-    for name, metric in named.items():
+    metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
+    for name, metric in metrics.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
             must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"

@@ -6,8 +6,8 @@ CSV files are read by the standard library, Parquet and Arrow files by pyarrow.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -86,42 +86,27 @@ def read_batches(
         raise ValueError(f"{path}: {problem}") from error
 
 
-def arrow_columns(path: str) -> list[str]:
-    """Names of the columns of a Parquet or Arrow file; none of another."""
-    kind = _ARROW_FORMATS.get(Path(path).suffix.lower())
-    if kind is None:
-        return []
-    with _arrow(path, kind) as source:
-        return list(source.schema.names)
-
-
 def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any]:
-    with _arrow(path, kind) as source:
-        _check_columns(columns, source.schema.names)
-        if kind == "stream":
-            yield from source
-        else:
-            yield from source.to_batches([*columns], batch_size=_BATCH_ROWS)
-
-
-@contextmanager
-def _arrow(path: str, kind: str) -> Iterator[Any]:
-    """Open a stream, or a dataset of one file."""
     module = "pyarrow.ipc" if kind == "stream" else "pyarrow.dataset"
     arrow = optional_module(module, path, "arrow", "CSV files do not")
     with open(path, "rb") as file:
-        is_stream = kind == "stream"
-        yield arrow.open_stream(file) if is_stream else arrow.dataset(path, format=kind)
+        if kind == "stream":
+            stream = arrow.open_stream(file)
+            _check_columns(columns, stream.schema.names)
+            yield from stream
+        else:
+            dataset = arrow.dataset(path, format=kind)
+            _check_columns(columns, dataset.schema.names)
+            yield from dataset.to_batches([*columns], batch_size=_BATCH_ROWS)
 
 
 def batches_of_rows(
-    rows: Iterable[Sequence[Any]], columns: Sequence[str]
+    rows: Iterator[Sequence[Any]], columns: Sequence[str]
 ) -> Iterator[dict[str, Array]]:
     """Batches of rows, each of which has the values of some columns."""
-    remaining = iter(rows)
-    while batch := [*islice(remaining, _BATCH_ROWS)]:
-        values = zip(*batch, strict=True)
-        yield {c: _column(x) for c, x in zip(columns, values, strict=True)}
+    while batch := [*islice(rows, _BATCH_ROWS)]:
+        values = map(_column, zip(*batch, strict=True))
+        yield dict(zip(columns, values, strict=True))
 
 
 def _column(values: Sequence[Any]) -> Array:

@@ -283,60 +283,45 @@ class Grid:
     def to_text(self, width: int | None = None) -> str:
         """Write plain text, if possible in lines of at most some width.
 
-        Names are cut to 16 characters, individual intervals are left out, names are cut
-        to 8, and columns are put below others, each only as far as it is needed.
+        Individual intervals are left out, names are cut and columns are put below
+        others, each only as far as it is needed.
         """
-        if width is None:
-            table = _text(self.rows(_MAX_NAME))
-        else:
-            table = next(self._fitting(width), "") or self._stacked(width)
+        table = self._text(self.columns, _MAX_NAME)
+        if width is not None and not _fits(table, width):
+            table = self._narrow(width)
         return f"{wrap(printable(self.title), width)}\n\n{table}"
 
-    def _fitting(self, width: int) -> Iterator[str]:
-        """Text of the table that is no wider than a width, the best first."""
-        for grid, least in ((self, 16), (self._without_individual, _LEAST_NAME)):
-            for longest in range(_MAX_NAME, least - 1, -1):
-                table = _text(grid.rows(longest))
-                if _fits(table, width):
-                    yield table
+    def _narrow(self, width: int) -> str:
+        """Text without individual intervals, with short names, or of several tables."""
+        hidden = any(header.startswith("joint") for header in self.columns)
+        headers = [x for x in self.columns if not (hidden and x.startswith("indiv"))]
+        for longest in range(_MAX_NAME, _LEAST_NAME - 1, -1):
+            if _fits(table := self._text(headers, longest), width):
+                return table
+        tables, shown = [""], []
+        for header in headers:
+            shown.append(header)
+            if not _fits(self._text(shown, _LEAST_NAME), width) and tables[-1]:
+                tables.append("")
+                shown = [header]
+            tables[-1] = self._text(shown, _LEAST_NAME)
+        return "\n\n".join(tables)
 
-    @property
-    def _without_individual(self) -> Grid:
-        """The table without individual intervals, if it has joint ones."""
-        if not any(header.startswith("joint") for header in self.columns):
-            return self
-        columns = [x for x in self.columns.items() if not x[0].startswith("individual")]
-        return replace(self, columns=dict(columns))
-
-    def _stacked(self, width: int) -> str:
-        """Text of tables that have some of the columns each, one below the other."""
-
-        def text(columns: Mapping[str, Sequence[str]]) -> str:
-            return _text(replace(self, columns=columns).rows(_LEAST_NAME))
-
-        tables: list[dict[str, Sequence[str]]] = [{}]
-        for header, cells in self._without_individual.columns.items():
-            wider = tables[-1] | {header: cells}
-            if tables[-1] and not _fits(text(wider), width):
-                tables.append({header: cells})
-            else:
-                tables[-1] = wider
-        return "\n\n".join(map(text, tables))
+    def _text(self, headers: Iterable[str], longest: int) -> str:
+        """Text of some columns beside the names, which are cut, with a rule."""
+        columns = {header: self.columns[header] for header in headers}
+        rows = replace(self, columns=columns).rows(longest)
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for row in rows:
+            cells = zip(row, widths, strict=True)
+            padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
+            lines.append("  ".join(padded).rstrip())
+        lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-def _text(rows: Sequence[Sequence[str]]) -> str:
-    """Plain text of a table, with a rule below the header."""
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
-        lines.append("  ".join(padded).rstrip())
-    lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
-    return "\n".join(lines)
 
 
 def _fits(table: str, width: int) -> bool:
