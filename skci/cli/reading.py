@@ -58,7 +58,8 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
         read = [*read]
         data = kept_columns(read, columns)
         usual = usual_metrics_of_columns(columns, data, options.get("pos_label"))
-        options["metrics"] = usual.metrics
+        options["metrics"] = arguments.metrics = usual.metrics
+        columns = _columns(arguments)
     accumulator = JointAccumulator(**options)
     for path, n_before, batch in read:
         _add(accumulator, columns, batch, path, n_before)
