@@ -1228,11 +1228,24 @@ def test_interrupted_while_writing(option, predictions, run, monkeypatch):
     assert list(predictions.parent.iterdir()) == [predictions]
 
 
-def test_progress_is_shown_on_a_terminal_only(predictions, run, monkeypatch):
-    assert run("report", predictions, *BINARY)[2] == ""
+@pytest.mark.parametrize(
+    ("ending", "total"),
+    [
+        (".csv", f" of {N + 1} lines"),
+        (".jsonl", f" of {N} lines"),
+        (".json", "   "),
+        (".parquet", "   "),
+    ],
+)
+def test_progress_is_shown_on_a_terminal_only(
+    ending, total, tmp_path, run, monkeypatch
+):
+    path = tmp_path / f"predictions{ending}"
+    WRITERS[ending](path, {"y": Y, "a": A, "b": B})
+    assert run("report", path, *BINARY)[2] == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    status, output, errors = run("report", predictions, *BINARY)
-    assert status == 0 and f"predictions.csv: {N} rows" in errors
+    status, output, errors = run("report", path, *BINARY)
+    assert status == 0 and f"{path.name}: {N} rows{total}" in errors
     assert errors.endswith("\r") and output.startswith("Joint")
 
 

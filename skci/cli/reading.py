@@ -202,12 +202,22 @@ def batches(
             )
             if file.kind in ("document", "lines"):
                 read = batches_of_rows(_json_rows(file, columns), columns)
+            total = _total(file)
             for batch in read:
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
-                _show_progress(f"{Path(path).name}: {n_rows:,} rows")
+                _show_progress(f"{file.path.name}: {n_rows:,} rows{total}")
     finally:
         _show_progress("")
+
+
+def _total(file: LogFile) -> str:
+    """Number of lines of a file whose rows are lines, for progress that is seen."""
+    has_lines = file.kind in ("table", "lines") and file.name == file.path.name
+    if not (sys.stderr.isatty() and has_lines and file.path.is_file()):
+        return ""
+    with file.path.open("rb") as lines:
+        return f" of {sum(1 for _ in lines):,} lines"
 
 
 def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
