@@ -131,8 +131,8 @@ class Output(NamedTuple):
 
 
 def terminal_width() -> int | None:
-    """Width of the terminal that output goes to; None if it goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    """Width of the terminal that output goes to, at least 20; None if it is none."""
+    return max(20, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
 def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
