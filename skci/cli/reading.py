@@ -136,14 +136,14 @@ def design_of(
 def _columns(arguments: Namespace) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
-    if not options.keys() & {"y_pred", "y_score"}:
-        raise ValueError("--models or --scores must be given")
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     for name, metric in metrics.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
             must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
             raise ValueError(f"{must}, got {name}")
+    if not options.keys() & {"y_pred", "y_score"}:
+        raise ValueError("--models or --scores must be given")
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
     if len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores.values(), strict=True))

@@ -37,7 +37,7 @@ _WANTED = (
     "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
-_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]+?)\s*")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
 _SHIFTED = re.compile(r"(.+?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
 _VERDICTS = ("shown", "open", "refuted")
 
