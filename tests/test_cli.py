@@ -742,7 +742,8 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
             ["report", "FILE", *BINARY, "--fail-if=f1 < .9 and accuracy < .9"],
             "must be one condition",
         ),
-        (["report", "FILE", *BINARY, "--require=f1 >= x"], "NEW >= OLD - 0.01', got"),
+        (["report", "FILE", *BINARY, "--require=f1 >= x"], "NEW >= OLD - NUMBER'"),
+        (["report", "FILE", *BINARY, "--require=f1: x >= a"], "- 0.01', got 'x - a'"),
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (
             ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],

@@ -38,7 +38,7 @@ _WANTED = (
 )
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
-_SHIFTED = re.compile(r"(.+?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
+_SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -258,18 +258,24 @@ def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, floa
     """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements = []
     for part in _AND.split(text):
-        found = split_comparison(part)
-        if found is None or any(sign in found[0] for sign in SIGNS):
+        left, sign, right = split_comparison(part) or ("", "", "")
+        other, value = _other_and_number(right)
+        is_metric = left in metrics and other
+        if not sign or is_metric or any(sign in left for sign in SIGNS):
             of = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
-        left, sign, right = found
-        try:
-            sides, value = [left], float(right)
-        except ValueError:  # another model, such as "old - 0.02"
-            other, shift = cast(re.Match[str], _SHIFTED.fullmatch(right)).groups()
-            sides, value = [left, other], float((shift or "0").replace(" ", ""))
-        requirements.append((_subject(sides, metrics), (f"{sign[0]}=", value)))
+        subject = _subject([left, other] if other else [left], metrics)
+        requirements.append((subject, (f"{sign[0]}=", value)))
     return requirements
+
+
+def _other_and_number(right: str) -> tuple[str, float]:
+    """Other model and number on the right of a requirement, as in "old - 0.02"."""
+    try:
+        return "", float(right)
+    except ValueError:
+        other, shift = cast(re.Match[str], _SHIFTED.fullmatch(right)).groups()
+        return other, float((shift or "0").replace(" ", ""))
 
 
 def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
