@@ -25,6 +25,7 @@ from skci.grades import grades_report
 from skci.logs.reading import read
 from skci.logs.rows import LogRows
 from skci.planning import sample_size
+from skci.readers.search import trec
 from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import VotesReport
@@ -103,6 +104,13 @@ def votes(arguments: Namespace) -> int:
     read = batches(options, **given(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
+
+
+def rankings(arguments: Namespace) -> int:
+    """Report metrics of runs of TREC over queries, and compare the runs."""
+    options = given(arguments, joint_report)
+    report = joint_report(**trec(**given(arguments, trec)), **options)
+    return _show(arguments, {"report": report})
 
 
 def _show(
@@ -251,6 +259,14 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
                 (VotesReport.differences, "control adjust margin"),
             ],
             "the output": _OUTPUT,
+        },
+    ),
+    rankings: (
+        "Compare runs of search with judgements, in the formats of TREC",
+        {
+            "the data": [(trec, "runs+ qrels!")],
+            "the metrics": [(joint_report, "metrics! confidence_level method")],
+            "the output": [*_WITH_DIFFERENCES, *_OUTPUT],
         },
     ),
     plan: (
