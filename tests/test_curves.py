@@ -279,7 +279,7 @@ def test_requirements_in_words():
     assert both.thresholds.tolist() == report.where(needed).thresholds.tolist() != []
     part = "recall >= 0.9 and precision"
     for wrong, got in {
-        **{each: repr(each) for each in ("recall > 0.9", "recall >= high", "")},
+        **{each: repr(each) for each in ("recall = 0.9", "recall >= high", "")},
         "recall >= 0.9 or recall >= 0.8": "'recall >= 0.9 or recall >= 0.8'",
         part: f"'precision' in {part!r}",
     }.items():

@@ -432,7 +432,7 @@ def test_estimators_and_metrics_swapped(estimators, metrics):
 
 
 @pytest.mark.parametrize(
-    "requirements", ["recall > 0.8", "recall >= 80%", [0.8], 0.8, None, ""]
+    "requirements", ["recall = 0.8", "recall >= 80%", [0.8], 0.8, None, ""]
 )
 def test_what_requirements_are(requirements):
     report = skci.threshold_report(Y, SCORES[0], thresholds=[0.5], metrics="recall")
@@ -467,7 +467,8 @@ def test_samples_of_items_are_told(scores, samples):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     table("""
-report -> are required: FILE, --truth, --metrics;
+report -> are required: FILE, --truth;
+report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b
