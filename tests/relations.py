@@ -248,9 +248,7 @@ class Pair:
 Relation = Callable[[Draw, Problem], Pair | Callable[[], None] | None]
 
 
-# --------------------------------------------------------------------------------------
 # The rows
-# --------------------------------------------------------------------------------------
 
 
 def order_of_rows(draw: Draw, p: Problem) -> Pair:
@@ -385,9 +383,7 @@ def frames_are_arrays(draw: Draw, p: Problem) -> Pair | None:
     return Pair(p, of_frame)
 
 
-# --------------------------------------------------------------------------------------
 # Labels, scores, numbers and grades
-# --------------------------------------------------------------------------------------
 
 
 def names_of_labels(draw: Draw, p: Problem) -> Pair | None:
@@ -527,9 +523,7 @@ def better_grades(draw: Draw, p: Problem) -> Pair | None:
     return Pair(p, p.with_options(higher_is_better=False))
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def jointly_or_alone(draw: Draw, p: Problem) -> Pair | None:
@@ -743,9 +737,7 @@ def prevalence_of_the_other_label(draw: Draw, p: Problem) -> Pair | None:
     )
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 LEVELS = [1e-3, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.9999]
 

@@ -106,9 +106,7 @@ def scikit(name, rows, zero_division=np.nan, **options):
     return np.atleast_1d(quiet(case.scikit, rows.y, rows.p, **options))
 
 
-# --------------------------------------------------------------------------------------
 # No average is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_every_average_is_in_the_battery():
@@ -129,9 +127,7 @@ def test_string_names_set_the_average(average):
         assert named.name == f"{metric.name}_{average}"
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 WORDS = np.array(["ant", "bee", "cat"])
@@ -335,9 +331,7 @@ def test_interval_contains_any_value_of_an_undefined_class(method, zero_division
     assert low < min(possible) and max(possible) < high
 
 
-# --------------------------------------------------------------------------------------
 # Invariances
-# --------------------------------------------------------------------------------------
 
 
 NAMES = np.array(["c", "a", "b"])
@@ -430,9 +424,7 @@ def test_differences_do_not_depend_on_labels_that_do_not_occur(rows, method):
         assert_allclose(again.covariance, one.covariance, rtol=1e-9, atol=1e-15)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 OF_MANY_METHODS = [name for name in OF_LABELS if name in AGREEMENT or "f1" in name]
 
@@ -504,9 +496,7 @@ def test_score_limits_are_of_few_cells(name):
         metric(labels, labels)
 
 
-# --------------------------------------------------------------------------------------
 # Simulation
-# --------------------------------------------------------------------------------------
 
 F1_TABLES = {
     "fair": np.array([[40, 6, 4], [6, 20, 4], [2, 4, 14]]),
@@ -536,9 +526,7 @@ def test_score_intervals_of_macro_f1_cover(table):
     assert 0.93 <= covered / 700 <= 0.97
 
 
-# --------------------------------------------------------------------------------------
 # Many at once
-# --------------------------------------------------------------------------------------
 
 
 def reported(reads, rows, others, metrics, **options):
@@ -653,9 +641,7 @@ def test_targets_of_any_kind(kind):
     assert_allclose(chosen.estimates, report.estimates[:0:-1], rtol=1e-12)
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 ONES = np.ones((150, 3))
@@ -728,9 +714,7 @@ def test_samples_of_some_targets():
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-# --------------------------------------------------------------------------------------
 # Classes of zero variance, or undefined
-# --------------------------------------------------------------------------------------
 
 SURE = np.array([[30, 8, 0], [6, 25, 0], [0, 0, 4]])
 """The third class is always found, in four rows."""
@@ -875,9 +859,7 @@ def test_interval_with_a_class_never_found():
     assert found.pvalue(found.low - 1e-6) == pytest.approx(0.05, abs=1e-3)
 
 
-# --------------------------------------------------------------------------------------
 # Scores of several targets
-# --------------------------------------------------------------------------------------
 
 X, MANY = make_multilabel_classification(n_samples=300, n_classes=3, random_state=0)
 MANY_NAMED = pd.DataFrame(MANY, columns=["ant", "bee", "cat"])

@@ -42,9 +42,7 @@ WEIGHTS, GROUPS = RNG.uniform(0.3, 2, N), RNG.integers(0, 60, N)
 REFERENCE = Path(__file__).parent / "reference"
 
 
-# --------------------------------------------------------------------------------------
 # Net benefit
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +117,7 @@ def test_scores_are_probabilities_of_two_labels(metric):
         metric(three, RNG.dirichlet([1, 1, 1], N))
 
 
-# --------------------------------------------------------------------------------------
 # Decision curves
-# --------------------------------------------------------------------------------------
 
 THRESHOLDS = [0.1, 0.2, 0.35, 0.5]
 
@@ -253,9 +249,7 @@ def test_a_decision_curve_is_drawn_with_both_defaults():
     plt.close("all")
 
 
-# --------------------------------------------------------------------------------------
 # Detection error tradeoff
-# --------------------------------------------------------------------------------------
 
 
 def test_rates_of_errors_are_those_of_scikit_learn():
@@ -291,9 +285,7 @@ def sm_quantile(rates):
         return np.clip(probit(np.clip(rates, 1e-12, 1 - 1e-12)), -3.3, 3.3)
 
 
-# --------------------------------------------------------------------------------------
 # Calibration
-# --------------------------------------------------------------------------------------
 
 
 def regression(scores, slope, weights=None, groups=None):
@@ -436,9 +428,7 @@ def test_wrong_options_of_bins(options, message):
         SquaredCalibrationErrorCI(**options)(Y, RIGHT)
 
 
-# --------------------------------------------------------------------------------------
 # Beside other metrics
-# --------------------------------------------------------------------------------------
 
 METRICS = [
     *("accuracy", "roc_auc", "brier_score", "net_benefit@0.2", "calibration_slope"),

@@ -111,9 +111,7 @@ def of_all(function, *arguments):
     return np.concatenate([function(each, *arguments) for each in ESTIMATORS.values()])
 
 
-# --------------------------------------------------------------------------------------
 # Formulas
-# --------------------------------------------------------------------------------------
 
 
 def test_corrected_t_is_nadeau_and_bengio_s():
@@ -273,9 +271,7 @@ def test_estimated_variances_have_joint_intervals_that_cover():
     assert covered / n_samples == pytest.approx(0.94, abs=0.045)
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def test_the_jackknife_repeats_the_cross_validation_without_each_group():
@@ -739,9 +735,7 @@ def test_an_undefined_measure_changes_no_other_interval(resampling):
     assert errors[1] == pytest.approx(errors[0])
 
 
-# --------------------------------------------------------------------------------------
 # Models that were fitted before
-# --------------------------------------------------------------------------------------
 
 
 def fitted_by_scikit_learn(estimator, **options):
@@ -798,9 +792,7 @@ def test_results_that_hold_no_common_models_are_refused():
         fold_models_report(results, X[:, :2], Y, metrics="accuracy")
 
 
-# --------------------------------------------------------------------------------------
 # Options
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

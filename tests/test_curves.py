@@ -46,9 +46,7 @@ def points_of(report):
     return report.estimates.reshape(-1, 2)
 
 
-# --------------------------------------------------------------------------------------
 # What it holds
-# --------------------------------------------------------------------------------------
 
 
 def test_thresholds_and_metrics_have_defaults():
@@ -177,9 +175,7 @@ def test_a_selection_is_a_report_of_curves(curve):
         assert [*dict.fromkeys(each.plot().models)] == ["A", "B 2"]
 
 
-# --------------------------------------------------------------------------------------
 # Several models
-# --------------------------------------------------------------------------------------
 
 MODELS = {"A": SCORES, "B 2": SCORES + np.random.default_rng(2).normal(size=400)}
 
@@ -239,9 +235,7 @@ def test_thresholds_of_unknown_models():
         roc_report(Y, {"A": SCORES, "B": SCORES * 0})
 
 
-# --------------------------------------------------------------------------------------
 # Choice of a threshold
-# --------------------------------------------------------------------------------------
 
 GRID = np.array([-1.5, -0.7, -0.2, 0.4, 1.2])
 
@@ -385,9 +379,7 @@ def test_what_is_said_of_a_chosen_threshold_holds():
     assert wrong / times <= 0.05 + 0.073
 
 
-# --------------------------------------------------------------------------------------
 # Coverage
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -412,9 +404,7 @@ def test_the_band_covers(curve):
     assert covered / times >= 0.95 - 0.053
 
 
-# --------------------------------------------------------------------------------------
 # Designs and data frames
-# --------------------------------------------------------------------------------------
 
 FRAME = pd.DataFrame(
     {"sick": Y, "A": SCORES, "B": MODELS["B 2"]}
@@ -457,9 +447,7 @@ def test_other_reports_of_scores_have_designs(kind):
         assert not np.allclose(found.covariance, independent.covariance, rtol=1e-3)
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("curve", CURVES)

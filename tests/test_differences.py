@@ -48,9 +48,7 @@ def pairwise(models, metrics):
     )
 
 
-# --------------------------------------------------------------------------------------
 # L theta and L V L^T
-# --------------------------------------------------------------------------------------
 
 NAMES = ["accuracy", "f1", "lift", "error_rate"]
 PAIRS = pairwise(3, 4)
@@ -134,9 +132,7 @@ def test_methods_agree_with_many_rows():
         assert_allclose(*intervals, atol=0.01 * width)
 
 
-# --------------------------------------------------------------------------------------
 # R
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["pairs", "control", "ratios", "matrix"])
@@ -181,9 +177,7 @@ def test_agrees_with_multcomp(case):
         assert_allclose(free.pvalues, expected["free"], rtol=0.02, atol=2e-4)
 
 
-# --------------------------------------------------------------------------------------
 # Published intervals and tests of paired proportions
-# --------------------------------------------------------------------------------------
 
 
 def paired(both, first, second, neither):
@@ -280,9 +274,7 @@ def test_mcnemar(table):
         assert report.pvalues[0] == pytest.approx(known.pvalue, rel=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # What must be so
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -392,9 +384,7 @@ def test_estimates_at_the_ends_of_their_range(scale):
     assert (low < high).all()
 
 
-# --------------------------------------------------------------------------------------
 # Options
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -622,9 +612,7 @@ def test_too_many_outcomes_for_score():
     assert own.covariance == pytest.approx(expected)
 
 
-# --------------------------------------------------------------------------------------
 # A report like any other
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=METHODS)

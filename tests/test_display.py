@@ -75,9 +75,6 @@ def assert_readable(figure):
             assert not box.padded(-1).overlaps(other), f"{texts[k]} covers {text}"
 
 
-# --------------------------------------------------------------------------------------
-
-
 def assert_stored(display, given):
     """What was given is in the attributes of that name; arrays are not copied."""
     assert {*given} <= {*vars(display)}
@@ -298,9 +295,6 @@ def test_no_text_is_cut_off(models, metrics):
     assert_readable(joint_report(Y, models, metrics=metrics).plot().figure_)
 
 
-# --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [2, 3])
 def test_panels_side_by_side_are_legible_at_page_width(number):
     """Type of 10 points is at least 7 points high on a page 7 inches wide."""
@@ -359,9 +353,7 @@ def test_without_matplotlib(monkeypatch):
             report.plot()
 
 
-# --------------------------------------------------------------------------------------
 # Bands
-# --------------------------------------------------------------------------------------
 
 
 def boxes_of(intervals):
@@ -512,9 +504,7 @@ def test_curves_follow_the_style():
     assert dark.lines_[0].get_color() == cycle[0]
 
 
-# --------------------------------------------------------------------------------------
 # Differences: colours say what the intervals show
-# --------------------------------------------------------------------------------------
 
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#888888"
 SKY, ORANGE, GREEN = "#56b4e9", "#e69f00", "#009e73"

@@ -29,9 +29,7 @@ def report(request):
     return joint_report(Y, MODELS, metrics=list(REFERENCES), method=request.param)
 
 
-# --------------------------------------------------------------------------------------
 # What it holds
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -111,9 +109,7 @@ def test_wald_intervals_are_estimate_and_critical_value():
     assert columns["high"] == pytest.approx(report.estimates + half)
 
 
-# --------------------------------------------------------------------------------------
 # Other views
-# --------------------------------------------------------------------------------------
 
 
 def test_individual(report):
@@ -184,9 +180,7 @@ def test_wrong_selections(selection, error, message):
         joint_report(Y, MODELS, metrics="f1").select(**selection)
 
 
-# --------------------------------------------------------------------------------------
 # Degenerate tables
-# --------------------------------------------------------------------------------------
 
 WHOLE = {"precision": (0, 1), "mcc": (-1, 1), "lift": (0, np.inf)}
 every_method = pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -255,9 +249,7 @@ def test_models_that_are_the_same_cost_nothing(method):
     assert report.critical_value < norm.ppf(1 - 0.025 / 6)
 
 
-# --------------------------------------------------------------------------------------
 # Warnings
-# --------------------------------------------------------------------------------------
 
 PERFECT = [[30, 0], [0, 20]]
 SILENT = [[30, 0], [20, 0]]

@@ -207,9 +207,7 @@ def test_rows_that_are_alike_are_changed_together(name, weighted):
     assert counted.n <= 1000 * (1 + weighted) + 37
 
 
-# --------------------------------------------------------------------------------------
 # Beside other metrics
-# --------------------------------------------------------------------------------------
 
 PREDICTED = {
     name: np.where(RNG.random(250) < share, 1 - Y[:250], Y[:250])
@@ -348,9 +346,7 @@ class Constant:
         return np.zeros(len(X), dtype=int)
 
 
-# --------------------------------------------------------------------------------------
 # What is not smooth, or not a function
-# --------------------------------------------------------------------------------------
 
 
 def largest(y_true, y_pred, sample_weight=None):
@@ -464,9 +460,7 @@ def test_rows_without_an_answer_are_refused():
         )
 
 
-# --------------------------------------------------------------------------------------
 # Influence values by hand
-# --------------------------------------------------------------------------------------
 
 
 def squared(y_true, y_pred, sample_weight=None):

@@ -704,9 +704,7 @@ def test_ends_of_the_bounds_that_were_seen_cost_nothing():
     assert "to allow for" not in str(seen)
 
 
-# --------------------------------------------------------------------------------------
 # Items of several files, and models that look like items
-# --------------------------------------------------------------------------------------
 
 QUESTIONS = np.array([f"q{k}" for k in range(40)])
 FIRST, SECOND = np.random.default_rng(1).random((2, 40))

@@ -282,9 +282,7 @@ def test_files_are_pages(tmp_path, pages):
     assert path.read_text(encoding="utf-8") == report.to_html(title="T") + "\n"
 
 
-# --------------------------------------------------------------------------------------
 # The stylesheet
-# --------------------------------------------------------------------------------------
 
 
 def schemes():
@@ -329,9 +327,7 @@ def test_notebooks_have_the_same_style_and_tables(pages):
             assert table in shown and table in page
 
 
-# --------------------------------------------------------------------------------------
 # A browser
-# --------------------------------------------------------------------------------------
 
 BROWSER = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),

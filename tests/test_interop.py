@@ -55,9 +55,7 @@ def f_half(y_true, y_pred):
     return fbeta_score(y_true, y_pred, beta=0.5)
 
 
-# --------------------------------------------------------------------------------------
 # Metric objects
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -110,9 +108,7 @@ def test_options_are_read_when_called():
     assert wide.low < AccuracyCI()(y, p).low
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -179,9 +175,7 @@ def test_estimate_and_report_pickle(copied, looked_at):
     assert copied(report["a", "gain"]).low == report["a", "gain"].low
 
 
-# --------------------------------------------------------------------------------------
 # Scorers
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", [F1CI(), RocAucCI(pos_label=1), ErrorRateCI()])
@@ -262,9 +256,7 @@ def test_permutation_importance():
     assert np.abs(own).max() > 0.01
 
 
-# --------------------------------------------------------------------------------------
 # Estimators of scikit-learn in the evaluator
-# --------------------------------------------------------------------------------------
 
 MODELS = {
     "1-NN": KNeighborsClassifier(n_neighbors=1),

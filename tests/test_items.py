@@ -360,9 +360,7 @@ def test_features_are_computed_once_for_all_subgroups():
     assert calls == [300, 300]
 
 
-# --------------------------------------------------------------------------------------
 # Batches
-# --------------------------------------------------------------------------------------
 
 
 def batches(moments, **options):
@@ -447,9 +445,7 @@ def test_moments_of_items_beside_those_of_probabilities():
     assert_allclose(accumulator.report().covariance, whole.covariance, rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # What will not do
-# --------------------------------------------------------------------------------------
 
 
 def test_items_are_aligned_and_counted():
@@ -506,9 +502,7 @@ def test_metrics_of_items_are_copied():
     )
 
 
-# --------------------------------------------------------------------------------------
 # Peers
-# --------------------------------------------------------------------------------------
 
 
 def test_word_error_rate_is_that_of_jiwer():

@@ -20,9 +20,7 @@ LEVELS = [0.8, 0.95, 0.99]
 REFERENCE = Path(__file__).parent / "reference"
 
 
-# --------------------------------------------------------------------------------------
 # R's multcomp
-# --------------------------------------------------------------------------------------
 
 
 EXPECTED = pd.read_csv(REFERENCE / "joint_intervals.csv")
@@ -136,9 +134,7 @@ def test_pvalues_are_those_of_multcomp(model, family, finite):
         )
 
 
-# --------------------------------------------------------------------------------------
 # Books
-# --------------------------------------------------------------------------------------
 
 
 def test_published_comparisons_with_a_control():
@@ -177,9 +173,7 @@ def test_published_comparisons_of_all_pairs():
         assert own == pytest.approx(value, rel=0.03) if value else own < 0.001
 
 
-# --------------------------------------------------------------------------------------
 # Exact quantiles of the multivariate t distribution
-# --------------------------------------------------------------------------------------
 
 DEGREES = [3.0, 12.5, 200.0, np.inf]
 
@@ -262,9 +256,7 @@ def test_all_pairs_of_a_balanced_design_are_tukeys(level):
     assert abs(q - expected) < q.error + 1e-6
 
 
-# --------------------------------------------------------------------------------------
 # One estimate, and estimates that are one
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("df", [1, 4.5, 30, None])
@@ -311,9 +303,7 @@ def test_known_covariance_is_infinite_df():
     )
 
 
-# --------------------------------------------------------------------------------------
 # Contrasts
-# --------------------------------------------------------------------------------------
 
 
 def random_moments(size, rank):
@@ -388,9 +378,7 @@ def test_a_contrast_that_cannot_vary_has_no_variance():
     assert contrasts.critical_value == pytest.approx(two.critical_value, abs=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Methods and bounds
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:.*within a standard error of an end")
@@ -452,9 +440,7 @@ def test_zero_variance_is_unknown():
     assert columns["low"][2] == pytest.approx(0.4 - two.critical_value / 10)
 
 
-# --------------------------------------------------------------------------------------
 # The report
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("df", [None, 12])
@@ -508,9 +494,7 @@ def test_what_is_given_is_copied():
     assert report.to_dict() == before
 
 
-# --------------------------------------------------------------------------------------
 # What it takes
-# --------------------------------------------------------------------------------------
 
 
 def test_names():

@@ -73,9 +73,7 @@ def few_tables(monkeypatch):
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-# --------------------------------------------------------------------------------------
 # Agreement with reports whose contrasts have tables
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
@@ -242,9 +240,7 @@ def test_a_large_covariance_is_refused(few_tables, monkeypatch):
             getattr(differences, name)
 
 
-# --------------------------------------------------------------------------------------
 # Laws of differences against closed forms
-# --------------------------------------------------------------------------------------
 
 
 def all_differences(models):

@@ -34,9 +34,7 @@ def of_losses(method, margin):
     return [columns[name][0] for name in P_VALUES]
 
 
-# --------------------------------------------------------------------------------------
 # One difference: other software and published numbers
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])
@@ -116,9 +114,7 @@ def test_equivalence_of_independent_proportions(margin):
     assert columns["pvalue_equivalent"][0] == pytest.approx(expected, rel=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # Several differences
-# --------------------------------------------------------------------------------------
 
 
 def test_adjusted_pvalues_are_tails_of_the_maximum():
@@ -221,9 +217,7 @@ def test_error_rates_at_the_margin(shift):
     assert np.mean(wrong) == pytest.approx(0.025, abs=3 * np.sqrt(0.025 * 0.975 / 600))
 
 
-# --------------------------------------------------------------------------------------
 # In words
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -276,9 +270,7 @@ def test_findings():
     assert found == ["On loss, D is better than A, B and C by more than 0.02."]
 
 
-# --------------------------------------------------------------------------------------
 # Sample sizes
-# --------------------------------------------------------------------------------------
 
 
 def planned(claim, margin, difference, power):
@@ -324,9 +316,7 @@ def test_plans_of_several_metrics():
     assert (differences.power(rows, difference=0, claim="not worse")[6:] >= 0.8).all()
 
 
-# --------------------------------------------------------------------------------------
 # Errors
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("margin", [0, -0.1, np.nan, np.inf, "0.1", True, {"f1": 0}])

@@ -37,9 +37,7 @@ def with_each_method(name):
     return {method: with_options(name, method=method) for method in methods}
 
 
-# --------------------------------------------------------------------------------------
 # No metric is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_a_public_name_has_one_place():
@@ -57,9 +55,7 @@ def test_aliases_name_a_measure():
     assert ALIASES.keys().isdisjoint(skci.available_metrics())
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 def test_the_odds_ratio_is_scipy_s():
@@ -151,9 +147,7 @@ def test_overlap_takes_the_mean_slope_at_its_kink():
     assert rounded == pytest.approx(functional(np.array([0.3, 0.3, 0.3, 0.1])).gradient)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 
 @every_metric
@@ -206,9 +200,7 @@ def test_kappa_where_the_way_is_lost_is_wide():
     assert value.high >= -0.77
 
 
-# --------------------------------------------------------------------------------------
 # Custom metrics
-# --------------------------------------------------------------------------------------
 
 
 def own_f1(tp, fp, fn, tn):

@@ -110,9 +110,7 @@ def test_the_refused_are_the_others():
     assert {*REFUSED.split()} <= known
 
 
-# --------------------------------------------------------------------------------------
 # Every public name
-# --------------------------------------------------------------------------------------
 
 RANKINGS = """coverage_error dcg_score label_ranking_average_precision_score
     label_ranking_loss ndcg_score"""
@@ -244,9 +242,7 @@ def test_other_names_say_what_there_is_in_their_place(name):
         resolve_metric(name)
 
 
-# --------------------------------------------------------------------------------------
 # Negated metrics
-# --------------------------------------------------------------------------------------
 
 LABELS = DATA["binary"][0], (DATA["binary"][1][:, 1] > 0.6).astype(int)
 NEGATED = [
@@ -353,9 +349,7 @@ def test_a_user_s_metric_is_not_negated():
         metric.set_params(negate=True)(*LABELS)
 
 
-# --------------------------------------------------------------------------------------
 # Functions and scorers of scikit-learn
-# --------------------------------------------------------------------------------------
 
 
 def scorer_of(function, *, by="predict", **options):
@@ -492,9 +486,7 @@ def test_what_is_no_metric_says_what_to_do(given, error, message):
         joint_report(*LABELS, metrics=[given])
 
 
-# --------------------------------------------------------------------------------------
 # Options in a call
-# --------------------------------------------------------------------------------------
 
 
 def test_options_in_a_call_replace_those_of_the_metric():
@@ -545,9 +537,7 @@ def test_a_mistaken_option_names_the_class_and_its_options(cls):
         skci.FBetaCI()
 
 
-# --------------------------------------------------------------------------------------
 # The positive label of scores
-# --------------------------------------------------------------------------------------
 
 Y, PROBABILITIES = DATA["binary"]
 WORDS = np.where(Y == 1, "b", "a")
@@ -716,9 +706,7 @@ def test_skills_of_one_true_label_are_undefined():
         assert quiet(found.confidence_interval) == (-np.inf, 1)
 
 
-# --------------------------------------------------------------------------------------
 # What estimators score by
-# --------------------------------------------------------------------------------------
 
 
 class Decides(Scores):

@@ -67,9 +67,7 @@ R2 = make_metric_ci(r2, features=squares, name="own r2", bounds=(-np.inf, 1))
 SAME = {"mean_squared_error": SQUARED, "r2": R2}
 
 
-# --------------------------------------------------------------------------------------
 # What it is
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -162,9 +160,7 @@ def test_it_clones_pickles_and_shows():
     assert "confidence_level=0.8" in repr(metric)
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -309,9 +305,7 @@ def test_the_scale_of_the_numbers_is_of_no_matter(factor):
         bad(factor * Y, factor * P)
 
 
-# --------------------------------------------------------------------------------------
 # Items: any labels
-# --------------------------------------------------------------------------------------
 
 WORDS = np.array([f"w{k}" for k in range(200)])
 

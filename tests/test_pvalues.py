@@ -52,9 +52,7 @@ def random_report(seed, method="delta", metrics=("accuracy", "f1"), models=3):
     return joint_report(y, predictions, metrics=list(metrics), method=method)
 
 
-# --------------------------------------------------------------------------------------
 # Claims
-# --------------------------------------------------------------------------------------
 
 
 def test_a_claimed_accuracy():
@@ -228,9 +226,7 @@ def test_wrong_claims(null):
         accuracy(75, 100, "delta").pvalue(0.5, "larger")
 
 
-# --------------------------------------------------------------------------------------
 # Never at odds with the interval
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -288,9 +284,7 @@ def test_roots_that_are_not_found_are_searched(monkeypatch):
     assert_allclose(compared.pvalues, known, rtol=1e-4)
 
 
-# --------------------------------------------------------------------------------------
 # Adjusted
-# --------------------------------------------------------------------------------------
 
 
 def exceedance(correlation, z, sides=2, draws=200_000):

@@ -33,9 +33,7 @@ from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]
 
-# --------------------------------------------------------------------------------------
 # The best
-# --------------------------------------------------------------------------------------
 
 
 def correlated_errors(rng, models):
@@ -215,9 +213,7 @@ def test_an_undefined_model_may_be_the_best(zero_division):
     assert "[-1.00, 1.00]" in str(best)
 
 
-# --------------------------------------------------------------------------------------
 # Letters
-# --------------------------------------------------------------------------------------
 
 
 def groups_of(letters):
@@ -306,9 +302,7 @@ def test_letters_of_a_report(report):
     assert report.select(models="fair").letters("f1") == {"fair": "a"}
 
 
-# --------------------------------------------------------------------------------------
 # Findings
-# --------------------------------------------------------------------------------------
 
 
 def test_findings_follow_from_the_differences(report):
@@ -357,9 +351,7 @@ def test_findings_when_nothing_differs():
     assert report.select(models="one").findings(by="differences") == []
 
 
-# --------------------------------------------------------------------------------------
 # Independent test sets
-# --------------------------------------------------------------------------------------
 
 
 def accuracy(right, n, method="score"):
@@ -700,9 +692,7 @@ def test_a_lower_error_rate_of_another_set():
     ]
 
 
-# --------------------------------------------------------------------------------------
 # By simulation: counts of the sixteen outcomes of a truth and three models
-# --------------------------------------------------------------------------------------
 
 OUTCOMES = np.array(list(itertools.product([0, 1], repeat=4)))
 

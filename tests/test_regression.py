@@ -122,9 +122,7 @@ def test_intervals_cover():
     assert (covered >= 930).all() and (covered <= 970).all()
 
 
-# --------------------------------------------------------------------------------------
 # The median
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [99, 100])
@@ -340,9 +338,7 @@ def test_metrics_of_different_targets():
             joint_report(Y, PREDICTED, metrics=["r2"], method=method)
 
 
-# --------------------------------------------------------------------------------------
 # Several targets
-# --------------------------------------------------------------------------------------
 
 MANY = some_targets()
 MANY_NAMED = pd.DataFrame(MANY.y, columns=["height", "width", "depth"])

@@ -133,9 +133,7 @@ def wilson(successes, trials, z=Z):
     return np.stack([low, np.where(successes == trials, 1, centre + half)], axis=-1)
 
 
-# --------------------------------------------------------------------------------------
 # Closed forms
-# --------------------------------------------------------------------------------------
 
 PROPORTIONS = {
     "accuracy": ([1, 0, 0, 1], [1, 1, 1, 1]),
@@ -222,9 +220,7 @@ def test_a_range_without_ends():
     np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-6)
 
 
-# --------------------------------------------------------------------------------------
 # A slow reference
-# --------------------------------------------------------------------------------------
 
 
 def reference_statistic(name, table, value, statistic=improved):
@@ -341,9 +337,7 @@ def test_of_two_maxima_the_likelier_counts(table):
     assert reference_statistic("lift", table, 1.02 * low) < Z**2
 
 
-# --------------------------------------------------------------------------------------
 # Promises
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", slow_except(FEW_NAMES, NAMES))
@@ -492,9 +486,7 @@ def test_counts_need_not_be_integers():
     np.testing.assert_allclose(found, wilson(3.5, 4.75), atol=1e-7)
 
 
-# --------------------------------------------------------------------------------------
 # Edges
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -583,9 +575,7 @@ def test_many_cells():
     assert tango(table, high[0]) == pytest.approx(-Z, abs=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # Coverage
-# --------------------------------------------------------------------------------------
 
 
 def test_coverage_by_enumeration():

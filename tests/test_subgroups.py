@@ -48,9 +48,7 @@ def influence(name, model, weights, answered=True):
     return values
 
 
-# --------------------------------------------------------------------------------------
 # Subgroups
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -232,9 +230,7 @@ def test_too_many_subgroups():
         joint_report(y, y, metrics="accuracy", by=np.arange(1001).astype(str))
 
 
-# --------------------------------------------------------------------------------------
 # A gap is known no better than its parts
-# --------------------------------------------------------------------------------------
 
 FEW = np.where(np.arange(N) < 3, "few", "many")
 ONE = np.where(np.arange(N) < 1, "one", "many")
@@ -307,9 +303,7 @@ def test_effective_rows_are_finite():
     assert 0 < int(least) < int(most) < 1000
 
 
-# --------------------------------------------------------------------------------------
 # No answer
-# --------------------------------------------------------------------------------------
 
 ASKED = {
     name: np.where(RNG.random(N) < share, -1, model)
@@ -551,9 +545,7 @@ def test_a_gap_from_a_perfect_order_keeps_its_variance():
     assert_allclose(mirrored, [-high, -low])
 
 
-# --------------------------------------------------------------------------------------
 # Sizes
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["labels", "scores"])
@@ -595,9 +587,7 @@ def test_rows_without_an_answer_are_not_counted():
     assert report.to_dict()["n"] == answered
 
 
-# --------------------------------------------------------------------------------------
 # Pictures
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,7 @@ REPORT = {
 }
 
 
-# --------------------------------------------------------------------------------------
 # Groups of one row, and of copies
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -75,9 +73,7 @@ def test_grouped_duplicates_do_not_change_the_interval(name):
     assert_allclose(twice.confidence_interval(), once.confidence_interval(), atol=2e-3)
 
 
-# --------------------------------------------------------------------------------------
 # Many at once
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -170,9 +166,7 @@ def test_weighted_sets_are_combined():
         combine_independent([grouped, second])
 
 
-# --------------------------------------------------------------------------------------
 # Few errors
-# --------------------------------------------------------------------------------------
 
 RIGHT = np.repeat([1, 0], 500)
 
@@ -331,9 +325,7 @@ def test_sets_with_different_numbers_of_groups():
     )
 
 
-# --------------------------------------------------------------------------------------
 # Coverage
-# --------------------------------------------------------------------------------------
 
 
 def clustered(rng, sizes, correlation, error):
@@ -430,9 +422,7 @@ def test_intervals_of_weighted_rows_cover(method):
     assert unaware / draws < 0.6
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 def test_few_groups():
@@ -541,9 +531,7 @@ def test_a_difference_has_no_more_degrees_of_freedom_than_its_parts(method):
         assert compared._joint.degrees_of_freedom[0] == pytest.approx(few) == 2
 
 
-# --------------------------------------------------------------------------------------
 # Errors that are few, in heavy rows or large clusters
-# --------------------------------------------------------------------------------------
 
 
 def heavy(rng, n):
@@ -827,7 +815,6 @@ def test_design_effect_is_kishs_where_heavy_rows_are_right():
     assert estimate.low < proportion_confint(30, 30, method="wilson")[0] + 0.01
 
 
-# --------------------------------------------------------------------------------------
 # A label of large weight
 
 
