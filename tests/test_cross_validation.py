@@ -51,7 +51,7 @@ from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
-from skci.inference.resampling_variance import corrected_t, group_jackknife
+from skci.inference.resampling_variance import group_jackknife
 from skci.measures.traits import Trait
 from skci.metrics.names import resolve_metric
 from skci.reports import JointReport
@@ -112,14 +112,6 @@ def of_all(function, *arguments):
 
 
 # Formulas
-
-
-def test_corrected_t_is_nadeau_and_bengio_s():
-    values = np.random.default_rng(0).normal(size=(10, 3)) * [1, 10, 0.1]
-    estimates, covariance, df, _ = corrected_t(values, 0.25)
-    np.testing.assert_allclose(estimates, np.mean(values, axis=0))
-    np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
-    assert df == 9
 
 
 def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
@@ -317,6 +309,9 @@ def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
     np.testing.assert_allclose(report.estimates, columns.mean(axis=1))
     expected = (1 / cv.get_n_splits() + ratio) * np.cov(columns)
     np.testing.assert_allclose(report.covariance, expected)
+    loss = report.individual()["Bayes", "log_loss"]
+    quantile = stats.t.ppf(0.975, cv.get_n_splits() - 1)
+    assert loss.high - loss == pytest.approx(quantile * loss.standard_error)
 
 
 def test_fold_models_have_the_mean_of_the_folds_and_their_variance_within():
@@ -623,7 +618,11 @@ STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"
 
 @pytest.mark.parametrize(
     "cv",
-    [StratifiedKFold(3), slow(RepeatedStratifiedKFold(n_splits=2, random_state=0))],
+    [
+        StratifiedKFold(3),
+        type("OfUser", (StratifiedKFold,), {})(3),
+        slow(RepeatedStratifiedKFold(n_splits=2, random_state=0)),
+    ],
 )
 def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
     options = {"cv": cv, "resampling": "corrected-t"}
@@ -633,13 +632,6 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     names = str(warning.message).split(": the variance")[0].split(", ")
     assert names == [f"{name} of gaussiannb" for name in MOVING]
     cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
-
-
-def test_a_kind_of_stratified_splits_is_stratified():
-    cv = type("OfUser", (StratifiedKFold,), {})(3)
-    options = {"cv": cv, "resampling": "corrected-t", "metrics": "accuracy"}
-    with pytest.warns(ResamplingWarning, match="between stratified splits"):
-        cross_validate_report(GaussianNB(), X, Y, **options)
 
 
 def as_folds(splits):

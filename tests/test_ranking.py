@@ -20,15 +20,13 @@ from skci import (
     ErrorRateCI,
     PrecisionCI,
     combine_independent,
+    joint_intervals,
     joint_report,
 )
 from skci.inference import critical_value
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
-from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, Parameter
-from skci.inference.ranking import compact_letters, intervals_to_best
-from skci.measures.traits import Trait
+from skci.inference.ranking import compact_letters
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]
@@ -45,15 +43,8 @@ def correlated_errors(rng, models):
 
 def best_of(theta, covariance, level=0.95):
     """Limits of what each is above the best of the others."""
-    trait = Trait("score", bounds=(-np.inf, np.inf))
-    parameters = [
-        Parameter(key=Key("score", str(k)), trait=trait, method="delta", given=value)
-        for k, value in enumerate(np.asarray(theta, dtype=float).tolist())
-    ]
-    known = np.nan_to_num(np.asarray(covariance, dtype=float))
-    joint = JointEstimate.from_moments(parameters, known, confidence_level=level)
-    limits, _ = intervals_to_best(joint, range(len(theta)))
-    return limits.T
+    report = joint_intervals(theta, covariance, confidence_level=level)
+    return report.best("estimate").intervals.T
 
 
 @pytest.mark.parametrize("models", [2, 3, 4, 6])
@@ -106,26 +97,6 @@ def test_best_of_balanced_estimates(models, dunnett):
     above = [own - max(np.delete(theta, k)) for k, own in enumerate(theta)]
     assert_allclose(high, np.maximum(0, np.add(above, reach)), atol=0.002)
     assert_allclose(low, np.minimum(0, np.subtract(above, reach)), atol=0.002)
-
-
-def test_what_is_not_known_may_be_the_best():
-    """A copy has no variance of the difference; an undefined one has nothing."""
-    theta = np.array([0.8, 0.8, 0.5, np.nan])
-    covariance = 0.001 * np.eye(4)
-    covariance[0, 1] = covariance[1, 0] = 0.001
-    covariance[3] = covariance[:, 3] = np.nan
-    low, high = best_of(theta, covariance)
-    assert_array_equal(high > 0, [True, True, False, True])
-    assert_array_equal(low, -np.inf)  # the last may be better by any amount
-    assert high[3] == np.inf and np.isfinite(high[:3]).all()
-    low, high = best_of(theta[:3], covariance[:3, :3])
-    assert_array_equal(low[:2], -np.inf)
-    assert np.isfinite(low[2]) and high[2] == 0
-    for value in (0.0, 1.0, np.inf):  # what stands for an undefined estimate is not one
-        theta[3] = value
-        assert best_of(theta, covariance)[1][3] == np.inf
-    low, high = best_of(theta[:1], covariance[:1, :1])
-    assert (low, high) == (0, np.inf)
 
 
 @pytest.fixture(scope="module", params=METHODS)
