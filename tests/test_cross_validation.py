@@ -309,9 +309,9 @@ def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
     np.testing.assert_allclose(report.estimates, columns.mean(axis=1))
     expected = (1 / cv.get_n_splits() + ratio) * np.cov(columns)
     np.testing.assert_allclose(report.covariance, expected)
-    loss = report.individual()["Bayes", "log_loss"]
+    share = report.individual()["Bayes", "accuracy"]
     quantile = stats.t.ppf(0.975, cv.get_n_splits() - 1)
-    assert loss.high - loss == pytest.approx(quantile * loss.standard_error)
+    assert share.high - share == pytest.approx(quantile * share.standard_error)
 
 
 def test_fold_models_have_the_mean_of_the_folds_and_their_variance_within():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import pearson_limits, pearson_root
 from scipy.stats import norm
 from slow import each_once, slow, slow_except
 from tables import table
@@ -15,8 +16,6 @@ from tables import table
 from skci import joint_intervals, joint_report
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference import critical_value
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
 
 REFERENCE = Path(__file__).parent / "reference"
 METHODS = ["delta", "blurred", "score"]
@@ -198,19 +197,6 @@ def score_difference(table, scale="difference"):
     return report.differences(scale=scale)
 
 
-def pearson_limits(report, level):
-    own = report._joint.parameters[0]
-    return np.ravel(
-        score_limits(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([norm.isf((1 - level) / 2)]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("table", "level", "published"),
     [
@@ -261,16 +247,8 @@ def test_mcnemar(table):
     known = tables.mcnemar([[a, b], [c, d]], exact=False, correction=False)
     for scale in ("difference", "ratio"):
         report = score_difference(table, scale)
-        own = report._joint.parameters[0]
-        null = 1.0 if scale == "ratio" else 0.0
-        root = score_roots(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([null]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-        assert root[0] ** 2 == pytest.approx(known.statistic, abs=1e-5)
+        root = pearson_root(report, 1.0 if scale == "ratio" else 0.0)
+        assert root**2 == pytest.approx(known.statistic, abs=1e-5)
         assert report.pvalues[0] == pytest.approx(known.pvalue, rel=1e-5)
 
 

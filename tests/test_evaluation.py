@@ -70,14 +70,6 @@ def test_metrics_by_name_object_or_label():
     assert mixed["good", "f0.50"] == pytest.approx(expected)
 
 
-def test_from_a_confusion_matrix():
-    matrix = sk.confusion_matrix(Y, MODELS["good"])
-    from_matrix = confusion_matrix_report(matrix, metrics=["f1", "mcc", "npv"])
-    from_rows = joint_report(Y, MODELS["good"], metrics=["f1", "mcc", "npv"])
-    assert from_matrix.to_dict() == from_rows.to_dict()
-    assert from_matrix.critical_value == from_rows.critical_value
-
-
 def test_joint_intervals_hold_the_individual_ones(report):
     names = ["low", "individual_low", "estimate", "individual_high", "high"]
     ends = np.array([report.to_dict()[name] for name in names])

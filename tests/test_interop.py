@@ -1,6 +1,5 @@
 """Inside scikit-learn, and as the float that it is."""
 
-import copy
 import json
 import pickle
 
@@ -153,26 +152,6 @@ def test_joint_estimate_says_so():
     assert "joint" not in repr(report.individual()["a", "f1"])
     assert "joint" not in repr(report.select(metrics="f1")["a", "f1"])
     assert (report["a", "f1"].model, report["a", "f1"].metric) == ("a", "f1")
-
-
-@pytest.mark.parametrize("looked_at", [False, True])
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, "pickle"])
-def test_estimate_and_report_pickle(copied, looked_at):
-    if copied == "pickle":
-        copied = lambda value: pickle.loads(pickle.dumps(value))  # noqa: E731
-    y, p = labels()
-    report = joint_report(y, {"a": p, "b": y[::-1]}, metrics=["f1", "mcc", GAIN])
-    estimate = F05CI(confidence_level=0.9)(y, p)
-    if looked_at:
-        str(report), str(estimate)
-    other = copied(estimate)
-    assert type(other) is MetricEstimate
-    assert other == estimate
-    assert repr(other) == repr(estimate)
-    assert other.confidence_interval(0.99) == estimate.confidence_interval(0.99)
-    assert copied(report).to_dict() == report.to_dict()
-    assert np.array_equal(copied(report).covariance, report.covariance)
-    assert copied(report["a", "gain"]).low == report["a", "gain"].low
 
 
 # Scorers

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from battery import quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import tango
 from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
 from slow import each_once
@@ -53,16 +54,6 @@ def test_two_one_sided_t_tests_of_statsmodels(margin):
     """Up to the correction for skewness."""
     expected = ttost_paired(LOSSES["B"], LOSSES["A"], -margin, margin)[0]
     assert of_losses("hall", margin)[2] == pytest.approx(2 * expected, rel=0.2)
-
-
-def tango(cells, delta):
-    """Tango's (1998) score statistic of a difference of paired proportions."""
-    _, b, c, _ = cells
-    n = sum(cells)
-    second = -b - c + (2 * n - b + c) * delta
-    root = np.sqrt(second**2 + 8 * n * c * delta * (1 - delta))
-    q = (root - second) / (4 * n)
-    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
 
 
 @pytest.mark.parametrize("margin", [0.05, 0.1])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import pearson_limits, pearson_root
 from scipy.linalg import block_diag
 from scipy.stats import chi2_contingency, norm
 from simulated import some_models
@@ -24,8 +25,7 @@ from skci import (
     joint_report,
 )
 from skci.inference import critical_value
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
+from skci.inference.intervals.score import score_roots
 from skci.inference.ranking import compact_letters
 from skci.textbook import two_proportion_test
 
@@ -438,19 +438,6 @@ def test_sets_of_textbooks(first, second, half, slack, method):
         assert_allclose([own.low, own.high], [own - half, own + half], atol=slack)
 
 
-def pearson_limits(report):
-    own = report._joint.parameters[0]
-    return np.ravel(
-        score_limits(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([norm.isf(0.025)]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("first", "second", "scale", "published"),
     [
@@ -483,15 +470,7 @@ def test_pearson_of_no_difference_is_the_pooled_test(first, second):
     assert z**2 == pytest.approx(chi2) and pooled_p == pytest.approx(p)
     for scale, null in (("difference", 0.0), ("ratio", 1.0)):
         compared = combine_independent(estimates).differences(scale=scale)
-        own = compared._joint.parameters[0]
-        root = score_roots(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([null]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-        assert root[0] == pytest.approx(z, abs=1e-5)
+        assert pearson_root(compared, null) == pytest.approx(z, abs=1e-5)
 
 
 def test_two_proportions_by_name():

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from metrics_battery import FORMULAS, METRICS
+from pearson import tango
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
@@ -171,17 +172,6 @@ def test_pearson_of_a_perfect_f_beta(tp, beta):
     expected = tp / (tp + Z**2 * max(1, beta**2) / (1 + beta**2))
     assert low == pytest.approx(expected, abs=1e-7)
     assert high == 1
-
-
-def tango(cells, delta):
-    """Tango's (1998) score statistic of a difference of paired proportions."""
-    _, b, c, _ = cells
-    n = cells.sum()
-    first = 2 * n
-    second = -b - c + (2 * n - b + c) * delta
-    third = -c * delta * (1 - delta)
-    q = (np.sqrt(second**2 - 4 * first * third) - second) / (2 * first)
-    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
 
 
 def test_pearson_of_a_paired_difference_is_tango():
