@@ -100,14 +100,6 @@ def test_batches_of_which_no_row_counts():
             accumulator.update([0, 1], [0, 1], sample_weight=weights)
 
 
-def test_batches_of_one_label_add_up():
-    parts = [np.flatnonzero(Y == 1), np.flatnonzero(Y == 0)]
-    for kind in ("labels", "words", "scores", "labels and scores"):
-        for each in (parts, parts[::-1]):
-            report = accumulated(kind, "simple", each).report()
-            assert_same(report, at_once(kind, "simple"), kind == "labels")
-
-
 @pytest.mark.parametrize(
     ("kind", "design", "options"),
     [

@@ -132,13 +132,6 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     assert (loaded + other).n_samples == 2 * N
 
 
-def test_batches_of_one_label_and_of_one_row():
-    parts = [np.flatnonzero(Y == 0), np.flatnonzero(Y == 1)]
-    for order in (parts, parts[::-1], [[k] for k in range(40)] + [np.arange(40, N)]):
-        report = accumulated("moments of chances", parts=order).report()
-        assert_same(report, at_once("moments of chances"))
-
-
 def test_what_does_not_vary_is_told_so():
     y = np.linspace(0.1, 7, N)
     constant = {"A": y + 0.3, "B": y + 0.3}

@@ -44,20 +44,6 @@ REPORT = {
 }
 
 
-# Groups of one row, and of copies
-
-
-@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
-def test_grouped_duplicates_do_not_change_the_interval(name):
-    """Each row twice, in a group of its own, is worth as much as once."""
-    metric = type(METRICS[name])(method="score")
-    once = metric(Y, P, groups=np.arange(N))
-    twice = metric(np.repeat(Y, 2), np.repeat(P, 2), groups=np.repeat(np.arange(N), 2))
-    assert twice.design_effect == pytest.approx(2, rel=0.02)
-    assert twice.standard_error == pytest.approx(once.standard_error, rel=0.02)
-    assert_allclose(twice.confidence_interval(), once.confidence_interval(), atol=2e-3)
-
-
 # Many at once
 
 
