@@ -16,6 +16,15 @@ from sklearn.preprocessing import StandardScaler
 from skci import JointEvaluator
 from skci.cli.main import main as run
 
+_NEXT = """
+Next, with data of your own, and the page of the documentation that explains it:
+
+  skci.JointEvaluator(models).evaluate(X_test, y_test)            quickstart.rst
+  skci.joint_report(y_test, {"A": y_pred_a, "B": y_pred_b})       comparing.rst
+  skci.cross_validate_report(models, X, y, metrics="f1")          cross_validation.rst
+
+python -m skci --help lists the commands for files of predictions, see shell.rst."""
+
 
 def main() -> int:
     """Run the command that the arguments name; without any, the demonstration."""
@@ -43,6 +52,7 @@ def demonstrate() -> None:
     print(f"Which of {len(y_test)} handwritten digits are an 8? Three classifiers")
     print(f"learned it from {len(y_train)} others.\n\n{report}\n")
     print("With 95% confidence, all at once:", *report.findings(), sep="\n- ")
+    print(_NEXT)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from html import escape
+from typing import Any, Self, Unpack
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skci._options import (
     RowsOfSubgroups,
+    brief,
     entry_point,
     with_hints,
 )
@@ -49,6 +52,7 @@ from skci.metrics.metric_set import (
 )
 from skci.metrics.partial_truth import estimate_partly_labelled
 from skci.metrics.summaries import Summary
+from skci.metrics.usual import usual_metrics_of, usual_where_not_given
 from skci.reports.curves import COLUMNS, ClassificationReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import RunsReport, runs_report
@@ -63,6 +67,7 @@ _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
 
 @with_hints
+@usual_where_not_given
 def joint_report(
     y_true: Any,
     y_pred: Any = None,
@@ -71,7 +76,7 @@ def joint_report(
     proxy: Any = None,
     label_probability: Any = None,
     data: Any = None,
-    metrics: Any,
+    metrics: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
     pos_label: Any = None,
@@ -145,6 +150,12 @@ def joint_report(
         columns named are fetched.
     metrics : str, metric object, list of them, or mapping of str to them
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
+        If not given, :func:`joint_report` and :class:`JointEvaluator` choose metrics
+        that are usual for the data, and the header of the report says for which: of
+        labels the accuracy, precision, recall, F1 and Matthews' correlation, averaged
+        over more than two classes, with scores also the areas under the curves, and
+        with probabilities the log loss and the Brier score; of numbers R2, and the
+        root mean squared and the mean absolute error.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
@@ -335,10 +346,12 @@ class EvaluatedRows(RowsOfSubgroups, total=False):
 
 @entry_point(joint_report)
 @dataclass(eq=False, repr=False)
-class JointEvaluator:
+class JointEvaluator(BaseEstimator):
     """Joint confidence intervals for metrics of fitted estimators on held-out rows.
 
-    :meth:`evaluate` predicts and returns the report of :func:`joint_report`.
+    :meth:`evaluate` predicts and returns the report of :func:`joint_report`. The
+    evaluator has the ``get_params`` and ``set_params`` of scikit-learn, and a
+    :func:`~sklearn.base.clone` of it has the same fitted estimators.
 
     Parameters
     ----------
@@ -379,7 +392,7 @@ class JointEvaluator:
     """
 
     estimators: Any
-    metrics: Any
+    metrics: Any = None
     _: KW_ONLY
     confidence_level: float = 0.95
     method: str | Mapping[str, str] | None = None
@@ -392,10 +405,21 @@ class JointEvaluator:
     def __repr__(self) -> str:
         try:
             models = ", ".join(named_estimators(_with_name(self.estimators)))
-            metrics = ", ".join(named_metrics(self.metrics))
+            metrics = self.metrics
+            metrics = "usual" if metrics is None else ", ".join(named_metrics(metrics))
         except (TypeError, ValueError):  # evaluate raises for wrong options
-            return super().__repr__()
+            return object.__repr__(self)
         return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        options = self.get_params(deep=False).items()
+        rows = (f"<tr><th>{k}</th><td>{escape(brief(v))}</td></tr>" for k, v in options)
+        caption = f"<caption>{escape(repr(self))}</caption>"
+        html = f"<table>{caption}<tbody>{''.join(rows)}</tbody></table>"
+        return {"text/plain": repr(self), "text/html": html}
+
+    def __sklearn_clone__(self) -> Self:
+        return replace(self)
 
     @entry_point(joint_report, EvaluatedRows)
     def evaluate(self, X: Any, y: Any, **rows: Unpack[EvaluatedRows]) -> JointReport:
@@ -421,6 +445,8 @@ class JointEvaluator:
             If an option or the labels are not as described. Errors of an estimator are
             raised with its name.
         """
+        if self.metrics is None:
+            return self._evaluate_usual(X, y, rows)
         metric_set = self._metric_set()
         (models,), runs = split_runs(estimators=_with_name(self.estimators))
         estimators = check_estimators(models)
@@ -428,6 +454,14 @@ class JointEvaluator:
         if runs is not None:
             return report_over_runs(metric_set, sample, runs)
         return metric_set.report(sample)
+
+    def _evaluate_usual(self, X: Any, y: Any, rows: EvaluatedRows) -> JointReport:
+        """Evaluate the metrics that are usual for the data and the estimators."""
+        (models,), _ = split_runs(estimators=_with_name(self.estimators))
+        estimators = check_estimators(models)
+        usual = usual_metrics_of(estimators, y, self.pos_label, rows.get("query"))
+        report = replace(self, metrics=usual.metrics).evaluate(X, y, **rows)
+        return usual.title(report)
 
     @with_hints
     def evaluate_batches(

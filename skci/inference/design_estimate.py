@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, dot
-from skci.inference.designs.design import SmallSampleReason
+from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
 from skci.inference.exchangeable import ExchangeableErrors, greatest_change
@@ -18,6 +18,7 @@ from skci.inference.row_estimate import (
     RowEstimate,
     small_sample_factor,
 )
+from skci.inference.rows import Rows
 from skci.inference.stratified import (
     StratifiedTable,
     has_sparse_stratum,
@@ -140,6 +141,9 @@ class DesignEstimate(RowEstimate):
         if self.parameter.interval_method.smooths and self.stratified:
             return self.stratified.functional, self.stratified.counts
         return super().functional_and_counts
+
+    def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
+        return units_with(units, rows, design).degrees_of_freedom
 
     # Variance and design effect
 

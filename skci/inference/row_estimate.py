@@ -383,10 +383,19 @@ class RowEstimate:
         """
         found = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
+            rows, design, _ = part._pooled
             for units in part._pooled_units(part.parameter.support.limiting):
-                weights = units_with(units, *part._pooled[:2])
-                found.append(weights.degrees_of_freedom)
+                found.append(part._df_within(units, rows, design))
         return min(found)
+
+    def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
+        """Degrees of freedom of a variance within some rows, or weights of them.
+
+        All rows of the sample weigh the same.
+        """
+        if units.dtype == bool:
+            return max(rows.n_rows(units) - 1.0, 0.0)
+        return units_with(units, rows, design).degrees_of_freedom
 
     @cached_property
     def hall_coefficients(self) -> tuple[float, float, float]:

@@ -567,7 +567,7 @@ class Report(TabularReport[MetricEstimate]):
         >>> gate.met_by
         ['A']
         >>> report.requirements("B - A recall >= -0.01").verdict
-        'shown'
+        <shown: recall of B - A = 0.020 [0.011, 0.036] is at least -0.01>
         """
         required = read_requirements(requirements, self.metrics, self._subjects)
         judged = self._judged(required)

@@ -1,0 +1,153 @@
+"""The metrics that are usual for a kind of data, where none are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.multiclass import type_of_target
+
+from skci.data.drawing import RowOptions
+from skci.data.frames import Frame
+from skci.data.runs import Runs
+
+_Report = TypeVar("_Report", bound=Callable[..., Any])
+
+
+class Scores(NamedTuple):
+    """Kinds of scores that all models have."""
+
+    any: bool = False
+    """Whether models have scores at all."""
+    probabilities: bool = False
+    """Whether the scores are probabilities."""
+
+
+class UsualMetrics(NamedTuple):
+    """Metrics by convention, and the kind of data for which they are usual."""
+
+    metrics: list[str]
+    kind: str
+
+    def title(self, report: Any) -> Any:
+        """Return a report whose header says for which data its metrics are usual."""
+        usual = f"the usual metrics for {self.kind}"
+        return report._with(report._joint, _kind=usual)
+
+
+def usual_where_not_given(report: _Report) -> _Report:
+    """Decorate a function like `joint_report`, so that it can choose the metrics."""
+
+    @wraps(report)
+    def chosen(
+        y_true: Any, y_pred: Any = None, *, metrics: Any = None, **options: Any
+    ) -> Any:
+        if metrics is not None:
+            return report(y_true, y_pred, metrics=metrics, **options)
+        columns = {name: options.get(name) for name in ("y_score", "query")} | {
+            "y_true": y_true,
+            "y_pred": y_pred,
+        }
+        if (data := options.get("data")) is not None:
+            columns = Frame(data, columns).read({"numbers"}, RowOptions())
+        scores = columns.pop("y_score")
+        shares = [_are_shares(each) for each in _arrays(scores)]
+        usual = usual_metrics(
+            **columns,
+            scores=Scores(bool(shares), bool(shares) and all(shares)),
+            pos_label=options.get("pos_label"),
+        )
+        named = report(y_true, y_pred, metrics=usual.metrics, **options)
+        return usual.title(named)
+
+    return chosen  # type: ignore[return-value]
+
+
+def usual_metrics_of(
+    estimators: Iterable[tuple[str, Any]], y: Any, pos_label: Any, query: Any
+) -> UsualMetrics:
+    """Choose metrics of estimators by the kind of the truth and what they predict."""
+    models = [model for _, model in estimators]
+    if any(map(is_regressor, models)) and query is None and _names_of_fields(y) is None:
+        return _OF_NUMBERS
+    probabilities = all(hasattr(model, "predict_proba") for model in models)
+    ranked = all(
+        hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+        for model in models
+    )
+    scores = Scores(ranked, probabilities)
+    return usual_metrics(y, y, query=query, scores=scores, pos_label=pos_label)
+
+
+def usual_metrics(
+    y_true: Any,
+    y_pred: Any = None,
+    query: Any = None,
+    *,
+    scores: Scores,
+    pos_label: Any = None,
+) -> UsualMetrics:
+    """Choose metrics by the kind of the truth, and of what models predict."""
+    if isinstance(y_true, Mapping):
+        raise ValueError(
+            f"metrics must be given where y_true is by metric, as in {[*y_true]}"
+        )
+    if _names_of_fields(y_true) is not None:
+        return UsualMetrics(["concordance"], "times to an event")
+    labels = np.unique(np.asarray(y_true)).tolist()
+    if query is not None:
+        binary = ["map", "mrr"] * (set(labels) <= {0, 1})
+        return UsualMetrics(["ndcg@10", *binary], "rankings")
+    target = type_of_target(y_true, "y_true")
+    between = len(labels) > 2 and any(
+        type_of_target(each).startswith("continuous") for each in _arrays(y_pred)
+    )
+    if target.startswith("continuous") or between:
+        return _OF_NUMBERS
+    positive = pos_label is not None or 1 in labels
+    average = "" if target == "binary" and positive else "_macro"
+    of_labels = ["accuracy", *(f"{m}{average}" for m in ("precision", "recall", "f1"))]
+    ranking, probability = ["roc_auc", "average_precision"], ["log_loss", "brier_score"]
+    kind = "labels"
+    if target == "multilabel-indicator":
+        kind, probability = "targets", []
+    else:
+        of_labels.append("matthews_corrcoef")
+    if target == "binary":
+        kind = "two labels"
+        if not positive:
+            ranking, probability = [], ["log_loss"]
+            kind += " without a pos_label"
+    metrics = of_labels * (y_pred is not None)
+    metrics += ranking * scores.any + probability * scores.probabilities
+    return UsualMetrics(metrics, kind + " with scores" * scores.any)
+
+
+_OF_NUMBERS = UsualMetrics(
+    ["r2", "root_mean_squared_error", "mean_absolute_error"], "numbers"
+)
+
+
+def _names_of_fields(y_true: Any) -> Any:
+    """Names of the fields of a structured array, such as event and time, or None."""
+    return getattr(getattr(y_true, "dtype", None), "names", None)
+
+
+def _arrays(values: Any) -> list[Any]:
+    """What each model predicts, in each run."""
+    if values is None:
+        return []
+    if isinstance(values, Runs):
+        values = values.predictions
+        values = dict(enumerate(values)) if isinstance(values, list | tuple) else values
+    if isinstance(values, Mapping):
+        return [each for value in values.values() for each in _arrays(value)]
+    return [np.asarray(values)]
+
+
+def _are_shares(scores: Any) -> bool:
+    """Whether scores are between 0 and 1, as probabilities are."""
+    return bool(((scores >= 0) & (scores <= 1)).all())
