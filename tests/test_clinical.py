@@ -212,21 +212,16 @@ def test_thresholds_by_model():
         ({"thresholds": [0.1, 1.0]}, "^thresholds must be probabilities above 0 and"),
         ({"thresholds": [0.1, 0.1]}, "^thresholds must differ in six digits"),
         ({"method": "wilson"}, "^method='wilson' needs a proportion"),
+        (
+            {"y_score": {"treat all": RIGHT}},
+            "^y_score must not name a model 'treat all'",
+        ),
+        ({"y_true": np.ones(N)}, "must hold two labels"),
     ],
 )
 def test_wrong_options_of_decision_curves(options, message):
     with pytest.raises(ValueError, match=message):
-        decision_curve_report(Y, RIGHT, **options)
-
-
-def test_no_model_is_named_as_the_default():
-    with pytest.raises(ValueError, match=r"^y_score must not name a model 'treat all'"):
-        decision_curve_report(Y, {"treat all": RIGHT})
-
-
-def test_one_label_has_no_decision_curve():
-    with pytest.raises(ValueError, match="must hold two labels"):
-        decision_curve_report(np.ones(N), RIGHT)
+        decision_curve_report(**{"y_true": Y, "y_score": RIGHT} | options)
 
 
 def test_a_decision_curve_is_drawn_with_both_defaults():

@@ -226,15 +226,6 @@ def test_models_are_compared_at_the_same_threshold():
         assert wide.low < alone.low and alone.high < wide.high
 
 
-def test_thresholds_of_unknown_models():
-    with pytest.raises(ValueError, match=r"^thresholds must name the models .* got"):
-        roc_report(Y, MODELS, thresholds={"A": [0.5]})
-    with pytest.raises(ValueError, match=r"^thresholds\['B 2'\] must differ"):
-        roc_report(Y, MODELS, thresholds={"A": [0.5], "B 2": [1, 1]})
-    with pytest.raises(ValueError, match=r"^y_score\['B'\] must hold two scores"):
-        roc_report(Y, {"A": SCORES, "B": SCORES * 0})
-
-
 # Choice of a threshold
 
 GRID = np.array([-1.5, -0.7, -0.2, 0.4, 1.2])
@@ -333,13 +324,6 @@ def test_findings_of_models_at_thresholds():
     alone = report.individual().where("recall >= 0.7").findings()
     assert len(alone) == 2  # an interval of its own does not hold where it was chosen
     assert alone[0].startswith("Taken alone: A: recall >= 0.7 is shown at thresholds")
-
-
-def test_equal_scores_with_weights_that_add_up_to_rounding():
-    """The sum of weights differs in the last digit from that of the labels."""
-    weights = np.where(np.arange(len(Y)) % 7, 0.1, 1000 / 3)
-    with pytest.raises(ValueError, match="y_score must hold two scores that differ"):
-        roc_report(Y, np.full(len(Y), 0.5), sample_weight=weights)
 
 
 def test_the_best_threshold():
@@ -449,6 +433,12 @@ def test_other_reports_of_scores_have_designs(kind):
 
 # Invalid input
 
+TWO = {"y_score": MODELS}
+OF_ROUNDING = {  # the sum of weights differs in the last digit from that of the labels
+    "y_score": np.full(len(Y), 0.5),
+    "sample_weight": np.where(np.arange(len(Y)) % 7, 0.1, 1000 / 3),
+}
+
 
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize(
@@ -462,6 +452,16 @@ def test_other_reports_of_scores_have_designs(kind):
         ({"y_score": SCORES * np.nan}, "^y_score must hold finite numbers"),
         ({"y_score": SCORES * 0 + 0.5}, r"^y_score must hold two .* got only 0.5$"),
         ({"y_score": ["a"] * 400}, "^y_score must hold numbers"),
+        (OF_ROUNDING, "y_score must hold two scores that differ"),
+        (TWO | {"thresholds": {"A": [0.5]}}, "^thresholds must name the models .* got"),
+        (
+            TWO | {"thresholds": {"A": [0.5], "B 2": [1, 1]}},
+            r"^thresholds\['B 2'\] must differ",
+        ),
+        (
+            {"y_score": {"A": SCORES, "B": SCORES * 0}},
+            r"^y_score\['B'\] must hold two scores",
+        ),
         ({"thresholds": []}, "^thresholds must hold at least one number"),
         ({"thresholds": [0.5, 0.5]}, "^thresholds must differ"),
         ({"sample_weight": -WEIGHTS}, "^sample_weight must hold finite numbers"),
