@@ -310,7 +310,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     if not finite.all():
         position = np.argwhere(~finite)[0].tolist()
         value = np.atleast_1d(numbers)[tuple(position)]
-        hint = "; what was not found has no score, NaN or None" if missing else ""
+        hint = "; a missing value is NaN or None" if missing else ""
         raise ValueError(
             f"{name} must hold finite numbers, got {value} in row {position[0]}"
             f"{hint or missing_hint(name, value)}"
@@ -425,7 +425,9 @@ def label_name(label: Any) -> str:
     return {"True": "1", "False": "0"}.get(text, text)
 
 
-def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
+def as_matrix(
+    values: Any, name: str, columns: Sequence[Any], *, missing: bool = False
+) -> Array:
     """Make an array of floats; a data frame must have the columns, if any are named."""
     found = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
@@ -434,7 +436,7 @@ def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
             f"{name} must have the columns {list(columns)} in this order, or be an "
             f"array, got the columns {found}"
         )
-    return as_numbers(values, name)
+    return as_numbers(values, name, missing=missing)
 
 
 class AllZeroError(ValueError):

@@ -5,14 +5,6 @@ import numpy as np
 from skci.designs import Component
 
 
-def totals(unit, influences):
-    """Sums of influence values over the rows of each unit."""
-    _, unit = np.unique(unit, return_inverse=True)
-    sums = np.zeros((unit.max() + 1, influences.shape[1]))
-    np.add.at(sums, unit.ravel(), np.asarray(influences))
-    return sums
-
-
 class Grouped:
     """Clusters, by a user's own hand."""
 
@@ -20,7 +12,7 @@ class Grouped:
         self.groups, self.n_units = groups, len(np.unique(groups))
 
     def components(self, influences):
-        yield Component(totals(self.groups, influences))
+        yield Component.of_units(influences, self.groups)
 
     def __str__(self):
         return "grouped by hand"
@@ -41,7 +33,7 @@ class TwoWay:
     def components(self, influences):
         first, second = (np.asarray(each) for each in (self.first, self.second))
         for factor, sign in ((first, 1), (second, 1), (first * 1000 + second, -1)):
-            yield Component(totals(factor, influences), sign)
+            yield Component.of_units(influences, factor, sign)
 
     def __str__(self):
         return "clustered in two ways"

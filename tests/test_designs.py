@@ -14,6 +14,7 @@ from scipy import stats
 
 from skci import (
     F1CI,
+    R2CI,
     AccuracyCI,
     MeanAbsoluteErrorCI,
     MeanSquaredErrorCI,
@@ -62,6 +63,12 @@ def of_one(metric, y, p):
     return lambda **rows: {"": metric(y, p, **rows)}
 
 
+def of_hall(**more):
+    predicted = {"A": EASE + SCORES["A"], "B": EASE + SCORES["B"]}
+    options = {"metrics": "r2", "method": "hall", **more}
+    return lambda **rows: joint_report(EASE, predicted, **options, **rows)
+
+
 CALLS = {
     "labels": of_labels,
     "differences": lambda **rows: of_labels(**rows).differences(),
@@ -71,6 +78,9 @@ CALLS = {
     "blurred": of_one(F1CI(method="blurred"), Y, MODELS["A"]),
     "areas": of_one(RocAucCI(), Y, SCORES["A"]),
     "numbers": of_one(MeanSquaredErrorCI(method="delta"), EASE, EASE + SCORES["A"]),
+    "hall": of_one(R2CI(method="hall"), EASE, EASE + SCORES["A"]),
+    "hall, weights": of_hall(sample_weight=USER % 3),
+    "hall, gaps": lambda **rows: of_hall(by=USER < 10)(**rows).gaps(),
     "grades": lambda **rows: grades_report(RIGHT, bounds=(0, 1), **rows),
 }
 
@@ -192,6 +202,7 @@ class Giving:
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
 NONE = "at least one of sign 1 that is not known, got none$"
 BLOCKS = "with blocks that are whole numbers from 0 on, got"
+UNITS = f"with units that are whole numbers from 0, below {N}, got"
 
 
 @pytest.mark.parametrize(
@@ -215,8 +226,13 @@ BLOCKS = "with blocks that are whole numbers from 0 on, got"
         ),
         ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
         ([{"sign": 0}], "with sign 1 or -1, got 0$"),
-        ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5$"),
-        ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1$"),
+        ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5 to 0.5$"),
+        ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1 to {N - 2}$"),
+        ([{"units": np.arange(N) + 1}], f"{UNITS} int64 from 1 to {N}$"),
+        (
+            [{"units": np.arange(3)}],
+            rf"with units of shape \({N},\), got shape \(3,\)$",
+        ),
         ([{"sizes": np.full(N, "big")}], "with sizes that are finite numbers$"),
         (
             [{"repeats": np.ones(N)}],

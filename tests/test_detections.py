@@ -109,7 +109,7 @@ def test_mistakes():
     y, scores, _ = some_detections()
     with pytest.raises(ValueError, match="may be missing in positive rows only"):
         STEPS(1 - y, scores)
-    with pytest.raises(ValueError, match=r"-inf in row 2; what was not found has no"):
+    with pytest.raises(ValueError, match=r"-inf in row 2; a missing value is NaN"):
         STEPS([1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5)
     with pytest.raises(ValueError, match=r"interpolation must be one of \['101'\]"):
         AveragePrecisionCI(interpolation=101)(y, scores)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dot
+from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
@@ -265,10 +265,9 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _direction(self) -> Array:
-        if (spread := self.design.spread) is not None:
-            (component, *_) = self.design.components(self._influences)
-            totals = component.totals[:, 0]
-            return spread(totals) / math.sqrt(dot(totals, totals))
+        of_units = self.design.direction(self._influences)
+        if of_units is not None:
+            return of_units
         values, rows = self._influences.column(0), self.rows
         if self._strata is not None:
             weights = np.bincount(self._strata, rows.weights)

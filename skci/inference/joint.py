@@ -34,12 +34,7 @@ from skci.inference.intervals.methods import (
     IntervalMethod,
     Task,
 )
-from skci.inference.linear_estimates import (
-    MOST_TABLES,
-    GivenEstimates,
-    ResampledEstimates,
-    excess_shares,
-)
+from skci.inference.linear_estimates import MOST_TABLES
 from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
@@ -98,31 +93,6 @@ class JointEstimate:
                     "weight, of one stratum; with sample_weight, groups or strata use "
                     f"one of {others}"
                 )
-        return cls(source, **options)
-
-    @classmethod
-    def from_moments(
-        cls,
-        parameters: Iterable[Parameter],
-        covariance: Array,
-        df: float = np.inf,
-        *,
-        common_variance: bool = False,
-        excess: Array | None = None,
-        out_of_fold: Estimates | None = None,
-        **options: Any,
-    ) -> JointEstimate:
-        """Use given estimates and a given covariance; see `GivenEstimates`.
-
-        An `excess` of the covariance, of shape (K, K), is removed from differences of
-        two models. Resampled estimates have estimates from the out-of-fold predictions
-        too; see `ResampledEstimates`.
-        """
-        parameters = tuple(parameters)
-        shares = {} if excess is None else excess_shares(parameters, covariance, excess)
-        source = GivenEstimates(parameters, covariance, df, common_variance, shares)
-        if out_of_fold is not None:
-            source = ResampledEstimates(**vars(source), of_rows=out_of_fold)
         return cls(source, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:

@@ -47,7 +47,7 @@ class GivenEstimates(Estimates):
 
     parameters: tuple[Parameter, ...]
     covariance: Array
-    df: float
+    df: float = np.inf
     """Degrees of freedom of each variance; infinite for a normal quantile."""
     common_variance: bool = False
     """Whether all estimates have one variance, as in a linear model."""
@@ -321,12 +321,14 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 
 
 def excess_shares(
-    parameters: Sequence[Parameter], covariance: Array, excess: Array
+    parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
     """Share of an excess in the variance of the difference of each pair of models.
 
     It is the mean over the measures of both models, and at most `_MOST_EXCESS`.
     """
+    if excess is None:
+        return {}
     places: dict[Key, list[int]] = {}
     for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
         places.setdefault(parameters[k].key.without("model"), []).append(k)

@@ -313,7 +313,7 @@ class Report(TabularReport[MetricEstimate]):
         joint, keys = self._joint, self._keys
         individual = None if joint.is_individual else joint.individual.intervals
         return {
-            "metrics": ["contrasts" if key.contrast else key.title for key in keys],
+            "metrics": [key.metric or "contrasts" for key in keys],
             "models": self._models,
             "known_models": self._known_models,
             "intervals": self._limits(),

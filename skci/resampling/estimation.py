@@ -23,6 +23,7 @@ from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
+from skci.inference.linear_estimates import ResampledEstimates, excess_shares
 from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
@@ -307,16 +308,18 @@ class Resampling:
         given = [*map(_given, parameters, estimates.tolist())]
         if self.sizes:  # no size is freed of the excess of noise, nor are models
             given, excess = [*map(self.sizes.labelled, given)], None
-        target = Target(self._target(splits), str(scheme))
-        joint = JointEstimate.from_moments(
-            given,
-            np.where(np.outer(known, known), covariance, 0.0),
-            df,
-            excess=excess,
-            out_of_fold=self._out_of_fold(first, fitted),
+        covariance = np.where(np.outer(known, known), covariance, 0.0)
+        joint = JointEstimate(
+            ResampledEstimates(
+                parameters=tuple(given),
+                covariance=covariance,
+                df=df,
+                excess=excess_shares(given, covariance, excess),
+                of_rows=self._out_of_fold(first, fitted),
+            ),
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
-            target=target,
+            target=Target(self._target(splits), str(scheme)),
         )
         if self.sizes:
             curves = [parameter.key.without("subgroup") for parameter in given]

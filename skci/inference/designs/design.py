@@ -55,6 +55,11 @@ class Component:
         Whether the term is of some of the rows, such as one of several series. The
         degrees of freedom of all parts add up; of several terms that are each of all
         rows, such as crossed factors, the fewest count.
+    units : ndarray of int of shape (n_samples,), optional
+        Index in `totals` of the unit of each row, where totals are sums over the rows
+        of each unit; see :meth:`of_units`. Of a single component, the correction for
+        curvature by method "hall" then weights whole units, as with `groups`; without
+        `units` it weights single rows.
 
     Examples
     --------
@@ -74,6 +79,37 @@ class Component:
     degrees_of_freedom: float | None = None
     is_known: bool = False
     is_part: bool = False
+    units: Array | None = None
+
+    @classmethod
+    def of_units(cls, influences: Any, units: Any, sign: int = 1) -> Component:
+        """Sum influence values over the rows of each unit.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence values of each row, as `components` of a design is passed them.
+        units : array-like of shape (n_samples,)
+            Name of the unit of each row, such as a cluster.
+        sign : {1, -1}, default=1
+            Whether the term is added or subtracted.
+
+        Returns
+        -------
+        Component
+            With a total for each of the units that occur.
+
+        Examples
+        --------
+        >>> from skci.designs import Component
+        >>> component = Component.of_units([[0.2], [0.1], [-0.3]], ["a", "a", "b"])
+        >>> component.totals.round(2).tolist()
+        [[0.3], [-0.3]]
+        """
+        _, index = np.unique(units, return_inverse=True)
+        columns = np.transpose(influences)
+        totals = np.stack([np.bincount(index, column) for column in columns], axis=1)
+        return cls(totals, sign, units=index)
 
 
 class SmallSampleReason(NamedTuple):
@@ -127,14 +163,9 @@ class Design(Protocol):
     ...     def n_units(self):
     ...         return min(len(np.unique(self.first)), len(np.unique(self.second)))
     ...     def components(self, influences):
-    ...         _, first = np.unique(self.first, return_inverse=True)
-    ...         _, second = np.unique(self.second, return_inverse=True)
-    ...         both = first * len(second) + second
-    ...         for factor, sign in [(first, 1), (second, 1), (both, -1)]:
-    ...             names, unit = np.unique(factor, return_inverse=True)
-    ...             totals = np.zeros((len(names), influences.shape[1]))
-    ...             np.add.at(totals, unit, influences)
-    ...             yield Component(totals, sign)
+    ...         both = [f"{a}, {b}" for a, b in zip(self.first, self.second)]
+    ...         for units, sign in [(self.first, 1), (self.second, 1), (both, -1)]:
+    ...             yield Component.of_units(influences, units, sign)
     ...     def __str__(self):
     ...         return f"in crossed groups, at least {self.n_units} of each kind"
     >>> rng = np.random.default_rng(0)
@@ -208,8 +239,6 @@ class SampleDesign:
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
     """Whether units are the clusters that `groups` names."""
-    spread: ClassVar[Any] = None
-    """Function that sums values of independent units over the rows of each unit."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
         """Totals of influence values within independent units, without strata."""
@@ -230,6 +259,14 @@ class SampleDesign:
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def direction(self, influences: Influences) -> Array | None:
+        """Change of the weights of units in proportion to the totals of their clusters.
+
+        It changes the first estimate by its standard error. None where units are
+        independent, or where clusters are unknown.
+        """
+        return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
         """Stratum of each independent unit, and its share in the total weight."""

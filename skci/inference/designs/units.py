@@ -5,6 +5,7 @@ A sample is simple if it is of independent rows of equal weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dataclass, factorise
+from skci._arrays import Array, cached_property, dataclass, dot, factorise
 from skci._validation import check_integer
 from skci.inference.designs.design import (
     Component,
@@ -127,13 +128,13 @@ class Clusters(SampleDesign):
             return self
         return IndependentRows(rows.n_samples)
 
-    @property
-    def spread(self) -> Any:
-        return self._spread if self.strata is None else None
-
-    def _spread(self, totals: Array) -> Array:
+    def direction(self, influences: Influences) -> Array | None:
+        if self.strata is not None:
+            return None
+        totals = next(self.totals(influences)).totals[:, 0]
         entries = np.diff(self.starts, append=len(self.unit))
-        return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+        spread = np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+        return spread / math.sqrt(dot(totals, totals))
 
     def regrouped(self, unit: Array) -> Clusters:
         """Unite units without strata; `unit` is the new index of each."""
@@ -284,12 +285,20 @@ class RowwiseDesign(SampleDesign):
             raise TypeError(
                 f"{must}: an iterable of Component, got {type(components).__name__}"
             )
-        checked = [_check_component(each, values.shape[1], must) for each in components]
+        checked = [_check_component(each, values.shape, must) for each in components]
         if not any(each.sign > 0 and not each.is_known for each in checked):
             raise ValueError(
                 f"{must}: at least one of sign 1 that is not known, got none"
             )
         return checked
+
+    def direction(self, influences: Influences) -> Array | None:
+        component, *others = self._own_components(influences)
+        if others or component.units is None or component.blocks is not None:
+            return None
+        totals = component.totals[:, 0]
+        spread = totals[component.units[self.kept]] * influences.rows.weights
+        return spread / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
         """Check the number of units, and the components of some influence values."""
@@ -334,8 +343,8 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
     return changed
 
 
-def _check_component(component: Any, n_columns: int, must: str) -> Component:
-    """Check totals of influence values, a column for each of the parameters."""
+def _check_component(component: Any, shape: tuple[int, int], must: str) -> Component:
+    """Check totals of influence values of a shape, a column for each parameter."""
     if not isinstance(component, Component):
         raise TypeError(
             f"{must}: an iterable of Component, got one of {type(component).__name__}"
@@ -347,25 +356,29 @@ def _check_component(component: Any, n_columns: int, must: str) -> Component:
         raise ValueError(f"{must} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
+    n_rows, n_columns = shape
     shapes = {"totals": f"({n_units}, {n_columns})", "repeats": f"(4, {n_units})"}
+    shapes["units"] = f"({n_rows},)"
     checked: dict[str, Any] = {}
-    for name in ("totals", "blocks", "sizes", "repeats"):
+    for name in ("totals", "blocks", "sizes", "repeats", "units"):
         if getattr(component, name) is not None:
             values = checked[name] = np.asarray(getattr(component, name))
-            shape = shapes.get(name, f"({n_units},)")
-            if str(values.shape) != shape:
+            expected = shapes.get(name, f"({n_units},)")
+            if str(values.shape) != expected:
                 raise ValueError(
-                    f"{must} with {name} of shape {shape}, got shape {values.shape}"
+                    f"{must} with {name} of shape {expected}, got shape {values.shape}"
                 )
     for name, values in checked.items():
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError(f"{must} with {name} that are finite numbers")
-    blocks = checked.get("blocks", np.zeros(1, int))
-    if blocks.dtype.kind not in "iu" or blocks.min() < 0:
-        raise ValueError(
-            f"{must} with blocks that are whole numbers from 0 on, got "
-            f"{blocks.dtype} from {blocks.min()}"
-        )
+    for name in {"blocks", "units"} & checked.keys():
+        codes, below = checked[name], len(totals) if name == "units" else np.inf
+        if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= below:
+            limit = f", below {below}" if name == "units" else " on"
+            raise ValueError(
+                f"{must} with {name} that are whole numbers from 0{limit}, got "
+                f"{codes.dtype} from {codes.min()} to {codes.max()}"
+            )
     return replace(component, **checked)
 
 
