@@ -126,6 +126,9 @@ class Trait:
         Interval methods that "auto" stands for: the first that can serve, or "delta".
     automatic_of_contrasts : tuple of str
         Those that it stands for in differences and ratios, where they are others.
+    is_scaled_area : bool
+        Whether it is an area or a share but for a factor and an offset, so that its
+        share of the range has a logit.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
@@ -164,6 +167,7 @@ class Trait:
     proportion: tuple[str, str] | None = None
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
+    is_scaled_area: bool = False
     scale_free: bool = True
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"
