@@ -40,6 +40,7 @@ PAGES = {
     "methods": "methods",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "target": "target",
 }
 """Module that has the tables of a page."""
 
