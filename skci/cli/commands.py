@@ -263,6 +263,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
     ),
     rankings: (
         "Compare runs of search with judgements, in the formats of TREC",
+        "skci rankings bm25.run neural.run --qrels qrels.txt --metrics ndcg_cut_10",
         {
             "the data": [(trec, "runs+ qrels!")],
             "the metrics": [(joint_report, "metrics! confidence_level method")],
