@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skci._validation import join_names, printable
+from skci._progress import is_watched, show_line
+from skci._validation import join_names
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import flag_of, given
 from skci.data.files import batches_of_rows, parse_label, read_batches, take_rows
@@ -26,7 +26,6 @@ _REFUSED = "labels", "score_bins", "moments", "save"
 """Options that are refused if rows are kept."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
-_LINE_WIDTH = 79
 
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
@@ -206,15 +205,15 @@ def batches(
             for batch in read:
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
-                _show_progress(f"{file.path.name}: {n_rows:,} rows{total}")
+                show_line(f"{file.path.name}: {n_rows:,} rows{total}")
     finally:
-        _show_progress("")
+        show_line("")
 
 
 def _total(file: LogFile) -> str:
     """Number of lines of a file whose rows are lines, for progress that is seen."""
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
-    if not (sys.stderr.isatty() and has_lines and file.path.is_file()):
+    if not (is_watched() and has_lines and file.path.is_file()):
         return ""
     with file.path.open("rb") as lines:
         return f" of {sum(1 for _ in lines):,} lines"
@@ -254,10 +253,3 @@ def _add(
         if of_row.startswith(must):
             path, error = f"{path}, row {n_before + stop}", of_row
         raise ValueError(f"{path}: {error}")
-
-
-def _show_progress(text: str) -> None:
-    """Show a line in place of the last on standard error, if that is a terminal."""
-    if sys.stderr.isatty():
-        line = printable(text)[:_LINE_WIDTH].ljust(_LINE_WIDTH)
-        print(f"\r{line}", end="\r", file=sys.stderr, flush=True)

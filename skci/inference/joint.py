@@ -40,6 +40,7 @@ from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
 
 _TOLERANCE = 5e-3  # of quantiles of some of many contrasts: as accurate as p-values
+_FEW = 20  # contrasts that have the tolerance of intervals
 
 
 class Target(NamedTuple):
@@ -416,12 +417,13 @@ class JointEstimate:
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         """One-sided distribution of the maximum of some statistics times signs."""
-        options = {}
         if self._loadings is None:
             correlation = self._shrunk_correlation[np.ix_(positions, positions)]
         else:
             rows = self._loadings.rows(positions)
             correlation = correlation_from(rows @ rows.T)
+        options = {}
+        if self.horizon is None and (self._loadings or len(positions) > _FEW):
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
         return self._law_from_correlation(signed, self.common_df, "less", **options)

@@ -83,13 +83,14 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     return found
 
 
-def signed_statistics(joint: JointEstimate) -> Array:
+def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
     """Critical values at which intervals reach 0, with the signs of estimates, (K,).
 
-    Quantiles of t with the degrees of freedom of each; 0 without a usable variance.
+    Quantiles of t with the degrees of freedom of each; 0 without a usable variance, and
+    for parameters at other than given positions of usable ones.
     """
     statistics = np.zeros(len(joint.parameters))
-    usable = np.flatnonzero(joint.usable)
+    usable = np.flatnonzero(joint.usable) if positions is None else positions
     if len(usable):
         estimates = joint.estimates[usable]
         found = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
+from skci._progress import progress
 from skci.inference.contrasts import comparison
 from skci.inference.critical.correlation import (
     Loadings,
@@ -22,6 +23,7 @@ from skci.inference.linear_estimates import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
+_LEAST_DISTANCE = 1.5  # in standard errors, below which p-values exclude nothing
 _LEAST_QUANTILE = 1e-6  # in standard errors, about that of the lowest two-sided level
 
 
@@ -78,15 +80,16 @@ def _settled(joint: JointEstimate, positions: Sequence[int]) -> Array:
     return settled
 
 
-def _tails(compared: JointEstimate) -> Array:
+def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
     """One-sided p-value of each difference by itself, of the first being better, (K,).
 
-    They settle nothing with a horizon, of which there are several looks.
+    Of differences at other than given positions 0.5, which settles nothing; also with a
+    horizon, of which there are several looks.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
     df = compared.common_df or compared.degrees_of_freedom
-    return np.asarray(stats.t.sf(signed_statistics(compared), df))
+    return np.asarray(stats.t.sf(signed_statistics(compared, positions), df))
 
 
 def compare_with_best(
@@ -103,9 +106,10 @@ def compare_with_best(
     joint critical value of the differences of model j, by their own interval method,
     and :math:`D_j^- = 0` for the only model with :math:`D_j^+ > 0`.
 
-    The differences are of the first and the second of each pair. Where a difference
-    excludes 0 even by Bonferroni's inequality, :math:`D_j^+ = 0` without a critical
-    value. Limits, of shape (R,), are infinite for a model without a usable difference.
+    The differences are of the first and the second of each pair. Where the difference
+    to the model that is better by the most standard errors excludes 0 even by
+    Bonferroni's inequality, :math:`D_j^+ = 0` without a critical value. Limits, of
+    shape (R,), are infinite for a model without a usable difference.
 
     References
     ----------
@@ -138,18 +142,27 @@ def _one_sided_quantiles(
     excludes its estimate.
     """
     quantiles = np.full(size, np.nan)
-    tails = _tails(compared)[usable]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = (compared.estimates / compared.standard_errors)[usable]
+    chosen_by = {j: np.flatnonzero((first == j) | (second == j)) for j in range(size)}
+    signs_by = {j: np.where(first[k] == j, 1, -1) for j, k in chosen_by.items()}
+    worst = [
+        chosen[np.nan_to_num(signs_by[j] * distances[chosen]).argmin()]
+        for j, chosen in chosen_by.items()
+        if len(chosen)
+    ]
+    worst = [k for k in worst if abs(distances[k]) > _LEAST_DISTANCE]
+    tails = _tails(compared, usable[np.unique(worst).astype(int)])[usable]
     alpha = min(1 - compared.confidence_level, 0.5)
-    for j in range(size):
-        chosen = np.flatnonzero((first == j) | (second == j))
-        is_first = first[chosen] == j
-        worse: Array = np.where(is_first, 1 - tails[chosen], tails[chosen])
+    for j, chosen in progress(chosen_by.items(), "comparisons with the best", size):
         if not len(chosen):
             continue
+        signs = signs_by[j]
+        worse: Array = np.where(signs > 0, 1 - tails[chosen], tails[chosen])
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        law = compared.law_among(usable[chosen], np.where(is_first, 1, -1))
+        law = compared.law_among(usable[chosen], signs)
         q: float = law.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
@@ -196,7 +209,8 @@ def rank_intervals(
         n_better, n_worse = pairs.counts(joint, factor)
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
-        for k in itertools.chain(*panels):
+        each = [*itertools.chain(*panels)]
+        for k in progress(each, "ranks", len(each)):
             counts = pairs.of(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     return [

@@ -16,6 +16,9 @@ ROUNDING = 1e-8
 _ZERO = 1e-10  # eigenvalues and pivots below this are zero
 _NOISE = 0.01  # smallest independent variance that is separated
 _EIGEN = 512  # largest matrix whose rank is not tried first
+_SPECTRUM = 1024  # largest matrix all of whose eigenvectors are computed
+_LEADING = 62  # eigenvectors of a larger one, as many as quasi-random coordinates
+_RITZ = 1e-6  # their tolerance; what they leave is factorised without error
 _BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array, and its fewest rows
 _COSTLY = 1 << 15  # size of loadings that are projected in single precision
 _ROUNDED = 1 << 15  # distinct correlations on either side of 0
@@ -137,11 +140,19 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
     Quasi-random points are best in their first coordinates. A large matrix is reduced
-    to its rank, if that is low, by a pivoted Cholesky factor.
+    to its rank, if that is low, by a pivoted Cholesky factor. Of a larger one without
+    noise, the leading components are followed by a Cholesky factor of the rest.
     """
     size, noise = len(correlation), 0.0
-    if size > _EIGEN and (reduced := _pivoted_cholesky(correlation)) is not None:
+    if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
         loadings = reduced @ principal_axes(reduced.T @ reduced)
+    elif size > _SPECTRUM and not (separate_noise and _has_noise(correlation)):
+        values, vectors = sparse.linalg.eigsh(
+            correlation, _LEADING, v0=np.ones(size), tol=_RITZ
+        )
+        leading = (vectors * np.sqrt(values))[:, ::-1]
+        rest = correlation - leading @ leading.T
+        loadings = np.hstack([leading, _pivoted_cholesky(rest, size)])
     else:
         values, vectors = np.linalg.eigh(correlation)
         if separate_noise and values[0] > _NOISE:
@@ -152,12 +163,18 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     return loadings, noise
 
 
-def _pivoted_cholesky(correlation: Array) -> Array | None:
-    """Factor L with R = L L^T, of shape (K, r); None if the rank r exceeds K / 2."""
+def _has_noise(correlation: Array) -> bool:
+    """Whether all eigenvalues are so large that independent noise is separated."""
+    lessened = correlation - _NOISE * np.eye(len(correlation))
+    return bool(linalg.lapack.dpotrf(lessened.T, overwrite_a=True)[1] == 0)
+
+
+def _pivoted_cholesky(covariance: Array, most: int) -> Array:
+    """Factor L with R = L L^T, of shape (K, r); (K, 0) if the rank r exceeds `most`."""
     # The transpose is the same matrix in the memory order of LAPACK.
-    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=_ZERO, lower=1)
-    if rank > len(correlation) // 2:
-        return None
+    lower, pivots, rank, _ = linalg.lapack.dpstrf(covariance.T, tol=_ZERO, lower=1)
+    if rank > most:
+        return lower[:, :0]
     for column in range(1, rank):
         lower[:column, column] = 0
     return lower[np.argsort(pivots), :rank]

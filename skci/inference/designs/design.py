@@ -138,6 +138,10 @@ class Design(Protocol):
     be too narrow, or is empty, and `kinds_of_units` what units are called where few of
     them are warned of, empty if they are not.
 
+    With ``reweighted(weights)``, which returns a design and positive weights, a design
+    replaces the weights of the rows, and ``variance_components(influences)`` are then
+    the components of influence values alone, such as residuals from a calibration.
+
     A design without `columns` learns the number of rows from the influence values. What
     it estimates from the data, such as a bandwidth, is chosen before it is made, from
     ``metric.influence(...)``, and not in `components`, which takes other columns too.
@@ -259,6 +263,10 @@ class SampleDesign:
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def variance_components(self, influences: Influences) -> Iterable[Component]:
+        """Terms of the covariance of influence values."""
+        return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
         """Change of the weights of units in proportion to the totals of their clusters.

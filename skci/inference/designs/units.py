@@ -276,10 +276,18 @@ class RowwiseDesign(SampleDesign):
             return self._own_components(influences)
         return [Component(influences, repeats=influences.rows.repeats)]
 
-    def _own_components(self, influences: Influences | Array) -> list[Component]:
+    def variance_components(self, influences: Influences) -> Iterable[Component]:
+        own = getattr(self.design, "variance_components", None)
+        if own is None:
+            return self.components(influences)
+        return self._own_components(influences, own)
+
+    def _own_components(
+        self, influences: Influences | Array, own: Any = None
+    ) -> list[Component]:
         """Components of the design of its user, which are checked."""
         values = self._of_rows(influences)
-        components = self.design.components(values)
+        components = (own or self.design.components)(values)
         must = f"design {self._name} must give components"
         if not isinstance(components, Iterable):
             raise TypeError(
