@@ -566,15 +566,6 @@ def test_malformed_files_have_one_line(kind, tmp_path, run):
         assert str(path) in errors
 
 
-def test_counts_are_rows_that_occur_again(tmp_path, rows):
-    path, repeated = tmp_path / "counts.csv", tmp_path / "repeated.csv"
-    write_csv(path)
-    again = np.repeat(np.arange(N), COLUMNS["n"])
-    write_csv(repeated, {name: column[again] for name, column in COLUMNS.items()})
-    found = rows("report", path, *BINARY, "--counts=n")
-    assert_equal(found, rows("report", repeated, *BINARY))
-
-
 @pytest.mark.parametrize("count", ["-1", "1.5"])
 def test_counts_are_whole_numbers(count, tmp_path, run):
     path = tmp_path / "counts.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
