@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
