@@ -152,6 +152,8 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a function of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
+                if kind == "labels" and y_score is not None:
+                    hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}{hint}"
