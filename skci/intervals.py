@@ -163,7 +163,7 @@ def joint_intervals(
     parameters = []
     for key, bound, value in zip(keys, ranges, values, strict=True):
         trait = Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
-        check_serves(method, trait, where, known="covariance")
+        check_serves(method, trait, where, available="covariance")
         parameters.append(Parameter(key=key, trait=trait, method=method, given=value))
     joint = JointEstimate.from_moments(
         parameters,

@@ -202,7 +202,7 @@ def test_a_design_is_known_by_its_members():
     [
         ({"design": "site"}, TypeError, "design must be one of skci.designs"),
         ({"design": ITEM}, TypeError, r"got ndarray of shape .*design=Strata\(...\)"),
-        ({"design": Strata}, TypeError, r"make an object of the class, Strata\(...\)"),
+        ({"design": Strata}, TypeError, "pass an instance of the class, Strata"),
         (
             {"design": Grouped(ITEM), "groups": ITEM},
             ValueError,

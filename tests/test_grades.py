@@ -494,8 +494,8 @@ def test_selected_models_can_be_planned():
 @pytest.mark.parametrize(
     "scores, samples, error",
     [
-        (GRADES, 0, "samples_per_item must be a whole number from 1 on"),
-        (GRADES, 1.5, "samples_per_item must be a whole number from 1 on"),
+        (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
+        (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
         (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
     ],
 )

@@ -428,7 +428,7 @@ def test_printing_changes_no_splits():
 )
 def test_scoring_is_pointed_to_metrics(report):
     message = (
-        rf"^{report.__name__}\(\) has no parameter scoring; give it as metrics='f1'$"
+        rf"^{report.__name__}\(\) has no parameter scoring; pass it as metrics='f1'$"
     )
     with pytest.raises(TypeError, match=message):
         report(GaussianNB(), *classes(20), scoring="f1")
@@ -564,8 +564,8 @@ NONE = A[:0]
             [(A[:60], np.repeat(A[60:], 300))],
             "cv must test each row at most once in a split, got row 60 300 times in s",
         ),
-        *((k, f"cv must be a whole number from 2 on, got {k}") for k in (1, 0, -1)),
-        (True, "cv must be a whole number from 2 on, got True"),
+        *((k, f"cv must be a whole number of at least 2, got {k}") for k in (1, 0, -1)),
+        (True, "cv must be a whole number of at least 2, got True"),
     ],
 )
 def test_wrong_splits_are_refused_before_any_fit(splits, message):

@@ -270,7 +270,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         ),
         ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
-        ({"top": 0}, ValueError, "top must be a whole number from 1 on, got 0"),
+        ({"top": 0}, ValueError, "top must be a whole number of at least 1, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),
         ({"rank_by": "f1"}, ValueError, r"rank_by must be one of \['score'\]"),
         ({"resampling": "boot"}, ValueError, "resampling must be one of"),

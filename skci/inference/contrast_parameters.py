@@ -23,10 +23,10 @@ from skci.inference.intervals.methods import (
     AGREEMENT,
     AUTO,
     METHODS,
-    Known,
+    AvailableData,
     automatic,
     check_serves,
-    refusal,
+    unsupported_reason,
 )
 from skci.inference.intervals.ratio import values_of_mean
 from skci.inference.parameter import (
@@ -248,7 +248,7 @@ def contrast_parameter(
     contrast: Contrast,
     ratio: bool,
     method: str | None,
-    known: Known = "table",
+    available: AvailableData = "table",
     size_limit: str = "",
 ) -> Any:
     """Parameter of a contrast without a table: its properties and its estimate.
@@ -267,7 +267,7 @@ def contrast_parameter(
     return Parameter(
         key=key,
         trait=trait,
-        method=method_of(compared, trait, method, known),
+        method=method_of(compared, trait, method, available),
         given=_combined_value(values, coefficients, trait, ratio),
         components=components,
         coefficients=coefficients,
@@ -343,16 +343,16 @@ def _size_limit(
     return ""
 
 
-def _has_default(parameter: Parameter, known: Known = "table") -> bool:
+def _has_default(parameter: Parameter, available: AvailableData = "table") -> bool:
     """Whether the interval method is the one that "auto" selects."""
-    return parameter.method == automatic(parameter.trait, known=known)
+    return parameter.method == automatic(parameter.trait, available=available)
 
 
 def method_of(
     parameters: Sequence[Parameter],
     trait: Trait,
     method: str | None,
-    known: Known = "table",
+    available: AvailableData = "table",
 ) -> str:
     """Interval method of a contrast of some parameters.
 
@@ -361,15 +361,17 @@ def method_of(
     contrast. Otherwise it has the one that "auto" selects.
     """
     if method not in (None, AUTO):
-        check_serves(method, trait, known=known)
+        check_serves(method, trait, available=available)
         return method
     parameters = [p for p in parameters if p.method != AGREEMENT]
-    were_chosen = not all(_has_default(p, known) for p in parameters)
+    were_chosen = not all(_has_default(p, available) for p in parameters)
     methods = {p.method for p in parameters} if not method and were_chosen else set()
-    serving = [m for m in methods if not refusal(m, trait, known=known)]
+    serving = [
+        m for m in methods if not unsupported_reason(m, trait, available=available)
+    ]
     if len(serving) == 1:
         return serving[0]
-    return automatic(trait, known=known)
+    return automatic(trait, available=available)
 
 
 def _extension_of(

@@ -235,7 +235,7 @@ class DesignEstimate(RowEstimate):
     @cached_property
     def is_normal(self) -> bool:
         method = self.parameter.interval_method
-        if method.of_agreement or (method.smooths and self.stratified):
+        if method.for_agreement or (method.smooths and self.stratified):
             return True
         return not method.studentises and self.is_simple
 

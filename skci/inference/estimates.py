@@ -14,7 +14,7 @@ from skci._arrays import Array
 from skci.inference.contrast_parameters import contrast_parameter
 from skci.inference.critical.correlation import Loadings
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
-from skci.inference.intervals.methods import Known, Task, automatic
+from skci.inference.intervals.methods import AvailableData, Task, automatic
 from skci.inference.parameter import Contrasts, Parameter
 from skci.inference.rows import Rows
 from skci.measures.traits import Trait
@@ -47,8 +47,8 @@ class Estimates:
     """Degrees of freedom of the variance that all estimates have in common, if any."""
     rows: Rows | None = None
     design: SampleDesign | None = None
-    known: ClassVar[Known] = "table"
-    """Input that interval methods can use, such as the table; see `Known`."""
+    available: ClassVar[AvailableData] = "table"
+    """Input that interval methods can use, such as the table; see `AvailableData`."""
     preferred: ClassVar[Sequence[str]] = ()
     """Interval methods that "auto" prefers to those of the measure."""
     size_limit: str = ""
@@ -61,7 +61,7 @@ class Estimates:
 
     def best_method(self, trait: Trait) -> str:
         """Interval method that "auto" selects."""
-        return automatic(trait, known=self.known, preferred=self.preferred)
+        return automatic(trait, available=self.available, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Self:
         """Return the estimates of some of the parameters."""
@@ -196,7 +196,12 @@ class Estimates:
         parameters, entries = [], []
         for row, contrast in enumerate(contrasts):
             parameter = contrast_parameter(
-                self.parameters, contrast, ratio, method, self.known, self.size_limit
+                self.parameters,
+                contrast,
+                ratio,
+                method,
+                self.available,
+                self.size_limit,
             )
             _, coefficients = contrast
             positions = list(coefficients)

@@ -171,12 +171,12 @@ class JointEstimate:
         """Check that the parameters have tables, which planning needs."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        if self.source.known == "skewness":
+        if self.source.available == "skewness":
             raise ValueError(
                 "planning with several runs needs numbers of rows and of runs; use "
                 "plan or expected_half_widths of the report"
             )
-        if self.source.known != "table":
+        if self.source.available != "table":
             raise ValueError(
                 f"planning needs at most {MOST_TABLES:,} contrasts, got "
                 f"{len(self.parameters):,}; name a control, or select some"

@@ -23,7 +23,7 @@ from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.parameter import CANCELLED, Key, Parameter
 from skci.inference.row_estimate import HEAVY_TAIL
 from skci.inference.rows import Rows
@@ -53,7 +53,7 @@ class GivenEstimates(Estimates):
     """Whether all estimates have one variance, as in a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
     """Share of the variance to remove from differences of two models, by names."""
-    known: ClassVar[Known] = "covariance"
+    available: ClassVar[AvailableData] = "covariance"
 
     @property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
@@ -108,7 +108,7 @@ class ManyContrasts(Estimates):
     df: float | None = None
     """Degrees of freedom of all contrasts; estimated for each of them if None."""
     size_limit: str = ""
-    known: ClassVar[Known] = "covariance"
+    available: ClassVar[AvailableData] = "covariance"
 
     @classmethod
     def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
@@ -245,7 +245,7 @@ class ResampledEstimates(GivenEstimates):
     """Estimates of the same parameters from the out-of-fold predictions."""
     models: ResampledEstimates | None = None
     """The estimates of the models, if these are contrasts of them."""
-    known: ClassVar[Known] = "skewness"
+    available: ClassVar[AvailableData] = "skewness"
 
     def select(self, positions: Sequence[int]) -> Self:
         of_rows = self.of_rows.select(positions)

@@ -114,7 +114,7 @@ def rows_for_width(
     on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, wanted, on_boundary, fault)
-    agree = np.array([p.interval_method.of_agreement for p in joint.parameters])
+    agree = np.array([p.interval_method.for_agreement for p in joint.parameters])
     fault = "of models that agree in all rows; expect some errors"
     _refuse(joint, wanted, agree, fault)
     crit, deviations = _per_row(joint)

@@ -32,7 +32,7 @@ def pvalue(
     positions, nulls = np.array([position]), np.array([null])
     parameter, greater = joint.parameters[position], alternative == "greater"
     is_beyond = parameter.estimate > null if greater else parameter.estimate < null
-    if parameter.interval_method.of_agreement and alternative != "two-sided":
+    if parameter.interval_method.for_agreement and alternative != "two-sided":
         if not is_beyond:
             return 1.0
         alternative = "two-sided"  # either side may have all of alpha

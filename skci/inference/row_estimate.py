@@ -461,9 +461,9 @@ class RowEstimate:
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
         method, agreement = self.parameter.interval_method, self.parameter.agreement
-        if method.of_agreement and agreement and agreement.units.unevenness > _UNEVEN:
+        if method.for_agreement and agreement and agreement.units.unevenness > _UNEVEN:
             return [_NO_HEAVIER]
-        if method.of_agreement or (method.smooths and self.is_normal):
+        if method.for_agreement or (method.smooths and self.is_normal):
             return []  # no estimated variance is behind the interval
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the whole range

@@ -299,7 +299,7 @@ class RowEstimates(Estimates):
                 "models"
             )
         parameters = [
-            parameter.with_method(automatic(parameter.trait, known="covariance"))
+            parameter.with_method(automatic(parameter.trait, available="covariance"))
             for parameter in self.parameters
         ]
         limit = f"other methods need at most {MOST_TABLES:,} contrasts"

@@ -24,7 +24,7 @@ from scipy.special import ndtr, stdtrit
 from skci._arrays import Array, cached_property, dataclass
 from skci.inference.designs.design import SmallSampleReason
 from skci.inference.estimates import Estimates
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, given_parameter
 from skci.inference.row_estimates import RowEstimates
@@ -180,7 +180,7 @@ class RunEstimates(Estimates):
     """Parameters of each run."""
     runs: tuple[tuple[Key, str | None], ...]
     """Key of the mean that each of them is part of, and the name of its run."""
-    known: ClassVar[Known] = "skewness"
+    available: ClassVar[AvailableData] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
 
     rows = property(attrgetter("of_rows.rows"))

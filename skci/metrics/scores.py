@@ -32,7 +32,7 @@ from skci.data.labels import (
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.data.sample import Scores
-from skci.inference.intervals.methods import Known
+from skci.inference.intervals.methods import AvailableData
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
     Among,
@@ -467,7 +467,10 @@ class _AreaCI(
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
     def without_table(
-        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+        self,
+        method: str | None,
+        available: AvailableData,
+        preferred: Sequence[str] = (),
     ) -> Self:
         # Scores of different models are not compared, and so no skewness is known.
         return super().without_table(method, "covariance", preferred)

@@ -357,7 +357,7 @@ class Report(TabularReport[MetricEstimate]):
                 f'up to {widening:.1f} times as wide as by method="hall", to allow for '
                 "ends of the bounds that were not seen"
             )
-        if any(p.interval_method.of_agreement for p in parameters):
+        if any(p.interval_method.for_agreement for p in parameters):
             parts.append(
                 '"agreement" where models agree in all n independent rows or groups, '
                 "and so in all but a share of at most 1 - alpha^(1/n) of the population"

@@ -579,7 +579,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
                 consequence = "the interval rests on the blurring alone"
             yield _zero_variance(joint, k, consequence), k
         # The whole range is not too narrow.
-        if joint.usable[k] or parameter.interval_method.of_agreement:
+        if joint.usable[k] or parameter.interval_method.for_agreement:
             for reason in joint.source.small_sample_reasons(k):
                 yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error

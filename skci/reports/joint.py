@@ -320,7 +320,7 @@ class JointReport(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        most = _MOST_CONTRASTS if joint.source.known == "table" else _MOST_GIVEN
+        most = _MOST_CONTRASTS if joint.source.available == "table" else _MOST_GIVEN
         if len(contrasts) > most:
             raise ValueError(
                 f"{scale}s must be at most {most:,}, got {len(contrasts):,}; "
