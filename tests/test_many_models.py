@@ -15,7 +15,7 @@ import skci.inference.linear_estimates
 import skci.inference.ranking
 from skci import grades_report, joint_report
 from skci.inference.critical.correlation import Loadings, differences_of
-from skci.inference.critical.law import MaximumLaw
+from skci.inference.critical.max_distribution import MaxDistribution
 from skci.inference.pvalues import signed_statistics
 
 N = 90
@@ -254,7 +254,7 @@ def all_differences(models):
 
 @pytest.mark.parametrize("models", [12, slow(60)])
 def test_differences_of_independent_means_have_tukey_s_quantile(models):
-    law = MaximumLaw(all_differences(models))
+    law = MaxDistribution(all_differences(models))
     tukey = studentized_range(models, np.inf)
     q = law.quantile(0.95)
     assert abs(q - tukey.ppf(0.95) / np.sqrt(2)) < 2 * q.error <= 4e-3

@@ -21,7 +21,7 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference import critical_value
-from skci.inference.critical.law import MaximumLaw
+from skci.inference.critical.max_distribution import MaxDistribution
 from skci.inference.intervals.methods import METHODS
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
@@ -430,7 +430,7 @@ def test_common_degrees_of_freedom_give_the_multivariate_t(seed):
     low, high = compared._joint.intervals.T
     reach = compared.critical_value * np.array(compared.to_dict()["standard_error"])
     assert_allclose(high - low, 2 * reach, rtol=1e-9)
-    expected = MaximumLaw(compared.correlation, df=11).sf(t)
+    expected = MaxDistribution(compared.correlation, df=11).sf(t)
     assert_allclose(compared.pvalues, expected, atol=5e-3)
     assert_array_equal((low > 0) | (high < 0), compared.pvalues < 0.05)
 

@@ -3,7 +3,7 @@
 Public are the names in ``__all__``.
 """
 
-from skci.inference.critical.law import critical_value
+from skci.inference.critical.max_distribution import critical_value
 from skci.inference.critical.quantile import CriticalValue
 
 __all__ = [

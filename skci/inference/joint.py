@@ -23,8 +23,8 @@ from skci.inference.critical.correlation import (
     correlation_from,
     shrink_correlation,
 )
-from skci.inference.critical.horizon import Horizon, HorizonLaw
-from skci.inference.critical.law import Alternative, MaximumLaw
+from skci.inference.critical.horizon import Horizon, SequentialMaxDistribution
+from skci.inference.critical.max_distribution import Alternative, MaxDistribution
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
 from skci.inference.estimates import Estimates
@@ -75,7 +75,7 @@ class JointEstimate:
     """Looks at growing data; the intervals cover at all of them."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
     """Causes and parameters of warnings already issued, shared by all views."""
-    _cached_laws: dict[str, MaximumLaw | HorizonLaw] = field(
+    _cached_laws: dict[str, MaxDistribution | SequentialMaxDistribution] = field(
         default_factory=dict, init=False
     )
 
@@ -373,7 +373,7 @@ class JointEstimate:
         if not self.usable.any():
             return q
         if self.common_df is not None and not self.is_individual:
-            return self.law().quantile(self.confidence_level)
+            return self.max_distribution().quantile(self.confidence_level)
         df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
@@ -394,7 +394,7 @@ class JointEstimate:
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
-        q = self.law().quantile(self.confidence_level)
+        q = self.max_distribution().quantile(self.confidence_level)
         if self.common_df is None:
             return q
         normal = self.to_normal_quantile(q, self.usable.argmax())
@@ -419,7 +419,9 @@ class JointEstimate:
         """
         return self.source.common_df
 
-    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
+    def max_distribution(
+        self, alternative: Alternative = "two-sided"
+    ) -> MaxDistribution | SequentialMaxDistribution:
         """Distribution of the maximum of the statistics of the usable estimates.
 
         For individual intervals it is the distribution of a single statistic.
@@ -428,14 +430,16 @@ class JointEstimate:
             self._cached_laws[alternative] = self._law_of_usable(alternative)
         return self._cached_laws[alternative]
 
-    def _law_of_usable(self, alternative: Alternative) -> MaximumLaw | HorizonLaw:
-        """Compute the distribution that `law` caches."""
+    def _law_of_usable(
+        self, alternative: Alternative
+    ) -> MaxDistribution | SequentialMaxDistribution:
+        """Compute the distribution that `max_distribution` caches."""
         if self.is_individual:
             return self._law_from_correlation(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
-            return MaximumLaw(
-                self._loadings.taken(usable),
+            return MaxDistribution(
+                self._loadings.take(usable),
                 alternative=alternative,
                 random_state=self.random_state,
             )
@@ -444,7 +448,9 @@ class JointEstimate:
             correlation = correlation[np.ix_(usable, usable)]
         return self._law_from_correlation(correlation, self.common_df, alternative)
 
-    def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
+    def max_distribution_of(
+        self, positions: Array, signs: Array
+    ) -> MaxDistribution | SequentialMaxDistribution:
         """One-sided distribution of the maximum of some statistics times signs."""
         options = {}
         if self._loadings is None:
@@ -460,7 +466,7 @@ class JointEstimate:
     def _loadings(self) -> Loadings | None:
         """Loadings on common factors, if contrasts are too many for a correlation.
 
-        None with a horizon, because `HorizonLaw` requires a correlation.
+        None with a horizon, because `SequentialMaxDistribution` requires a correlation.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
@@ -470,12 +476,12 @@ class JointEstimate:
         df: float | None,
         alternative: Alternative,
         **options: Any,
-    ) -> MaximumLaw | HorizonLaw:
+    ) -> MaxDistribution | SequentialMaxDistribution:
         """Distribution of the maximum of correlated statistics, at all looks if any."""
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
-            return HorizonLaw(correlation, self.horizon, **options)
-        return MaximumLaw(correlation, df=df, **options)
+            return SequentialMaxDistribution(correlation, self.horizon, **options)
+        return MaxDistribution(correlation, df=df, **options)
 
     @cached_property
     def is_individual(self) -> bool:

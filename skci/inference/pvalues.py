@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from skci._arrays import Array
-from skci.inference.critical.law import Alternative
+from skci.inference.critical.max_distribution import Alternative
 from skci.inference.joint import JointEstimate
 
 _NEAREST = 1e-6  # least critical value searched
@@ -38,13 +38,15 @@ def pvalue(
         alternative = "two-sided"  # either side may have all of alpha
     if alternative == "two-sided":
         statistics = _two_sided_statistics(joint, positions, nulls)
-        return float(joint.law().sf(statistics, level=joint.confidence_level)[0])
+        return float(
+            joint.max_distribution().sf(statistics, level=joint.confidence_level)[0]
+        )
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
     if not is_beyond:
         return 1.0
-    return float(joint.law("less").sf(statistic)[0])
+    return float(joint.max_distribution("less").sf(statistic)[0])
 
 
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
@@ -52,7 +54,9 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
     found = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        found[usable] = joint.law().sf(statistics, level=joint.confidence_level)
+        found[usable] = joint.max_distribution().sf(
+            statistics, level=joint.confidence_level
+        )
     return found
 
 
@@ -64,7 +68,9 @@ def excludes(joint: JointEstimate, null: float) -> Array:
     excluded = np.zeros(len(joint.parameters), dtype=bool)
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        excluded[usable] = statistics > joint.law().quantile(joint.confidence_level)
+        excluded[usable] = statistics > joint.max_distribution().quantile(
+            joint.confidence_level
+        )
     return excluded
 
 
@@ -79,7 +85,9 @@ def step_down(joint: JointEstimate, null: float) -> Array:
         return pvalues(joint, null)
     found = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
-    found[usable] = joint.law().step_down(statistics, level=joint.confidence_level)
+    found[usable] = joint.max_distribution().step_down(
+        statistics, level=joint.confidence_level
+    )
     return found
 
 

@@ -16,7 +16,7 @@ from skci.inference.critical.correlation import (
     covariance_factor,
     differences_of,
 )
-from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.max_distribution import step_down_directions
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
@@ -149,8 +149,10 @@ def _one_sided_quantiles(
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        law = compared.law_among(usable[chosen], np.where(is_first, 1, -1))
-        q: float = law.quantile(compared.confidence_level)
+        maximum = compared.max_distribution_of(
+            usable[chosen], np.where(is_first, 1, -1)
+        )
+        q: float = maximum.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
         quantiles[j] = max(q, _LEAST_QUANTILE)

@@ -58,7 +58,7 @@ class Poststratified(EqualByParts, Functional):
         means = self.sums(values * q / w) / self.sums(q / w)
         return (values - means[..., self.samples]) / w
 
-    def solve_apart(
+    def solve_by_sample(
         self, right: Array, q: Array, w: Array, multiplier: Array, influence: Array
     ) -> tuple[Array, Array]:
         """Solve equations of a constrained maximum, as if linear in the mixture.

@@ -27,7 +27,7 @@ from skci.exceptions import (
     SmallSampleWarning,
     warn_caller,
 )
-from skci.inference.critical.law import Alternative
+from skci.inference.critical.max_distribution import Alternative
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
