@@ -26,7 +26,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.row_estimates import RowEstimates
-from skci.measures.functional import AtObservedWeights
+from skci.measures.functional import FixedValueFunctional
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
 from skci.measures.traits import Trait
 from skci.reports.kinds import VotesReport
@@ -280,7 +280,7 @@ def _parameters(
                 key=key,
                 trait=trait,
                 method="delta",
-                functional=AtObservedWeights(observed, votes.weights),
+                functional=FixedValueFunctional(observed, votes.weights),
                 counts=votes.weights,
                 index=index,
                 smoothing=0.0,

@@ -16,7 +16,7 @@ from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import AtObservedWeights, Functional, Mean
+from skci.measures.functional import FixedValueFunctional, Functional, Mean
 from skci.measures.suites import (
     interquartile_mean,
     mean_below,
@@ -184,7 +184,7 @@ class Suite:
         self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
     ) -> TableParameter:
         """Parameter of some rows with a value and influence values."""
-        functional = AtObservedWeights((value, influence), self.rows.counts[rows])
+        functional = FixedValueFunctional((value, influence), self.rows.counts[rows])
         cells = np.arange(len(rows))
         return self._parameter(key, trait, functional, rows, cells, len(rows))
 

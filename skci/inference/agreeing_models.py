@@ -23,10 +23,10 @@ from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import (
-    Among,
     Component,
     Mean,
-    unsigned,
+    SubsetFunctional,
+    without_negation,
 )
 
 _SAME = 1e-7  # share of the range, or of a value, by which rounding may change it
@@ -97,8 +97,8 @@ def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
     All targets of a row may have another answer. Zero where targets of the two models
     differ, and for other averages and labels.
     """
-    a: Any = unsigned(first.functional)
-    b: Any = unsigned(second.functional)
+    a: Any = without_negation(first.functional)
+    b: Any = without_negation(second.functional)
     if a.average != "micro" or b.average != "micro":
         return 0.0
     pairs = zip(_bits_of(a), _bits_of(b), strict=True)
@@ -194,7 +194,7 @@ def _is_straight(function: Callable[..., Any], features: Array) -> bool:
 
 def _terms(parameter: TableParameter) -> list[_Term]:
     """Functionals that a parameter is a weighted mean of; itself for others."""
-    functional: Any = unsigned(parameter.functional)
+    functional: Any = without_negation(parameter.functional)
     components: Any = [functional]
     weights = [1.0]
     if functional.compared_by == "components":
@@ -202,10 +202,14 @@ def _terms(parameter: TableParameter) -> list[_Term]:
         weights = functional.slopes(parameter.counts).tolist()
     found = []
     for weight, each in zip(weights, components, strict=True):
-        inner, index, between = each, parameter.index, isinstance(each, Among)
+        inner, index, between = (
+            each,
+            parameter.index,
+            isinstance(each, SubsetFunctional),
+        )
         if isinstance(each, Component):
             inner, cells = each.functional, each.cells
-            if isinstance(each, Among):
+            if isinstance(each, SubsetFunctional):
                 cells = np.full(each.n, each.size)
                 cells[each.units] = each.cells
             outside = np.full((1, *cells.shape[1:]), each.size)

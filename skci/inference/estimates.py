@@ -181,7 +181,7 @@ class Estimates:
 
         The interval of a negated measure is computed for the measure itself.
         """
-        trait, estimate, sign = self.parameters[k].unsigned
+        trait, estimate, sign = self.parameters[k].without_negation
         return Task(trait, estimate, standard_error, sign=sign)
 
     def contrast(

@@ -267,7 +267,7 @@ class Parameter:
         return self.trait.negative_of is not None
 
     @property
-    def unsigned(self) -> tuple[Trait, float, int]:
+    def without_negation(self) -> tuple[Trait, float, int]:
         """Trait and estimate of the measure, and -1 if negated, else 1."""
         measure = self.trait.negative_of
         if measure is None:

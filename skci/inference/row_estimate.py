@@ -29,7 +29,7 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Functional, Mean, unsigned
+from skci.measures.functional import Functional, Mean, without_negation
 from skci.measures.traits import IDENTITY
 
 NO_VARIANCE = 1e-10
@@ -422,8 +422,8 @@ class RowEstimate:
     def _bend(self) -> float:
         """Half the second derivative in the least favourable direction."""
         parameter = self.parameter
-        is_mean = isinstance(unsigned(parameter.functional), Mean)
-        if is_mean and parameter.unsigned[0].scale == IDENTITY:
+        is_mean = isinstance(without_negation(parameter.functional), Mean)
+        if is_mean and parameter.without_negation[0].scale == IDENTITY:
             return 0.0
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
@@ -526,7 +526,7 @@ class RowEstimate:
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
         if not (is_area and self.has_variance):
             return False
-        trait, estimate, _ = parameter.unsigned
+        trait, estimate, _ = parameter.without_negation
         error = math.sqrt(self.estimated_variance)
         worst, greatest = trait.bounds
         poor = worst + _POOR * (greatest - worst)
@@ -600,7 +600,7 @@ class RowEstimate:
         The interval of a negated parameter is computed for the measure itself.
         """
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
-        trait, estimate, sign = parameter.unsigned
+        trait, estimate, sign = parameter.without_negation
         if parameter.interval_method.corrects_skewness:
             a, b, c = self._scaled_hall_coefficients(standard_error)
             hall = sign * a, sign * b, sign * c
@@ -610,7 +610,7 @@ class RowEstimate:
             estimate,
             standard_error,
             parameter.support.rarer_class,
-            unsigned(functional),
+            without_negation(functional),
             counts,
             self._effect_on_interval,
             hall,

@@ -11,7 +11,7 @@ from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Component, unsigned
+from skci.measures.functional import Component, without_negation
 from skci.measures.stratified import Poststratified
 
 _FEW = 5  # rows in a cell that do not show how common it is
@@ -184,7 +184,7 @@ def stratified_table(
         count = np.append(count, min(n, _MOST_ROWS * count.sum()) * shares)
         inside = np.append(inside, np.zeros(len(shares), dtype=bool))
         known = None
-    component = Component(unsigned(parameter.functional), cell, size)
+    component = Component(without_negation(parameter.functional), cell, size)
     mixed = Poststratified(component, stratum, known)
     return StratifiedTable(
         mixed, count, inside, np.array(numbers), row_weights, design.ddof

@@ -35,11 +35,11 @@ from skci.data.sample import Scores
 from skci.inference.intervals.methods import AvailableData
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
-    Among,
     Boundary,
     Component,
     Evaluation,
     Functional,
+    SubsetFunctional,
     Support,
 )
 from skci.measures.traits import EDGE, Trait
@@ -650,7 +650,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
             between = columns[k].among(units), frequencies[units], frequencies.sum()
             area = self._area_of(positive, *between)
             table = area.functional, area.cells, area.size
-            areas.append(Among(*table, units, len(frequencies)))
+            areas.append(SubsetFunctional(*table, units, len(frequencies)))
         return areas
 
     def _sizes(self, binding: Binding) -> Any:

@@ -387,7 +387,7 @@ class ContrastReport(ReportWithContrasts):
             none = f"no {kind} is shown to differ from {other}"
             if not np.isnan(margin):
                 none = f"no {kind} is shown not to be worse than another by more than "
-                none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
+                none = self._joint.parameters[first].trait.phrase(none) + f"{margin:g}"
             findings += sentences(panel, shown, none, margin)
         pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
         for k, (parameter, panel, (name, second)) in enumerate(pairs):
@@ -452,7 +452,7 @@ class ContrastReport(ReportWithContrasts):
             if relation not in ("equivalent", "open"):
                 relation = relation.removesuffix(" by more").removesuffix(" by less")
                 relation = f"{'first' if first else 'second'} is {relation}"
-            verdicts.append(parameter.trait.worded(relation))
+            verdicts.append(parameter.trait.phrase(relation))
         return verdicts
 
     def _display(self, **options: Any) -> Any:
@@ -497,7 +497,7 @@ class ContrastReport(ReportWithContrasts):
                 predicate = some if differ[k] else None
             if predicate:
                 name, other = pairs[k] if of_first else pairs[k][::-1]
-                found = name, parameter.trait.worded(predicate), other
+                found = name, parameter.trait.phrase(predicate), other
                 separated[panels[k]].append(found)
         order = list(dict.fromkeys(name for pair in pairs for name in pair))
         for panel, shown in separated.items():

@@ -585,7 +585,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             yield _COARSE_BINS, k
-        chance = parameter.unsigned[0].chance
+        chance = parameter.without_negation[0].chance
         if (
             chance is not None
             and abs(parameter.estimate) < chance / 2

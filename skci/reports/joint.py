@@ -474,7 +474,7 @@ class JointReport(ReportWithContrasts):
             names = self._names(positions)
             trait = self._joint.parameters[positions[0]].trait
             low, high = np.sort(trait.sign * limits[positions], axis=1).T
-            relation = trait.worded("is worse than {}")
+            relation = trait.phrase("is worse than {}")
             separated[self._keys[positions[0]].panel] = [
                 (names[i], relation, names[j])
                 for i, j in np.argwhere(high[:, np.newaxis] < low)
