@@ -84,7 +84,7 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
 
 
 def show_versions() -> None:
-    """Print the versions of the system, of skci and of its dependencies.
+    """Print versions of the system, skci and dependencies.
 
     Include the output in bug reports. Packages of the extras are listed as optional;
     a missing package is shown as "not installed".

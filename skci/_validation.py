@@ -481,7 +481,7 @@ def check_sizes(
 ) -> None:
     """Check that nonzero numbers have absolute values in a range.
 
-    `error_prefix` states the parameter and what it must contain.
+    `error_prefix` states the parameter and its required content.
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]

@@ -21,7 +21,7 @@ from skci._validation import (
     is_iterable,
 )
 from skci.exceptions import warn_caller
-from skci.inference.designs.units import stacked
+from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
@@ -164,7 +164,9 @@ def joint_intervals(
     for key, bound, value in zip(keys, ranges, values, strict=True):
         trait = Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
         check_serves(method, trait, where, available="covariance")
-        parameters.append(Parameter(key=key, trait=trait, method=method, given=value))
+        parameters.append(
+            Parameter(key=key, trait=trait, method=method, fixed_estimate=value)
+        )
     joint = JointEstimate.from_moments(
         parameters,
         matrix,
@@ -380,7 +382,7 @@ def _tables(joint: JointEstimate) -> set[int]:
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Joint estimate of independent samples, with its names before the models'."""
     parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
-    rows, design = stacked(parts)
+    rows, design = stack_samples(parts)
     parameters = []
     stratum = start = 0
     for name, joint in joints:

@@ -196,7 +196,7 @@ def five_by_two_f_test(
     >>> round(test.statistic, 1), round(test.pvalue, 3)
     (16.3, 0.003)
     """
-    procedures = Resampling.read(
+    procedures = Resampling.from_data(
         {"estimator1": estimator1, "estimator2": estimator2},
         X,
         y,

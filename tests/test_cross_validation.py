@@ -184,7 +184,7 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
         Key(model=model, metric=metric) for model in "ABC" for metric in ("f1", "mcc")
     ]
     parameters = [
-        Parameter(key=key, trait=Trait(key.metric), method="delta", given=0.0)
+        Parameter(key=key, trait=Trait(key.metric), method="delta", fixed_estimate=0.0)
         for key in keys
     ]
     joint = JointEstimate.from_moments(parameters, covariance, 10, excess=excess)
@@ -213,7 +213,9 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
 
 def given_estimates(estimates, covariance, df, **options):
     parameters = [
-        Parameter(key=Key(str(k)), trait=Trait(str(k)), method="delta", given=x)
+        Parameter(
+            key=Key(str(k)), trait=Trait(str(k)), method="delta", fixed_estimate=x
+        )
         for k, x in enumerate(estimates)
     ]
     return JointEstimate.from_moments(parameters, covariance, df, **options)
@@ -789,7 +791,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ({"a": plain}, "return_indices=True, got \\['fit_time'"),
         ([results], "return_indices=True, got list"),
         ({}, "cv_results must hold at least one entry"),
-        ({"a": results, "b": others}, "cv_results must be of the same splits"),
+        ({"a": results, "b": others}, "cv_results must have the same splits"),
         (repeated, "cv_results must test each row at most once"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -874,7 +876,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ),
         (
             {"cv": [(np.arange(200), np.arange(200, 240))]},
-            "at least two splits .* is the default with splits of list, got 1; target=",
+            "at least two splits .* is the default for splits by list, got 1; target=",
         ),
     ],
 )
@@ -902,7 +904,7 @@ def test_splits_have_the_corrected_t_by_default_and_the_header_says_so(cv):
         GaussianNB(), X, Y, resampling="corrected-t", **options
     )
     assert report.to_dict()["low"] == asked.to_dict()["low"]
-    note = f"the default with splits of {type(cv).__name__}, as it takes any; a number"
+    note = f"the default for splits by {type(cv).__name__}; a number"
     for each in (report, report.at(0.9)):
         assert note in str(each) and note in each.to_dict()["resampling"][0]
     assert "the default" not in str(asked)
@@ -1018,7 +1020,7 @@ def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
         cross_validate_report(
             Unfitted(), X[:60], y, metrics=metric, resampling="bootstrap-632"
         )
-    is_refused = "resampling='bootstrap-632' is for means" in str(caught.value)
+    is_refused = "resampling='bootstrap-632' supports means" in str(caught.value)
     assert is_refused != is_mean
 
 

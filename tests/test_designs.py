@@ -230,8 +230,8 @@ class Giving:
 
 
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
-NONE = "at least one of sign 1 that is not known, got none$"
-BLOCKS = "with blocks that are whole numbers from 0 on, got"
+NONE = "at least one with sign=1 and is_known=False, got none$"
+BLOCKS = "with blocks that are nonnegative integers, got"
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_components_of_a_wrong_kind(components, message):
         kind = TypeError if "of Component, got" in message else ValueError
         with pytest.raises(kind, match=message) as caught:
             call(Giving(given))
-        assert str(caught.value).startswith("design Giving must give components")
+        assert str(caught.value).startswith("design Giving must return components")
 
 
 @pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])

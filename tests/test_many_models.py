@@ -65,7 +65,7 @@ def few_tables(monkeypatch):
     def patch(most=3):
         for name in ("row_estimates", "linear_estimates", "joint", "ranking"):
             module = getattr(skci.inference, name)
-            monkeypatch.setattr(module, "MOST_TABLES", most)
+            monkeypatch.setattr(module, "MAX_TABLES", most)
 
     return patch
 
@@ -235,7 +235,7 @@ def test_the_same_call_gives_the_same_bits(models, few_tables):
 
 def test_a_large_covariance_is_refused(few_tables, monkeypatch):
     few_tables()
-    monkeypatch.setattr(skci.inference.linear_estimates, "_MOST_IN_MEMORY", 20)
+    monkeypatch.setattr(skci.inference.linear_estimates, "_MAX_IN_MEMORY", 20)
     differences = grades_report(graded(models=7), bounds=(0, 1)).differences()
     for name in ("covariance", "correlation"):
         with pytest.raises(ValueError, match="at most 20 contrasts, got 21"):

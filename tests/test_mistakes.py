@@ -204,7 +204,7 @@ clopper_pearson -> did you mean 'clopper-pearson'
 Wilson -> did you mean 'wilson'
 exact -> did you mean 'clopper-pearson'
 wald -> did you mean 'delta'
-delong -> 'logit' and 'delta' take DeLong's variance
+delong -> 'logit' and 'delta' use DeLong's variance
 bootstrap -> 'auto' needs no resampling
 """),
 )
@@ -377,7 +377,7 @@ skci.sample_size("accuracy", power=0.8) -> difference must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
-    -> 'mcc' is not; scale='difference' .*, and metrics=\[\.\.\.\] selects
+    -> 'mcc' is not; use scale='difference', or select other metrics by metrics=
 REPORT["A", "f1"].pvalue() -> ^null must be a number in
 REPORT.contrasts([[1, -1, 0, 0]], [""]) -> ^labels must be 1 distinct names, one for
 REPORT.contrasts(np.eye(4)[:2], ["", "C"]) -> ^labels must be 2 distinct names

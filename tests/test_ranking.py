@@ -49,7 +49,9 @@ def best_of(theta, covariance, level=0.95):
     """Limits of what each is above the best of the others."""
     trait = Trait("score", bounds=(-np.inf, np.inf))
     parameters = [
-        Parameter(key=Key("score", str(k)), trait=trait, method="delta", given=value)
+        Parameter(
+            key=Key("score", str(k)), trait=trait, method="delta", fixed_estimate=value
+        )
         for k, value in enumerate(np.asarray(theta, dtype=float).tolist())
     ]
     known = np.nan_to_num(np.asarray(covariance, dtype=float))

@@ -156,7 +156,7 @@ def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
     options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
     report = cross_validate_report(MODELS, X, y, **options)
     tested = np.unique(np.concatenate([test for _, test in report.splits]))
-    (first, second) = report._joint.source.of_rows.parameters
+    (first, second) = report._joint.source.row_estimates.parameters
     assert first.counts.sum() == second.counts.sum() == len(tested)
     assert "(hall)" in str(report)
     low, high = limits(report)[0]
@@ -547,7 +547,7 @@ NONE = A[:0]
         ([(A[:50], A[50:]), (NONE, A)], "cv must make training sets of at .* split 1"),
         (
             [(A[:50], A[50:] + 1)],
-            "cv must make test sets of row numbers from 0 to 99, ",
+            "cv must make test sets of row indices from 0 to 99, ",
         ),
         (
             [(A[:50], A[50:] - 90)],
@@ -559,7 +559,7 @@ NONE = A[:0]
             "cv must make pairs of training .* got tuple of 3 as sp",
         ),
         ([3], "cv must make pairs of training and test rows, got int as split 0"),
-        ([(A[:60], A[50:])], "cv must not test rows that train, got 10 of them in spl"),
+        ([(A[:60], A[50:])], "cv must not test training rows, got 10 of them in split"),
         (
             [(A[:60], np.repeat(A[60:], 300))],
             "cv must test each row at most once in a split, got row 60 300 times in s",

@@ -228,7 +228,7 @@ def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
     groups = np.arange(200) // 4
     search = GridSearchCV(BAYES, SMOOTHING, cv=GroupKFold(4)).fit(X, Y, groups=groups)
     report = search_report(search, X, Y, metrics="accuracy", groups=groups)
-    assert "the default with splits of GroupKFold" in str(report)
+    assert "the default for splits by GroupKFold" in str(report)
     assert "search (GroupKFold)" in str(report)
     for train, test in report.splits:
         assert not set(groups[train]) & set(groups[test])
@@ -257,7 +257,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
     report = search_report(ordered, X, Y, metrics="accuracy")
     assert len(report.splits) == 3
-    assert "the default with splits of TimeSeriesSplit" in str(report)
+    assert "the default for splits by TimeSeriesSplit" in str(report)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ def test_moments_of_distinct_outcomes_are_those_of_rows(weights, groups):
     """Sums of powers over rows that are counted by outcome, and row by row."""
     outcome = RNG.integers(0, 3, N)
     influence = np.array([1.0, -2.0, 5.0])
-    rows = Rows.of_units(outcome, 3, weights)
+    rows = Rows.from_rows(outcome, 3, weights)
     w = np.ones(N) if weights is None else weights / rows.scale
     design = IndependentRows(N)
     if groups is not None:
-        design = Clusters.of(np.unique(groups), groups, outcome, w)
+        design = Clusters.from_rows(np.unique(groups), groups, outcome, w)
     found = moments(components(design, rows, influence, np.arange(3)))
     deviations = influence[outcome] - np.average(influence[outcome], weights=w)
     values = w / w.sum() * deviations
@@ -177,10 +177,10 @@ def test_the_tail_is_that_of_weighted_totals_of_independent_units():
     unit, influence, weights = np.arange(300), rng.standard_t(2, 300), rng.random(300)
     number = 2 * unit // 3
     totals = weights * (influence - np.average(influence, weights=weights))
-    rows = Rows.of_units(unit, 300, weights)
+    rows = Rows.from_rows(unit, 300, weights)
     found = tail_shape(components(IndependentRows(300), rows, influence, unit))
     assert found == pytest.approx(weight_of_tail(totals))
-    design = Clusters.of(np.arange(200), number, unit, weights / rows.scale)
+    design = Clusters.from_rows(np.arange(200), number, unit, weights / rows.scale)
     found = tail_shape(components(design, rows, influence, unit))
     assert found == pytest.approx(weight_of_tail(np.bincount(number, totals)))
 

@@ -1,6 +1,6 @@
 """Inference from estimates and their covariance.
 
-Public are the names in ``__all__``.
+The public names are in ``__all__``.
 """
 
 from skci.inference.critical.max_distribution import critical_value

@@ -212,7 +212,7 @@ def identity(mean: Any) -> Any:
 
 
 def exp_ratio(loss: Any, size: Any) -> Any:
-    """Exponential of a ratio of means, such as a perplexity from the loss of tokens."""
+    """Exponential of a ratio of means, such as a perplexity from token losses."""
     return np.exp(loss / size)
 
 
@@ -371,7 +371,7 @@ class FixedValueFunctional(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class Component(EqualByParts, Functional):
-    """A functional of a table whose cells are unions of cells of a larger table.
+    """A functional of a table that merges cells of a larger table.
 
     Cells on which the functional does not depend, such as rows of another sample, have
     no cell in the smaller table.
@@ -436,7 +436,7 @@ class Component(EqualByParts, Functional):
 
 @dataclass(frozen=True, eq=False)
 class SubsetFunctional(Component):
-    """A functional of a subset of n units, each of which is in a cell.
+    """A functional of a subset of n units, which are in cells.
 
     The cost is proportional to the number of units of the subset, not to n.
     """
@@ -530,7 +530,7 @@ class LinearCombination(EqualByParts, Composite):
 
 
 class Ratio(LinearCombination):
-    """A product of powers of functionals, for example a ratio of two."""
+    """A product of powers of functionals, such as a ratio."""
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         total = self._value(values)

@@ -14,8 +14,8 @@ class Poststratified(EqualByParts, Functional):
 
     Each cell belongs to one stratum. The functional depends on weights q only by the
     distributions :math:`p_h = q_h / q_{h \cdot}` within strata. Therefore a constrained
-    maximum of the multinomial likelihood keeps the observed totals of the strata, and
-    equals the maximum for independent multinomials of fixed sizes.
+    maximum of the multinomial likelihood keeps the observed totals of strata, and is
+    also the maximum for independent multinomials with fixed sizes.
     """
 
     functional: Component
@@ -99,7 +99,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def of_table(self) -> Component:
-        """Functional of the cells of the mixture, and of a cell for other rows."""
+        """Functional of the cells of the mixture, plus a cell for other rows."""
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
         return Component(self.functional.functional, cells, size)

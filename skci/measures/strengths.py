@@ -69,7 +69,7 @@ class Votes:
         return winner, loser, self.outcome == TIE
 
     def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
-        """Components of the graph of wins, in which ties count as wins of both models.
+        """Components of the graph of wins, with ties as wins of both models.
 
         Two "weak" components have no votes between them. Between two "strong"
         components, all votes are for the same component.
@@ -178,8 +178,8 @@ class Votes:
     def fit(self) -> tuple[Array, Array]:
         """Maximise the likelihood, with strengths of mean zero.
 
-        Returns the parameters (P,) - strengths, position effect, coefficients of
-        covariates and log of nu - and the influence values of distinct votes, (m, P).
+        Returns P parameters (strengths, position effect, coefficients of covariates,
+        log nu), and the influence values of distinct votes, (m, P).
 
         The method is Newton's, with the trust region of scipy. Strengths are determined
         only up to a constant, which is fixed by a penalty on their mean.

@@ -1,4 +1,4 @@
-"""Aggregates of the scores of runs on the tasks of a suite, as defined by rliable.
+"""Aggregates of run scores on the tasks of a suite, as defined by rliable.
 
 Each function accepts the scores of runs and their weights. Weights add up to 1; tasks
 have equal weight, and so have the runs of a task. It returns a value, and an influence
@@ -49,8 +49,8 @@ def probability_of_improvement(
 ) -> tuple[float, Array, Array]:
     """Probability that a run of one model is better than a run of another model.
 
-    It is averaged over tasks; ties count half. Also returns the influence values of the
-    runs of each model, task by task, relative to the weights of the runs.
+    It is averaged over tasks; ties count half. Also returns, for each model, the
+    influence values of runs, task by task, relative to their weights.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)

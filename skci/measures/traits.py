@@ -121,8 +121,8 @@ class Trait:
     blurs : bool
         Whether the measure is a function of the moments that blurring perturbs.
     proportion : (str, str) or None
-        Cells of the successes and of the trials, if the measure is a proportion of
-        counts: ``("tp", "tp fp")`` for the precision.
+        Cells of successes and of trials, if the measure is a proportion of counts:
+        ``("tp", "tp fp")`` for the precision.
     automatic : tuple of str
         Candidates for "auto", which selects the first supported interval method, else
         "delta".

@@ -568,7 +568,7 @@ def estimate_at_points(
     if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
-        rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
+        rows, design = rows.merge_units(unit, len(outcomes)), design.merge_units(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
     keys: dict[str, dict[str, Any]] = {}

@@ -336,7 +336,7 @@ class Report(TabularReport[MetricEstimate]):
                 about["binning"],
             ),
         ]
-        if not source.is_simple and joint.n_given is None:
+        if not source.is_simple and joint.n_user_rows is None:
             pairs = zip(source.table_sizes, source.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
@@ -625,7 +625,7 @@ def _widening_by_unseen_ends(joint: JointEstimate) -> float:
     lacking = {
         k: parameter.with_method("hall")
         for k, parameter in enumerate(joint.parameters)
-        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds
     }
     if not (lacking and isinstance(joint.source, RowEstimates)):
         return 1.0

@@ -16,7 +16,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import (
     PowerPlan,
-    Region,
+    TargetRegion,
     margin_pvalues,
     region_of,
     rows_for_width,
@@ -311,7 +311,7 @@ class ContrastReport(ReportWithContrasts):
             f"given, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
 
-    def _shown(self, claim: str | None) -> float | Region:
+    def _shown(self, claim: str | None) -> float | TargetRegion:
         """What intervals shall exclude, or where they shall lie for a claim."""
         if claim is None:
             return self._null
@@ -392,7 +392,7 @@ class ContrastReport(ReportWithContrasts):
         pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
         for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
-                in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
+                in_words = parameter.agreement.describe(self._joint.alpha_of(k))
                 findings.append(f"On {panel}, {name} and {second} {in_words}.")
         return Findings(findings, self._joint.simultaneous)
 

@@ -221,7 +221,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def n_samples(self) -> int | None:
-        if self._joint.n_given is not None:  # copies count once
+        if self._joint.n_user_rows is not None:  # copies count once
             parts: Any = self._parameter.components or (self._parameter,)
             return max(int(self._joint.rows.n_rows(part.units)) for part in parts)
         return self._joint.source.n_rows(self._position)
@@ -457,7 +457,7 @@ def describe(
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples
         hides_copies = joint.n_groups != joint.source.n_groups
-        design = "" if hides_copies else joint.source.design_in_words
+        design = "" if hides_copies else joint.source.design_description
         # A mean over queries has as many values as there are: "n = 60 queries".
         size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
     error = max(parameter.binning_error for parameter in parameters)
@@ -599,7 +599,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
     elif agreement := joint.parameters[position].agreement:
-        in_words = agreement.in_words(joint.alpha_of(position))
+        in_words = agreement.describe(joint.alpha_of(position))
         cause = f"the models {in_words}, and nothing shows how they differ in the rest"
     elif unit := joint.source.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"

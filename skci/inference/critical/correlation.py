@@ -59,7 +59,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
 
     where :math:`\nu_{jk}` is the geometric mean of the degrees of freedom of both
     variances. The rank of an estimated correlation matrix is at most its degrees of
-    freedom, so that the quantile of the maximum is too small. Shrinkage by
+    freedom, so that quantiles of the maximum are too small. Shrinkage by
     :math:`\lambda`, which is estimated, minimises the mean squared error [1]_. If
     :math:`\lambda < 0.01`, the correlation is returned unchanged.
 
@@ -272,7 +272,7 @@ class Loadings:
         return self.factor.astype(np.float32), combinations
 
     def correlations(self) -> tuple[Array, Array]:
-        """Grid of correlations, and how many pairs of coordinates have each of them.
+        """Grid of correlations, and counts of pairs of coordinates on the grid.
 
         Correlations of pairs are rounded to the grid.
         """

@@ -199,7 +199,7 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tables of P(exceedance) at three levels, and of the proposal's density."""
+        """Tables of P(exceedance) at three levels, and a table for `density`."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -334,8 +334,8 @@ class SampledTail:
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
 
     where :math:`s_i` is the largest projection on direction :math:`u_i`, G the tail of
-    the length, g the density of the proposal, and :math:`\beta` the regression
-    coefficient of the control variate :math:`w_i`, whose mean is 1.
+    the length, and g the density of the proposal. The control variate :math:`w_i`, with
+    mean 1, has the regression coefficient :math:`\beta`.
     """
 
     def __init__(self, model: RadialSampler, seeds: list[int]) -> None:

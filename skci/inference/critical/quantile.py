@@ -96,7 +96,7 @@ class Marginal:
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Bounds of the quantile: of one coordinate; by Sidak or Bonferroni."""
+        """Bounds of the quantile: one coordinate; Sidak or Bonferroni."""
         share = sidak(alpha, size) if self.sides == 2 else alpha / size
         return self.isf(alpha), self.isf(share)
 

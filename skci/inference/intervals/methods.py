@@ -24,7 +24,7 @@ from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, Trait
 Limits = tuple[float, float]
 
 AvailableData = Literal["covariance", "skewness", "table"]
-"""Information on estimates besides their values; each includes the one before."""
+"""Information on estimates, in addition to their values, in increasing order."""
 
 _RANGE = attrgetter("range_of_estimator")
 _INCREASING: tuple[AvailableData, ...] = get_args(AvailableData)
@@ -95,7 +95,7 @@ class IntervalMethod:
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method has a variance besides that of the observed table."""
+        """Whether the method adds variance to that of the observed table."""
         return self.smooths or self.blurs
 
     def serves(self, trait: Trait, available: AvailableData = "table") -> bool:

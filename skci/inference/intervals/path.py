@@ -15,19 +15,19 @@ search over M.
 
 The unknowns of the linear system are the relative changes x of p and the change
 :math:`\delta` of the multiplier. Let C be the derivatives of L in the logarithms of p,
-and c the derivative of the value or of the root of the statistic. The system is
+and c the derivative of the target equation. The system is
 
 .. math::
 
     (\operatorname{diag}(w) + \lambda C) x + \delta L = f / p - 1 - \lambda L,
     \qquad c^T x = M - g .
 
-For a mixture of strata, the totals of the strata are fixed, and
-:math:`C = B H B^T \operatorname{diag}(p)` up to constants by stratum, which the fixed
-totals absorb. Here B are the derivatives of the k cells of the mixture in the cells of
-the strata, and H the second derivatives of the functional in the mixture. By Woodbury's
-formula a system of k equations remains, so that the time is proportional to the number
-of strata. A single sample is one stratum with the same cells as the mixture.
+For a mixture of strata, the totals of the strata are fixed, and :math:`C = B H B^T
+\operatorname{diag}(p)` up to constants by stratum, which the fixed totals absorb. Here
+B are the derivatives of the k cells of the mixture by stratum, and H the second
+derivatives of the functional in the mixture. By Woodbury's formula a system of k
+equations remains, so that the time is proportional to the number of strata. A single
+sample is one stratum with the same cells as the mixture.
 
 References
 ----------
@@ -106,8 +106,8 @@ class Problem:
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
-    samples at once. A functional `mixed` of a mixture of strata is the only functional
-    of its problem.
+    samples at once. If there is a functional `mixed` of a mixture of strata, it is the
+    only functional.
     """
 
     def __init__(

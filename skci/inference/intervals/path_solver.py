@@ -21,7 +21,7 @@ from skci.inference.intervals.path import (
 )
 from skci.inference.intervals.statistic import are_equal, smooth
 
-_NEAR = 1e-3  # error of a limit, as a share of the width of the interval
+_NEAR = 1e-3  # error of a limit, relative to the width of the interval
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt for a linear functional
 _FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
 

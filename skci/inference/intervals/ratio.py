@@ -15,7 +15,7 @@ that p adds up to one (Owen, 2001). Above the estimate, values are reversed. An
 unobserved bound has a tiny proportion, to which the remaining mass moves once the
 multiplier reaches its maximum.
 
-*Tversky's ratios* of hits to the sum of hits and two kinds of misses, such as accuracy,
+*Tversky's ratios* of hits to hits plus two kinds of misses, such as accuracy,
 precision, recall, F-beta and Jaccard's index. All hits have the same weight, cells
 outside the ratio have the weight 1, and misses ``w = 1 + v B``. For a total Q of
 misses, v is the root of a quadratic equation, and the remaining mass belongs to hits.
@@ -80,8 +80,8 @@ _PROBES = np.vstack(
 def values_of_mean(functional: Functional) -> Array | None:
     """Cell values whose mean is the functional; None if it is not a mean.
 
-    A linear combination of means of the same rows is the mean of the linear combination
-    of their values. Rows with the same value of it have the same :math:`p_i / f_i`.
+    A linear combination of means over the same rows is the mean of combined values.
+    Rows with the same value of it have the same :math:`p_i / f_i`.
     """
     if isinstance(functional, Mean):
         return functional.values

@@ -4,7 +4,7 @@ The statistic S compares observed proportions p_hat of n observations in m cells
 their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
 values M, outward from the estimate, at which ``S = crit**2``.
 
-Constrained estimates of means of bounded values and of Tversky's ratios have a closed
+For means of bounded values and Tversky's ratios, constrained estimates have a closed
 form (`ratio`). Constrained estimates of other functionals lie on a path, which is
 computed by Newton's method (`path`) and searched for the limits (`path_solver`).
 
@@ -40,7 +40,7 @@ def score_limits(
     *,
     statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
-    """Lower and upper limits of J functionals of multinomials, of shape (J,).
+    """Lower and upper limits for J functionals of multinomials, each (J,).
 
     `counts` are J arrays of shape (m,), with all possible cells, also empty ones. The
     statistic is `improved` or `pearson`. `crit` has the critical values of its square
