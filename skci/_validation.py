@@ -327,8 +327,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     if not finite.all():
         position = np.argwhere(~finite)[0].tolist()
         value = np.atleast_1d(numbers)[tuple(position)]
-        hint = "; use NaN or None as the score of an item that was not found"
-        hint = hint if missing else ""
+        hint = "; a missing value is NaN or None" if missing else ""
         raise ValueError(
             f"{name} must hold finite numbers, got {value} in row {position[0]}"
             f"{hint or missing_hint(name, value)}"
@@ -443,7 +442,9 @@ def label_name(label: Any) -> str:
     return {"True": "1", "False": "0"}.get(text, text)
 
 
-def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
+def as_matrix(
+    values: Any, name: str, columns: Sequence[Any], *, missing: bool = False
+) -> Array:
     """Array of floats; named columns of a data frame must agree with `columns`."""
     frame_columns = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
@@ -456,7 +457,7 @@ def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
             f"{name} must have the columns {list(columns)} in this order, or be an "
             f"array, got the columns {frame_columns}"
         )
-    return as_numbers(values, name)
+    return as_numbers(values, name, missing=missing)
 
 
 class AllZeroError(ValueError):

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._options import with_hints
+from skci._options import Rows, entry_point
 from skci._validation import (
     LARGEST,
     as_matrix,
@@ -20,23 +20,29 @@ from skci._validation import (
     check_sizes,
     is_iterable,
 )
+from skci.data.drawing import RowOptions
+from skci.data.rows import Alignment, check_length
+from skci.evaluation import joint_report
 from skci.exceptions import warn_caller
 from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import GivenEstimates
 from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.measures.traits import Trait
+from skci.measures.traits import BY_INFLUENCE, Trait
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 
 _ROUNDING = 1e-8  # largest rounding error of a correlation
+_MEAN = 1e-6  # largest rounding error of a mean, as a share of the largest value
 
 
-@with_hints
+@entry_point(joint_report, Rows)
 def joint_intervals(
     estimates: Any,
-    covariance: Any,
+    covariance: Any = None,
     *,
+    influence: Any = None,
     df: float | None = None,
     names: Any = None,
     bounds: Any = None,
@@ -44,19 +50,27 @@ def joint_intervals(
     confidence_level: float = 0.95,
     method: str = "delta",
     random_state: Any = None,
+    **rows: Unpack[Rows],
 ) -> JointReport:
-    r"""Joint confidence intervals for estimates with a given covariance matrix.
+    r"""Joint confidence intervals for estimates with a covariance or influence values.
 
-    The estimates may come from a fitted model or a bootstrap.
+    The estimates may come from a fitted model, a bootstrap or a formula of your own.
 
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
         The keys of a mapping, or the index of a pandas Series, name them; see `names`.
-    covariance : array-like of shape (K, K)
+    covariance : array-like of shape (K, K), optional
         Their estimated covariance matrix V, of any rank, with the squares of standard
-        errors on the diagonal. A zero variance is treated as unknown, and the
-        interval is the whole range. The columns of a data frame must be the names.
+        errors on the diagonal; required without `influence`. A zero variance is treated
+        as unknown, and the interval is the whole range. The columns of a data frame
+        must be the names.
+    influence : array-like of shape (n_samples, K), or mapping of the names to columns
+        Influence value of each row on each estimate, instead of a covariance: the
+        deviation of the row from the estimate, if it is a mean. Without a row of n an
+        estimate changes by about its influence value / -n. NaN in rows that an estimate
+        is not computed from. The mean of the others is zero, weighted by
+        `sample_weight`.
     df : float, optional
         Degrees of freedom of V, at least 1, if it is the residual variance of a linear
         model times a known matrix. By default V counts as known, as it does for large
@@ -83,7 +97,8 @@ def joint_intervals(
     JointReport
         Labelled ``model`` and ``metric``. :meth:`.JointReport.differences` compares
         models on the same metric, :meth:`.JointReport.contrasts` combines any
-        estimates. There are no rows to plan with: its ``sample_size`` is refused.
+        estimates. With a covariance there are no rows to plan with: its ``sample_size``
+        is refused.
 
     Raises
     ------
@@ -94,6 +109,8 @@ def joint_intervals(
     -----
     DegenerateVarianceWarning
         When the intervals are first accessed, of estimates with a zero variance.
+    SmallSampleWarning
+        Then, of influence values of few rows or clusters, or with heavy tails.
 
     See Also
     --------
@@ -108,6 +125,8 @@ def joint_intervals(
         P\left(\max_k \frac{|\hat\theta_k - \theta_k|}{\sqrt{V_{kk}}} < q\right)
         = \text{confidence level},
 
+    where V follows from influence values :math:`L_i` by the design of the rows, such as
+    :math:`\sum_i L_i L_i^T / n (n - 1)` for independent ones,
     q from the normal distribution with the correlation of V or, with df degrees of
     freedom, from the multivariate t distribution [1]_: what ``glht(parm(coef, vcov,
     df))`` of R's multcomp computes. A combination :math:`L \theta` has the covariance
@@ -137,11 +156,23 @@ def joint_intervals(
     >>> report.differences()["accuracy", "A", "B"]
     accuracy of A - B = 0.030 [0.002, 0.058], 95% interval (delta)
 
+    The geometric mean of ratios by its influence values, with clusters of ten rows:
+
+    >>> import numpy as np
+    >>> ratio = np.exp(np.random.default_rng(0).normal(0.1, 0.3, 200))
+    >>> mean = np.exp(np.log(ratio).mean())
+    >>> report = joint_intervals(
+    ...     {("A", "ratio"): mean},
+    ...     influence={("A", "ratio"): mean * np.log(ratio / mean)},
+    ...     groups=np.arange(200) // 10,
+    ... )
+    >>> report["A", "ratio"]
+    ratio = 1.110 [1.056, 1.164], 95% interval (delta, n = 200 in 20 groups)
+
     Mean minutes until patients under one of four blankets were warm again: group means
     with a pooled variance of 6.71 on 37 degrees of freedom, compared with the first
     (Dunnett's test):
 
-    >>> import numpy as np
     >>> minutes = {"b0": 14.80, "b1": 12.67, "b2": 7.33, "b3": 13.13}
     >>> patients = np.array([20, 3, 3, 15])
     >>> report = joint_intervals(
@@ -150,9 +181,7 @@ def joint_intervals(
     >>> report.differences(control="b0").findings()
     ['On estimate, b0 is worse than b2.']
     """
-    values, named, keys = _check_estimates(estimates, names)
-    matrix = _check_covariance(covariance, len(values), named)
-    degrees = check_degrees(np.inf if df is None else df)
+    values, given, keys = _check_estimates(estimates, names)
     method = check_method(method)
     if method == AUTO:
         method = "delta"
@@ -160,21 +189,55 @@ def joint_intervals(
     metrics = list(dict.fromkeys(key.metric for key in keys))
     better = check_directions(greater_is_better, metrics, "greater_is_better")
     where = " without bounds=(0, 1)" if method == "logit" else ""
-    parameters = []
-    for key, bound, value in zip(keys, ranges, values, strict=True):
-        trait = Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
+    properties = {} if influence is None else BY_INFLUENCE | {"heavy_tails": True}
+    named: list[dict[str, Any]] = []
+    for key, bound in zip(keys, ranges, strict=True):
+        properties["greater_is_better"] = better[key.metric]
+        trait = Trait(key.title, bounds=bound, **properties)
         check_serves(method, trait, where, available="covariance")
-        parameters.append(
-            Parameter(key=key, trait=trait, method=method, fixed_estimate=value)
+        named.append({"key": key, "trait": trait, "method": method})
+    settings = check_settings(confidence_level, random_state)
+    if influence is None:
+        check_alone("a covariance", rows)
+        source = GivenEstimates(
+            tuple(
+                Parameter(fixed_estimate=x, **y)
+                for x, y in zip(values, named, strict=True)
+            ),
+            _check_covariance(covariance, len(values), given),
+            check_degrees(np.inf if df is None else df),
+            common_variance=True,
         )
-    joint = JointEstimate.from_moments(
-        parameters,
-        matrix,
-        degrees,
-        common_variance=True,
-        **check_settings(confidence_level, random_state),
-    )
+        return JointReport(JointEstimate(source, **settings))
+    check_alone("influence", {"covariance": covariance, "df": df})
+    columns = _check_influence(influence, len(values), given)
+    alignment = Alignment()
+    alignment.check("influence", influence, ["index"])
+    checked = RowOptions(**rows).read(len(columns), "influence", alignment.check)
+    sample = checked.sample_without_labels()
+    columns, counts = columns[checked.kept].T, sample.rows.counts
+    parameters = [
+        _of_influence(value, column, counts, **each)
+        for value, column, each in zip(values, columns, named, strict=True)
+    ]
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return JointReport(joint)
+
+
+def _of_influence(
+    value: float, influence: Array, counts: Array, **named: Any
+) -> TableParameter:
+    """Parameter with the influence values of rows, NaN where it does not use them."""
+    levels, index = np.unique(influence, return_inverse=True)
+    levels = levels[~np.isnan(levels)]
+    table = np.bincount(index, counts, len(levels) + 1)[: len(levels)]
+    mean = float(table @ levels / table.sum()) if len(levels) else np.nan
+    if not abs(mean) <= _MEAN * np.abs(levels).max(initial=0):
+        raise ValueError(
+            f"influence of {named['key']} must have values, of which the mean weighted "
+            f"by sample_weight is zero, got the mean {mean:.2g}"
+        )
+    return TableParameter.from_influence(value, levels, table, index=index, **named)
 
 
 def _check_estimates(
@@ -212,6 +275,28 @@ def _check_estimates(
     if len(set(keys)) < len(keys):
         raise ValueError(f"names must be distinct, got {given}")
     return values.tolist(), given, keys
+
+
+def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
+    """Check influence values, a column for each estimate, (n, K)."""
+    if isinstance(influence, Mapping):
+        if influence.keys() != {*names}:
+            raise ValueError(
+                f"influence must have the names {names}, got {[*influence]}"
+            )
+        columns = [
+            as_numbers(influence[x], f"influence[{x!r}]", missing=True) for x in names
+        ]
+        for name, column in zip(names, columns, strict=True):
+            check_length(column, len(columns[0]), f"influence[{name!r}]", "the first")
+        influence = np.column_stack(columns)
+    matrix = as_matrix(influence, "influence", names, missing=True)
+    if matrix.ndim != 2 or matrix.shape[1] != size or not len(matrix):
+        raise ValueError(
+            f"influence must be of shape (n_samples, {size}), as there are {size} "
+            f"estimates, got shape {matrix.shape}"
+        )
+    return matrix
 
 
 def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:

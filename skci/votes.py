@@ -26,9 +26,8 @@ from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.row_estimates import RowEstimates
-from skci.measures.functional import FixedValueFunctional
 from skci.measures.strengths import FIRST, SECOND, TIE, Votes
-from skci.measures.traits import Trait
+from skci.measures.traits import BY_INFLUENCE, Trait
 from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
@@ -261,29 +260,18 @@ def _parameters(
     keys = [Key(STRENGTH, model) for model in models]
     keys += [Key(effect, "all models") for effect in effects]
     parameters = []
-    for k, (key, value) in enumerate(zip(keys, estimates.tolist(), strict=True)):
-        of_model = k < len(models)
-        if of_model:
-            value = centre + factor * value
-        observed = value, influence[:, k] * (factor if of_model else 1.0)
+    for k, key in enumerate(keys):
+        is_model = k < len(models)
+        slope, origin = (factor, centre) if is_model else (1.0, 0.0)
         trait = Trait(
             key.metric,
             bounds=(-math.inf, math.inf),
-            has_better=of_model,
-            smooth=False,
-            has_curvature=False,
-            blurs=False,
-            automatic=("delta",),
+            has_better=is_model,
+            **BY_INFLUENCE,
         )
+        value, values = origin + slope * float(estimates[k]), slope * influence[:, k]
+        fields = {"key": key, "trait": trait, "method": "delta", "index": index}
         parameters.append(
-            TableParameter(
-                key=key,
-                trait=trait,
-                method="delta",
-                functional=FixedValueFunctional(observed, votes.weights),
-                counts=votes.weights,
-                index=index,
-                smoothing=0.0,
-            )
+            TableParameter.from_influence(value, values, votes.weights, **fields)
         )
     return parameters

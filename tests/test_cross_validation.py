@@ -50,6 +50,7 @@ from skci import (
 from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import GivenEstimates, excess_shares
 from skci.inference.parameter import Key, Parameter
 from skci.inference.resampling_variance import corrected_t, group_jackknife
 from skci.measures.traits import Trait
@@ -187,8 +188,9 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
         Parameter(key=key, trait=Trait(key.metric), method="delta", fixed_estimate=0.0)
         for key in keys
     ]
-    joint = JointEstimate.from_moments(parameters, covariance, 10, excess=excess)
-    report = JointReport(joint)
+    shares = excess_shares(parameters, covariance, excess)
+    source = GivenEstimates(parameters, covariance, 10, excess=shares)
+    report = JointReport(JointEstimate(source))
     differences = report.differences()
     for i, j in [(0, 1), (0, 2), (1, 2)]:
         shares = {}
@@ -218,7 +220,7 @@ def given_estimates(estimates, covariance, df, **options):
         )
         for k, x in enumerate(estimates)
     ]
-    return JointEstimate.from_moments(parameters, covariance, df, **options)
+    return JointEstimate(GivenEstimates(parameters, covariance, df), **options)
 
 
 def test_uncorrelated_estimates_with_variances_of_their_own_are_independent():

@@ -13,6 +13,7 @@ from scipy import stats
 
 from skci import (
     F1CI,
+    R2CI,
     AccuracyCI,
     MeanAbsoluteErrorCI,
     MeanSquaredErrorCI,
@@ -34,13 +35,6 @@ MODELS = {
 SCORES = {name: p + RNG.normal(0, 0.3, N) for name, p in MODELS.items()}
 
 
-def totals(unit, influences):
-    _, unit = np.unique(unit, return_inverse=True)
-    sums = np.zeros((unit.max() + 1, influences.shape[1]))
-    np.add.at(sums, unit.ravel(), np.asarray(influences))
-    return sums
-
-
 class Grouped:
     """Clusters, by a user's own hand."""
 
@@ -48,7 +42,7 @@ class Grouped:
         self.groups, self.n_units = groups, len(np.unique(groups))
 
     def components(self, influences):
-        yield Component(totals(self.groups, influences))
+        yield Component.of_units(influences, self.groups)
 
     def __str__(self):
         return "grouped by hand"
@@ -69,7 +63,7 @@ class TwoWay:
     def components(self, influences):
         first, second = (np.asarray(each) for each in (self.first, self.second))
         for factor, sign in ((first, 1), (second, 1), (first * 1000 + second, -1)):
-            yield Component(totals(factor, influences), sign)
+            yield Component.of_units(influences, factor, sign)
 
     def __str__(self):
         return "clustered in two ways"
@@ -102,6 +96,12 @@ def of_one(metric, y, p):
     return lambda **rows: {"": metric(y, p, **rows)}
 
 
+def of_hall(**more):
+    predicted = {"A": EASE + SCORES["A"], "B": EASE + SCORES["B"]}
+    options = {"metrics": "r2", "method": "hall", **more}
+    return lambda **rows: joint_report(EASE, predicted, **options, **rows)
+
+
 CALLS = {
     "labels": of_labels,
     "differences": lambda **rows: of_labels(**rows).differences(),
@@ -111,6 +111,9 @@ CALLS = {
     "blurred": of_one(F1CI(method="blurred"), Y, MODELS["A"]),
     "areas": of_one(RocAucCI(), Y, SCORES["A"]),
     "numbers": of_one(MeanSquaredErrorCI(method="delta"), EASE, EASE + SCORES["A"]),
+    "hall": of_one(R2CI(method="hall"), EASE, EASE + SCORES["A"]),
+    "hall, weights": of_hall(sample_weight=USER % 3),
+    "hall, gaps": lambda **rows: of_hall(by=USER < 10)(**rows).gaps(),
     "grades": lambda **rows: grades_report(RIGHT, bounds=(0, 1), **rows),
 }
 
@@ -232,6 +235,7 @@ class Giving:
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
 NONE = "at least one with sign=1 and is_known=False, got none$"
 BLOCKS = "with blocks that are nonnegative integers, got"
+UNITS = f"with units that are nonnegative integers below {N}, got"
 
 
 @pytest.mark.parametrize(
@@ -255,8 +259,13 @@ BLOCKS = "with blocks that are nonnegative integers, got"
         ),
         ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
         ([{"sign": 0}], "with sign 1 or -1, got 0$"),
-        ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5$"),
-        ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1$"),
+        ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5 to 0.5$"),
+        ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1 to {N - 2}$"),
+        ([{"units": np.arange(N) + 1}], f"{UNITS} int64 from 1 to {N}$"),
+        (
+            [{"units": np.arange(3)}],
+            rf"with units of shape \({N},\), got shape \(3,\)$",
+        ),
         ([{"sizes": np.full(N, "big")}], "with sizes that are finite numbers$"),
         (
             [{"repeats": np.ones(N)}],

@@ -107,7 +107,7 @@ def test_targets_and_batches():
 
 def test_a_score_below_all_is_told_to_be_missing():
     y, scores = [1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5
-    with pytest.raises(ValueError, match=r"-inf in row 2; use NaN or None as"):
+    with pytest.raises(ValueError, match=r"-inf in row 2; a missing value is NaN"):
         STEPS(y, scores)
 
 

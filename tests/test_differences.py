@@ -510,6 +510,52 @@ def test_wrong_contrasts(matrix, labels, error, message):
         report_of(["accuracy"]).contrasts(eval(matrix), [*labels])
 
 
+def test_contrasts_by_name_are_those_of_a_matrix():
+    sex = np.arange(len(Y)) % 2
+    report = report_of(["accuracy", "f1"], by={"sex": sex})
+    mean = {"A": 0.5, "B": 0.5, "C": -1}
+    found = report.contrasts({"mean": mean})
+    assert list(found.to_dict())[:3] == ["contrast", "metric", "sex"]
+    for metric, name in product(report.metrics, "01"):
+        weights = dict.fromkeys(report, 0) | {
+            (model, metric, name): weight for model, weight in mean.items()
+        }
+        expected = report.contrasts([[*weights.values()]], ["mean"])["mean"]
+        estimate = found["mean", metric, name]
+        assert float(estimate) == pytest.approx(float(expected), rel=1e-12)
+        assert estimate.standard_error == pytest.approx(expected.standard_error)
+        assert str(estimate._parameter.key) == f"{metric} of mean, sex = {name}"
+    # By labels, of one metric and of several.
+    pair = {("A", "f1", "0"): 1, ("A", "f1", "1"): -1}
+    gap = report.contrasts({"gap": pair})["gap", "f1"]
+    assert float(gap) == pytest.approx(float(report.gaps()["A", "f1", "0", "1"]))
+    across = {("A", "f1", "0"): 1, ("A", "accuracy", "0"): -1}
+    assert list(report.contrasts({"gap": pair, "across": across})) == [
+        ("gap",),
+        ("across",),
+    ]
+    # Contrasts of differences, by what they compare.
+    nested = report.differences().contrasts({"x": {"A - B": 1, "A - C": 1}})
+    plain = report.contrasts({"x": {"A": 2, "B": -1, "C": -1}})
+    assert_allclose(nested.estimates, plain.estimates, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "error", "message"),
+    table(r"""
+{"x": {"A": 1, "Z": -1}} -> KeyError -> as in [(]'A', 'accuracy'[)], got 'Z'
+{"x": {("A", "mcc"): 1}} -> KeyError -> metric must be one of
+{"x": 1} -> TypeError -> matrix must be a mapping of names to mappings .* got 1 for 'x'
+{"x": {"A": "b"}} -> TypeError -> matrix must hold numbers
+{} -> ValueError -> matrix must have a row for each contrast
+{"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}} -> ValueError -> separately
+"""),
+)
+def test_wrong_contrasts_by_name(contrasts, error, message):
+    with pytest.raises(eval(error), match=message):
+        report_of(["accuracy", "f1"]).contrasts(eval(contrasts))
+
+
 def test_methods_that_do_not_serve_contrasts():
     report = report_of(["overlap"])
     for method, needed in [("score", "a smooth measure"), ("wilson", "a proportion")]:

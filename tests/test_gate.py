@@ -89,7 +89,7 @@ def test_assertions(report, pytester):
     pytester.makepyfile("\n".join([textwrap.dedent(fixture), tests, skipping]))
     found = pytester.runpytest_inprocess("-p", "no:xdist")
     found.assert_outcomes(failed=2, skipped=1)
-    shown = r"at_least = recall = 0\.\d+ \[.*\], joint 95% interval \(score, n = 400\)"
+    shown = r"assert <open: recall = 0\.\d+ \[.*\] is at least 0\.8>"
     assert re.search(shown, found.stdout.str())
 
 
@@ -124,3 +124,53 @@ def test_wandb(report, tmp_path, monkeypatch):
         time.sleep(0.1)
     (page,) = recorded.parent.glob("files/media/html/*.html")
     assert report.to_html() in page.read_text(encoding="utf-8")
+
+
+def run_block(text, **names):
+    """Run the Python code of the page that has some text, and return its names."""
+    (block,) = (x for x in code_blocks("gate.rst", "python") if text in x)
+    exec(block, names)
+    return names
+
+
+def test_inspect_ai():
+    scorer = pytest.importorskip("inspect_ai.scorer")
+    interval = run_block("inspect_ai")["interval"]()
+    grades = (OLD == Y) * 1.0
+    scores = [
+        scorer.SampleScore(score=scorer.Score(value=value), sample_id=k)
+        for k, value in enumerate(grades)
+    ]
+    limits = interval(scores)
+    assert limits["standard_error"] == pytest.approx(scorer.stderr()(scores), rel=1e-9)
+    assert limits["low"] < grades.mean() < limits["high"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lm_evaluation_harness(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    harness = pytest.importorskip("lm_eval")
+    tasks = pytest.importorskip("lm_eval.api.task")
+    items = [{"question": f"Is {k} even?", "answer": k % 2} for k in range(40)]
+    file = tmp_path / "items.jsonl"
+    file.write_text("\n".join(map(json.dumps, items)))
+    task = tasks.ConfigurableTask(
+        config={
+            "task": "parity",
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(file)}},
+            "test_split": "test",
+            "output_type": "multiple_choice",
+            "doc_to_text": "{{question}}",
+            "doc_to_choice": ["yes", "no"],
+            "doc_to_target": "answer",
+            "metric_list": [{"metric": "acc"}],
+        }
+    )
+    dummy = harness.api.registry.get_model("dummy")()
+    results = harness.evaluate(
+        dummy, {"parity": task}, log_samples=True, bootstrap_iters=0
+    )
+    numbers = run_block("log_samples", results=results)["results"]["results"]["parity"]
+    assert numbers["acc_low,skci"] < numbers["acc,none"] < numbers["acc_high,skci"]

@@ -185,14 +185,12 @@ def test_estimate_and_report_pickle(copied, looked_at):
 
 
 @pytest.mark.parametrize("metric", [F1CI(), RocAucCI(pos_label=1), ErrorRateCI()])
-def test_a_metric_that_is_given_as_a_scorer_says_so_first(metric):
-    with pytest.warns() as caught:
-        scores = cross_validate(LOGIT, X, Y, scoring=metric)
-    assert np.isnan(scores["test_score"]).all()
-    first = str(caught[0].message)
-    assert first.endswith(f"; pass scoring={metric!r}.scorer()")
-    assert "Traceback" in str(caught[-1].message)  # of scikit-learn
-    with pytest.raises(TypeError, match="got 3 arguments; for a scorer"):
+def test_a_metric_is_its_own_scorer_within_scikit_learn(metric):
+    expected = cross_val_score(LOGIT, X, Y, scoring=metric.scorer())
+    assert np.array_equal(cross_val_score(LOGIT, X, Y, scoring=metric), expected)
+    scores = cross_validate(LOGIT, X, Y, scoring={"it": metric})
+    assert np.array_equal(scores["test_it"], expected)
+    with pytest.raises(TypeError, match="got 3 arguments"):
         metric(Y, Y, Y)
 
 

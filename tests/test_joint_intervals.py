@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 from scipy.special import expit, logit
 from slow import each_once, slow_except
 
-from skci import joint_intervals
+from skci import F1CI, RocAucCI, joint_intervals, joint_report
+from skci.designs import Strata, TimeOrder
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference import critical_value
 
@@ -562,6 +564,125 @@ def test_a_contrast_at_the_end_of_its_range():
     contrast = report.contrasts([[0.1, 0.2, 0.3]], ["a"])["a"]
     low, high = contrast.confidence_interval()
     assert low < contrast == high == 0.6
+
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(90, 1)) + RNG.normal(size=(90, 3))
+SITE = np.arange(90) // 6
+SOME = np.where(np.arange(90) % 3, ROWS.T, np.nan).T  # two of three rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "fit"),
+    [
+        ({}, {"cov_type": "nonrobust"}),
+        ({"groups": SITE}, {"cov_type": "cluster", "cov_kwds": {"groups": SITE}}),
+    ],
+)
+def test_means_by_influence_values_have_the_covariance_of_statsmodels(rows, fit):
+    means = ROWS.mean(axis=0)
+    found = joint_intervals(means, influence=ROWS - means, **rows)
+    # The error of a sum or difference has the covariance of its terms.
+    matrix = np.array([[1, 0, 0], [0, 1, 0], [1, -1, 0], [1, 1, -1]])
+    contrasts = found.contrasts(matrix, list("abcd"))
+    for weights, estimate in zip(matrix, contrasts.values(), strict=True):
+        expected = sm.OLS(ROWS @ weights, np.ones(90)).fit(**fit)
+        assert float(estimate) == pytest.approx(expected.params[0])
+        assert estimate.standard_error == pytest.approx(expected.bse[0])
+    assert contrasts.covariance[0, 0] == pytest.approx(found.covariance[0, 0])
+
+
+def test_rows_that_an_estimate_does_not_use():
+    means = np.nanmean(SOME, axis=0)
+    names = [("A", "x"), ("B", "x"), ("C", "x")]
+    influence = dict(zip(names, (SOME - means).T, strict=True))
+    found = joint_intervals(dict(zip(names, means, strict=True)), influence=influence)
+    used = ROWS[np.arange(90) % 3 > 0]
+    error = stats.sem(used[:, 0] - used[:, 1])
+    assert found.differences()["x", "A", "B"].standard_error == pytest.approx(error)
+    assert found["A", "x"].standard_error == pytest.approx(stats.sem(used[:, 0]))
+    # Other rows are independent: standard errors add up as squares.
+    rest = np.where(np.isnan(SOME[:, 1]), ROWS[:, 1], np.nan)
+    both = {"A": SOME[:, 0] - means[0], "B": rest - np.nanmean(rest)}
+    apart = joint_intervals({"A": means[0], "B": np.nanmean(rest)}, influence=both)
+    others = stats.sem(used[:, 0]), stats.sem(ROWS[::3, 1])
+    (difference,) = apart.differences().values()
+    assert difference.standard_error == pytest.approx(np.hypot(*others))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"sample_weight": np.arange(90) % 4},
+        {"groups": SITE, "sample_weight": 1 + np.arange(90) % 4},
+        {"design": Strata(SITE)},
+        {"design": TimeOrder()},
+    ],
+)
+def test_influence_values_of_metrics_have_their_covariance(rows):
+    y, scores = (ROWS[:, 0] > 0).astype(int), {"A": ROWS[:, 1], "B": ROWS[:, 2]}
+    labels = {name: (each > 0).astype(int) for name, each in scores.items()}
+    options = {"metrics": ["f1", "roc_auc"], "method": "delta"}
+    expected = joint_report(y, labels, y_score=scores, **options, **rows)
+    values, influence = {}, {}
+    for metric, predicted in [(F1CI(), labels), (RocAucCI(), scores)]:
+        for name, each in predicted.items():
+            key = name, metric.name
+            values[key], influence[key] = metric.influence(
+                y, each, sample_weight=rows.get("sample_weight")
+            )
+    found = joint_intervals(values, influence=influence, bounds=(0, 1), **rows)
+    order = [list(found).index(key) for key in expected]
+    assert_allclose(found.estimates[order], expected.estimates)
+    assert_allclose(found.covariance[np.ix_(order, order)], expected.covariance)
+
+
+def test_influence_values_in_a_frame_have_the_labels_of_its_rows():
+    means = dict(zip("ABC", ROWS.mean(axis=0), strict=True))
+    frame = pd.DataFrame(ROWS - ROWS.mean(axis=0), columns=list("ABC"))
+    found = joint_intervals(means, influence=frame, groups=pd.Series(SITE))
+    expected = joint_intervals(means, influence=frame.to_numpy(), groups=SITE)
+    assert_allclose(found.covariance, expected.covariance)
+    order = np.arange(90)[::-1]
+    with pytest.raises(ValueError, match="groups must have the index of influence"):
+        joint_intervals(means, influence=frame, groups=pd.Series(SITE).iloc[order])
+
+
+def test_heavy_tails_of_influence_values_are_warned_of():
+    losses = np.random.default_rng(0).pareto(1.2, 400)
+    found = joint_intervals(
+        [losses.mean()], influence=[[x - losses.mean()] for x in losses]
+    )
+    with pytest.warns(SmallSampleWarning, match="heavy tails"):
+        _ = found["1", "estimate"].low
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"covariance": np.eye(2)}, "covariance must not be given with influence$"),
+        ({"df": 3}, "df must not be given with influence$"),
+        ({"method": "hall"}, "method='hall' needs .* use one of"),
+        (
+            {"groups": [1, 2]},
+            "groups must have an entry for each of the 90 rows of inf",
+        ),
+        ({"influence": ROWS[:, :2]}, "influence of estimate of A must have values, of"),
+        ({"influence": SOME[::3, :2]}, "influence of estimate of A must .* mean nan$"),
+        ({"influence": ROWS}, r"influence must be of shape \(n_samples, 2\), as there"),
+        ({"influence": {"A": [1, -1]}}, r"influence must have the names \['A', 'B'\]"),
+        (
+            {"influence": {"A": [1, -1], "B": [0]}},
+            r"influence\['B'\] must have an entry",
+        ),
+        ({"influence": [[1, np.inf]]}, "influence must hold finite numbers, got inf"),
+    ],
+)
+def test_wrong_influence_values(options, message):
+    influence = ROWS[:, :2] - ROWS[:, :2].mean(axis=0)
+    given = {"estimates": {"A": 1, "B": 2}, "influence": influence} | options
+    with pytest.raises(ValueError, match=message):
+        joint_intervals(**given)
 
 
 def wrong(name, values, message, error=ValueError):

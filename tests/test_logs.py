@@ -276,6 +276,57 @@ def uneven_logs(folder):
     return path
 
 
+HELM = """
+from skci.logs import LogFormat, Sample
+
+def samples(file):
+    task, _, model = file.path.parent.name.partition(",model=")
+    for record, line in file.records():
+        grades = [(s["name"]["name"], s["mean"]) for s in record["stats"]]
+        yield Sample(line, model, task, record["instance_id"], grades=grades)
+
+FORMAT = LogFormat(
+    "HELM",
+    lambda file: file.name == "per_instance_stats.json",
+    samples,
+    accompanies=lambda file: file.name == "stats.json",
+)
+"""
+
+
+def test_a_foreign_format_is_found_by_python_and_the_shell(
+    tmp_path, monkeypatch, capsys
+):
+    folder = tmp_path / "boolq,model=small"
+    folder.mkdir()
+    stats = [[{"name": {"name": "em"}, "mean": k % 4 / 3}] for k in range(20)]
+    rows = [{"instance_id": f"id{k}", "stats": x} for k, x in enumerate(stats)]
+    (folder / "per_instance_stats.json").write_text(json.dumps(rows))
+    (folder / "stats.json").write_text(json.dumps(stats[0]))
+    with pytest.raises(ValueError, match=r"per_instance_stats.json, line 1: no field"):
+        logs.read(folder)
+    names = {}
+    exec(HELM, names)
+    assert logs.read(folder, formats=names["FORMAT"]).report().estimates == [0.5]
+    # The same as an installed package.
+    package = tmp_path / "site" / "skci_helm.py"
+    info = package.parent / "skci_helm-1.0.dist-info"
+    info.mkdir(parents=True)
+    package.write_text(HELM)
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: skci-helm\nVersion: 1\n"
+    )
+    entry = "[skci.log_formats]\nhelm = skci_helm:FORMAT\n"
+    (info / "entry_points.txt").write_text(entry)
+    monkeypatch.syspath_prepend(package.parent)
+    assert logs.read(folder).report().estimates == [0.5]
+    assert main(["grades", str(folder)]) == 0
+    assert re.search(r"small +em +0\.50", capsys.readouterr().out)
+    (info / "entry_points.txt").write_text(entry.replace("FORMAT", "samples"))
+    with pytest.raises(TypeError, match=r"skci.log_formats.*must be LogFormat obj"):
+        logs.read(folder)
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -266,9 +266,9 @@ def test_a_confusion_matrix_has_no_pos_label():
         skci.confusion_matrix_report([[5, 1], [1, 5]], metrics=[skci.F1CI(pos_label=0)])
 
 
-def test_a_metric_is_not_a_scorer():
-    with pytest.raises(TypeError, match=r"F1CI takes .* use its method scorer\(\)"):
-        skci.F1CI()(object(), [[0]], [1])
+def test_a_metric_takes_a_truth_and_predictions():
+    with pytest.raises(TypeError, match=r"F1CI takes y_true and y_pred, got 3 arg"):
+        skci.F1CI()([0, 1], [0, 1], [1])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from skci.inference import critical_value
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
 from skci.inference.joint import JointEstimate
+from skci.inference.linear_estimates import GivenEstimates
 from skci.inference.parameter import Key, Parameter
 from skci.inference.ranking import compact_letters, intervals_to_best
 from skci.measures.traits import Trait
@@ -55,7 +56,8 @@ def best_of(theta, covariance, level=0.95):
         for k, value in enumerate(np.asarray(theta, dtype=float).tolist())
     ]
     known = np.nan_to_num(np.asarray(covariance, dtype=float))
-    joint = JointEstimate.from_moments(parameters, known, confidence_level=level)
+    source = GivenEstimates(tuple(parameters), known)
+    joint = JointEstimate(source, confidence_level=level)
     limits, _ = intervals_to_best(joint, range(len(theta)))
     return limits.T
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import FixedValueFunctional, Functional, Mean
+from skci.measures.functional import Mean
 from skci.measures.suites import (
     interquartile_mean,
     mean_below,
@@ -158,35 +158,16 @@ class Suite:
         """Positions of the scores of a model."""
         return np.flatnonzero(self.model == self.models.index(model))
 
-    def _parameter(
-        self,
-        key: Key,
-        trait: Trait,
-        functional: Functional,
-        rows: Array,
-        cells: Array,
-        size: int,
-    ) -> TableParameter:
-        """Parameter of some rows, each of which is in one of so many cells."""
-        index = np.full(len(self.scores), size)
-        index[rows] = cells
-        return TableParameter(
-            key=key,
-            trait=trait,
-            functional=functional,
-            method=automatic(trait),
-            counts=np.bincount(index, self.rows.counts, size + 1)[:size],
-            index=index,
-            smoothing=2 / size if trait.smooth else 0.0,
-        )
-
     def _of_rows(
         self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
     ) -> TableParameter:
         """Parameter of some rows with a value and influence values."""
-        functional = FixedValueFunctional((value, influence), self.rows.counts[rows])
-        cells = np.arange(len(rows))
-        return self._parameter(key, trait, functional, rows, cells, len(rows))
+        counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
+        index[rows] = np.arange(len(rows))
+        fields = {"trait": trait, "method": automatic(trait), "index": index}
+        return TableParameter.from_influence(
+            value, influence, counts, key=key, **fields
+        )
 
     def aggregate(self, model: str, metric: str, target: float) -> TableParameter:
         """An aggregate of the scores of a model."""
@@ -242,12 +223,17 @@ class Suite:
         """Share of runs above each threshold, of each model."""
         functional = Mean(np.array([0.0, 1.0]), 1.0)
         parameters = []
-        for model in self.models:
-            rows = self._of(model)
-            for threshold in thresholds:
-                key = Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),))
-                above = self.scores[rows] > threshold
-                parameters.append(
-                    self._parameter(key, _ABOVE, functional, rows, above, 2)
-                )
+        for model, threshold in product(self.models, thresholds):
+            above = self.scores > threshold
+            index = np.where(self.model == self.models.index(model), above, 2)
+            parameter = TableParameter(
+                key=Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),)),
+                trait=_ABOVE,
+                functional=functional,
+                method=automatic(_ABOVE),
+                counts=np.bincount(index, self.rows.counts, 3)[:2],
+                index=index,
+                smoothing=1.0,
+            )
+            parameters.append(parameter)
         return parameters

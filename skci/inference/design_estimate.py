@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dot
+from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import (
@@ -271,10 +271,9 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _direction(self) -> Array:
-        if (distribute := self.design.distribute_to_rows) is not None:
-            (component, *_) = self.design.components(self._influences)
-            totals = component.totals[:, 0]
-            return distribute(totals) / math.sqrt(dot(totals, totals))
+        direction = self.design.direction(self._influences)
+        if direction is not None:
+            return direction
         values, rows = self._influences.column(0), self.rows
         if self._strata is not None:
             weights = np.bincount(self._strata, rows.weights)

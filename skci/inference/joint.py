@@ -34,12 +34,7 @@ from skci.inference.intervals.methods import (
     IntervalMethod,
     Task,
 )
-from skci.inference.linear_estimates import (
-    MAX_TABLES,
-    GivenEstimates,
-    ResampledEstimates,
-    excess_shares,
-)
+from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
@@ -102,30 +97,6 @@ class JointEstimate:
                     "weight from one stratum; with sample_weight, groups or strata use "
                     f"one of {alternatives}"
                 )
-        return cls(source, **options)
-
-    @classmethod
-    def from_moments(
-        cls,
-        parameters: Iterable[Parameter],
-        covariance: Array,
-        df: float = np.inf,
-        *,
-        common_variance: bool = False,
-        excess: Array | None = None,
-        out_of_fold: Estimates | None = None,
-        **options: Any,
-    ) -> JointEstimate:
-        """Joint estimate from estimates and their covariance; see `GivenEstimates`.
-
-        An `excess` covariance, (K, K), is removed from differences of two models.
-        Resampled estimates also have estimates `out_of_fold`; see `ResampledEstimates`.
-        """
-        parameters = tuple(parameters)
-        shares = {} if excess is None else excess_shares(parameters, covariance, excess)
-        source = GivenEstimates(parameters, covariance, df, common_variance, shares)
-        if out_of_fold is not None:
-            source = ResampledEstimates(**vars(source), row_estimates=out_of_fold)
         return cls(source, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:

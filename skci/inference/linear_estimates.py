@@ -47,7 +47,7 @@ class GivenEstimates(Estimates):
 
     parameters: tuple[Parameter, ...]
     covariance: Array
-    df: float
+    df: float = np.inf
     """Degrees of freedom of each variance; infinite for a normal quantile."""
     common_variance: bool = False
     """Whether all estimates share one variance, as in a linear model."""
@@ -323,12 +323,14 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 
 
 def excess_shares(
-    parameters: Sequence[Parameter], covariance: Array, excess: Array
+    parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
     """Share of an excess in the variance of each difference of two models.
 
     The share is averaged over measures, and at most `_MAX_EXCESS`.
     """
+    if excess is None:
+        return {}
     positions: dict[Key, list[int]] = {}
     for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
         positions.setdefault(parameters[k].key.without("model"), []).append(k)

@@ -14,7 +14,14 @@ from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
 from skci.inference.agreement import Agreement
 from skci.inference.intervals.methods import INTERVALS, IntervalMethod
-from skci.measures.functional import Boundary, Evaluation, Functional, Negative, Support
+from skci.measures.functional import (
+    Boundary,
+    Evaluation,
+    FixedValueFunctional,
+    Functional,
+    Negative,
+    Support,
+)
 from skci.measures.traits import EDGE, Trait
 
 _COVERS_ALL_UNITS = attrgetter("covers_all_units")
@@ -68,10 +75,12 @@ class Key:
     @property
     def labels(self) -> dict[str, str]:
         """Names of the parameter by column of a report."""
+        shared = {"metric": self.metric, **dict(self.subgroup)}
         if self.contrast:
-            return {"contrast": self.contrast}
+            named = {"contrast": self.contrast, **shared}
+            return {column: name for column, name in named.items() if name}
         model = " ".join(filter(None, [self.sample, self.model]))
-        labels = {"metric": self.metric, **dict(self.subgroup)}
+        labels = shared
         if self.compared is not None:
             labels["first"], _, labels["second"] = self.compared
         if model or self.compared is None:
@@ -92,8 +101,8 @@ class Key:
 
     @property
     def title(self) -> str:
-        """Name of the metric, or of the contrast."""
-        return self.contrast or self.metric
+        """Name of the metric, or of a contrast of several metrics."""
+        return self.metric or self.contrast
 
     @property
     def panel(self) -> str:
@@ -124,7 +133,7 @@ class Key:
 
     def __str__(self) -> str:
         """Name of the parameter in messages, such as "f1 of Logistic - Stump"."""
-        parts = [self.title, "" if self.contrast else self.name]
+        parts = [self.title, "" if self.title == self.contrast else self.name]
         text = ", ".join([" of ".join(filter(None, parts)), *self.subgroup_names])
         return printable(text)
 
@@ -310,6 +319,14 @@ class TableParameter(Parameter):
     extremes: tuple[int, int] | None = None
     """Cells with the smallest and the largest possible value of a bounded mean."""
     components: tuple[TableParameter, ...] = ()
+
+    @classmethod
+    def from_influence(
+        cls, value: float, influence: Array, counts: Array, **fields: Any
+    ) -> TableParameter:
+        """Parameter from its value and the influence values of the m cells."""
+        functional = FixedValueFunctional((value, influence), counts)
+        return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
         """Return the parameter with another interval method, cached."""

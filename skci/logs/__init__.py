@@ -1,13 +1,23 @@
 """Logs of evaluations of language models, as rows of grades.
 
 :func:`read` takes the files that inspect_ai, lm-evaluation-harness, promptfoo, DeepEval
-and SWE-bench write, and plain tables, and returns :class:`LogRows`.
+and SWE-bench write, and plain tables, and returns :class:`LogRows`. A
+:class:`LogFormat` adds another format.
 """
 
+from skci.logs.files import Grade, LogFile, LogFormat, Sample, Statement
 from skci.logs.reading import read
 from skci.logs.rows import LogRows
 
-__all__ = ["LogRows", "read"]
+__all__ = [
+    "Grade",
+    "LogFile",
+    "LogFormat",
+    "LogRows",
+    "Sample",
+    "Statement",
+    "read",
+]
 
 
 def __dir__() -> list[str]:

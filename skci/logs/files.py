@@ -37,19 +37,58 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """A grade that a harness does not simply average."""
+    """A grade that a harness does not simply average.
+
+    Parameters
+    ----------
+    value : float or str
+        The grade.
+    size : float, default=1
+        Number of units, such as tokens, of which the value is the mean.
+    function : {"mean", "ratio", "share", "perplexity"}, default="mean"
+        How the harness aggregates grades: their mean; the ratio of the sums over all
+        units, for "share" with grades from 0 to 1; or exp of that ratio.
+    refused : str, default=""
+        Reason why the harness has no number for each sample; empty if it has one.
+
+    Examples
+    --------
+    >>> from skci.logs import Grade
+    >>> Grade(2.5, size=120, function="perplexity").size
+    120
+    """
 
     value: Any
     size: float = 1.0
-    """Number of units, such as tokens, of which the value is the mean."""
     function: str = MEAN
-    """Key of `skci.grades.AGGREGATIONS`."""
     refused: str = ""
-    """Why the harness has no number for each sample; empty if it has one."""
 
 
 class Sample(NamedTuple):
-    """A sample in a log, as parsed."""
+    """The answer of a model to an item, with its grades, as a log has it.
+
+    Parameters
+    ----------
+    line : int
+        Line of the file, from 1, for messages; 0 where it is unknown.
+    model, task, item : str
+        Names of the model, the task and the item.
+    run : str, default="1"
+        Name of the run, such as an epoch, where a model answers an item repeatedly.
+    grades : sequence of (str, grade), optional
+        Name of each scorer with a number, a boolean, a word such as "C" or "yes", None
+        for a missing grade, or a `Grade`; empty for an item without any grade.
+    group : str, default=""
+        Cluster of the item if the caller of :func:`read` names no field.
+    metadata : sequence of mappings, optional
+        Mappings in which the field is looked up that the caller names as `groups`.
+
+    Examples
+    --------
+    >>> from skci.logs import Sample
+    >>> Sample(1, "small", "sums", "17", grades=[("exact", True)]).run
+    '1'
+    """
 
     line: int
     model: str
@@ -57,40 +96,89 @@ class Sample(NamedTuple):
     item: str
     run: str = "1"
     grades: Sequence[tuple[str, Any]] = ()
-    """Scorers, each with a value or a `Grade`; none for an item without a grade."""
     group: Any = ""
-    """Cluster if the caller names no field."""
     metadata: Sequence[Any] = ()
-    """Mappings in which the field is looked up that the caller names as groups."""
 
 
 class Statement(NamedTuple):
-    """What a harness states of the grades of a task by a scorer."""
+    """The summary that a harness prints of the grades of a task by a scorer.
+
+    Reports of grades with another summary than the samples in the file are refused.
+
+    Parameters
+    ----------
+    task, scorer : str
+        Names of the task and the scorer.
+    refused : str, default=""
+        Reason why the summary does not follow from the samples; empty if it does.
+    printed : str, default=""
+        The printed numbers as text; empty if they are unknown.
+    values : sequence of float, optional
+        Numbers of which one must equal the summary of the samples.
+    higher_is_better : bool, optional
+        Whether a higher grade is better, if the log states it.
+
+    Examples
+    --------
+    >>> from skci.logs import Statement
+    >>> Statement("sums", "exact", printed="0.75", values=[0.75]).scorer
+    'exact'
+    """
 
     task: str
     scorer: str
     refused: str = ""
-    """Why its number does not follow from the samples; empty if it does."""
     printed: str = ""
-    """Its numbers as text; empty if they are unknown."""
     values: Sequence[Any] = ()
-    """Numbers of which one must be the number of the samples."""
     higher_is_better: bool | None = None
 
 
 @dataclass(frozen=True)
 class LogFormat:
-    """A format of logs."""
+    r"""A format of logs, for :func:`read` and the shell.
+
+    A format only parses; grades, groups and summaries are checked by :func:`read`. It
+    is passed as `formats`, or found as an entry point of the group "skci.log_formats"
+    of an installed package, by Python and the shell.
+
+    Parameters
+    ----------
+    name : str
+        Name in messages.
+    recognises : callable
+        ``recognises(file)``, whether a `LogFile` is of the format, by its name, its
+        `head` and its `keys`.
+    samples : callable
+        ``samples(file)``, which yields a `Sample` for each sample of such a file and,
+        if the harness prints summaries, a `Statement` for each of them.
+    accompanies : callable, optional
+        ``accompanies(file)``, whether the file has no samples and is written beside
+        logs by the harness. None is, by default.
+    check_beside : callable, optional
+        ``check_beside(file)``, which checks the logs in a folder by such a file.
+
+    Examples
+    --------
+    Logs of lines such as ``{"q": "17", "ok": true}``, in files named by their models:
+
+    >>> import pathlib, tempfile
+    >>> from skci import logs
+    >>> def samples(file):
+    ...     for record, line in file.records():
+    ...         grades = [("ok", file.field(record, "ok", line))]
+    ...         yield logs.Sample(line, file.stem, "quiz", record["q"], grades=grades)
+    >>> quiz = logs.LogFormat("quiz", lambda file: {"q", "ok"} <= {*file.keys}, samples)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.jsonl"
+    >>> _ = path.write_text('{"q": "a", "ok": true}\n{"q": "b", "ok": false}')
+    >>> logs.read(path, formats=quiz)
+    2 grades of 1 model, 2 items of 1 task by ok
+    """
 
     name: str
     recognises: Callable[[LogFile], bool]
-    """Whether a file is of the format, by its name and its head."""
     samples: Callable[[LogFile], Iterator[Sample | Statement]]
-    """Parse such a file."""
     accompanies: Callable[[LogFile], bool] = lambda file: False
-    """Whether a file is one without samples that the harness writes beside its logs."""
     check_beside: Callable[[LogFile], None] = lambda file: None
-    """Check the logs in a folder by such a file."""
 
 
 class Decoder(JSONDecoder):
@@ -110,11 +198,30 @@ DECODER = Decoder()
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log, perhaps compressed by gzip if it is text."""
+    """A file that may be a log, read as a stream; text may be compressed by gzip.
+
+    A :class:`LogFormat` is passed such a file.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the file.
+    incomplete : {"error", "warn"}, default="error"
+        Whether fewer samples than stated are an error or a warning.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skci.logs import LogFile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.jsonl"
+    >>> _ = path.write_text('{"id": 17, "score": 1}')
+    >>> file = LogFile(path)
+    >>> file.kind, file.keys, [*file.records()]
+    ('lines', ('id', 'score'), [({'id': 17, 'score': 1}, 1)])
+    """
 
     path: Path
     incomplete: str = "error"
-    """Whether fewer samples than stated are an error or a warning."""
 
     @property
     def name(self) -> str:
@@ -170,19 +277,65 @@ class LogFile:
         return tuple(keys)
 
     def error(self, line: int, message: str) -> ValueError:
-        """Make the error of a line, counted from 1; 0 for the file."""
+        """Make the error of a line.
+
+        Parameters
+        ----------
+        line : int
+            Line, counted from 1; 0 for the file.
+        message : str
+            What must hold, and what was found.
+
+        Returns
+        -------
+        ValueError
+            To be raised; it names the file and the line.
+        """
         return ValueError(f"{self.place(line)}: {message}")
 
     def place(self, line: int) -> str:
-        """Write the path and a line, or an entry of an archive; 0 for the file."""
+        """Name a line for a message.
+
+        Parameters
+        ----------
+        line : int
+            Line, or entry of an archive, counted from 1; 0 for the file.
+
+        Returns
+        -------
+        str
+            The path and the line.
+        """
         kind = "line" if self.kind else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
     def is_complete(self, n_held: int, n_stated: Any, of: str = "") -> bool:
         """Check that the log has as many samples as it states, if it states a number.
 
-        `of` says of what, such as a task. Fewer are an error unless the caller asked
-        for a warning.
+        Parameters
+        ----------
+        n_held : int
+            Number of samples in the file.
+        n_stated : int or None
+            Stated number of samples; nothing is checked if it is no integer.
+        of : str, default=""
+            Part of the log for the message, as in ``" of task 'sums'"``.
+
+        Returns
+        -------
+        bool
+            False where there are fewer and the caller of :func:`read` asked for a
+            warning; otherwise fewer are an error.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer samples than stated.
+
+        Warns
+        -----
+        IncompleteLogWarning
+            Instead, with ``incomplete="warn"``.
         """
         if not isinstance(n_stated, int) or n_held >= n_stated:
             return True
@@ -208,9 +361,30 @@ class LogFile:
         kind: type = object,
         default: Any = None,
     ) -> Any:
-        """Return a field of the record of a line, which must be of a type.
+        """Return a field of a record, which must be of a type.
 
-        With a default the field may also be missing or null.
+        Parameters
+        ----------
+        record : object
+            Record, which must be a mapping.
+        name : str
+            Name of the field.
+        line : int
+            Line of the record, for messages.
+        kind : {object, dict, list, str}, default=object
+            Type of the field.
+        default : object, optional
+            Value of a missing field and of null, which are errors without it.
+
+        Returns
+        -------
+        object
+            The field.
+
+        Raises
+        ------
+        ValueError
+            If the record has no such field, or it is of another type.
         """
         found = self.check(record, dict, line).get(name)
         if found is None and default is not None:
@@ -221,14 +395,49 @@ class LogFile:
         return self.check(found, kind, line, f"the field {name!r} ")
 
     def check(self, value: Any, kind: type, line: int, what: str = "") -> Any:
-        """Return a value on a line, which must be of a type."""
+        """Return a value, which must be of a type.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+        kind : {dict, list, str}
+            Its type.
+        line : int
+            Line of the value, for messages.
+        what : str, default=""
+            Beginning of the message, as in ``"the field 'score' "``.
+
+        Returns
+        -------
+        object
+            The value.
+
+        Raises
+        ------
+        ValueError
+            If the value is of another type.
+        """
         if not isinstance(value, kind):
             must = f"{what}must be {_TYPES[kind]}, got {value!r:.40}"
             raise self.error(line, must)
         return value
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Read the rows of JSON lines, an array or a table, each with its line."""
+        """Read the rows of JSON lines, of a JSON array or of a table.
+
+        Yields
+        ------
+        record : dict
+            Row by the names of its fields.
+        line : int
+            Line of the row, counted from 1.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or a row is no object.
+        """
         if self.kind == "table":
             yield from islice(self._table(), 1, None)
         elif self.kind == "lines":
@@ -238,10 +447,28 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def members(self, *opened: str) -> Iterator[tuple[str, Any, int]]:
-        """Read a JSON document: names, values and lines of its members, in order.
+        """Read the members of a JSON document one by one, in order.
 
-        Members of those that are `opened` come one by one: elements of an array by its
-        name, and others with the name of the object and a dot before theirs.
+        Parameters
+        ----------
+        *opened : str
+            Members whose own members are read one by one: elements of an array by the
+            name of the array, and others with the name of the object and a dot before
+            their names.
+
+        Yields
+        ------
+        name : str
+            Name of the member; empty for the elements of a document that is an array.
+        value : object
+            Its value.
+        line : int
+            Its line, counted from 1.
+
+        Raises
+        ------
+        ValueError
+            If the document is damaged.
         """
         with self._open() as file:
             document = _Document(self, file)

@@ -7,12 +7,14 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
+from skci._options import brief
 from skci._validation import check_choice, join_names
 from skci.data.files import MISSING
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
@@ -28,15 +30,16 @@ from skci.logs.files import (
 )
 from skci.logs.rows import Aggregation, LogRows
 
-FORMATS: list[LogFormat] = [
+_FORMATS = (
     inspect_ai.FORMAT,
     lm_eval.FORMAT,
     promptfoo.FORMAT,
     deepeval.FORMAT,
     swebench.FORMAT,
     tables.FORMAT,
-]
-"""Formats; the first that recognises a file reads it."""
+)
+_GROUP = "skci.log_formats"
+"""Entry points by which installed packages add formats."""
 
 _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
@@ -63,6 +66,7 @@ def read(
     *,
     groups: str | None = None,
     incomplete: str = "error",
+    formats: LogFormat | Iterable[LogFormat] = (),
 ) -> LogRows:
     r"""Read the grades in logs of evaluations.
 
@@ -77,6 +81,9 @@ def read(
         column "group" or "cluster".
     incomplete : {"error", "warn"}, default="error"
         Whether a log that has fewer samples than it states is an error or a warning.
+    formats : LogFormat or iterable of LogFormat, optional
+        Further formats. The first format that recognises a file reads it: of these, of
+        those that installed packages have, and of those below.
 
     Returns
     -------
@@ -87,6 +94,8 @@ def read(
     ------
     FileNotFoundError
         If there is no such path.
+    TypeError
+        If a format is no :class:`LogFormat`.
     ValueError
         If a file is damaged, is truncated or is no log, a log has fewer samples than it
         states, a folder has no logs, or two rows are of the same model, task, item, run
@@ -134,6 +143,9 @@ def read(
     Logs are streamed and rows are stored in columns: memory grows with the number of
     grades alone.
 
+    A package adds formats, also for the shell, by entry points of the group
+    "skci.log_formats", each of which is a :class:`LogFormat`.
+
     Examples
     --------
     >>> import json, pathlib, tempfile
@@ -147,39 +159,54 @@ def read(
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
     check_choice(incomplete, ["error", "warn"], "incomplete")
-    collector = _Collector(groups)
+    collector, known = _Collector(groups), _known_formats(formats)
     for model, given in by_model.items():
         for path in [given] if isinstance(given, str | os.PathLike) else given:
-            for file, log_format in _logs(Path(path), incomplete):
+            for file, log_format in _logs(Path(path), incomplete, known):
                 collector.add(file, log_format.samples(file), model)
     return collector.rows()
 
 
-def _logs(path: Path, incomplete: str) -> Iterator[tuple[LogFile, LogFormat]]:
+def _known_formats(formats: LogFormat | Iterable[LogFormat]) -> list[LogFormat]:
+    """Formats of the caller, of installed packages and of this one, in this order."""
+    found: list[Any] = [formats] if isinstance(formats, LogFormat) else [*formats]
+    found += [each.load() for each in entry_points(group=_GROUP)]
+    for each in found:
+        if not isinstance(each, LogFormat):
+            raise TypeError(
+                f"formats, and entry points of the group {_GROUP!r}, must be LogFormat "
+                f"objects, got {brief(each)}"
+            )
+    return [*found, *_FORMATS]
+
+
+def _logs(
+    path: Path, incomplete: str, formats: Sequence[LogFormat]
+) -> Iterator[tuple[LogFile, LogFormat]]:
     """Find the logs at a path, each with its format."""
     path.stat()  # or there is none
     is_folder, found, beside = path.is_dir(), False, []
     within = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
     for file in (LogFile(each, incomplete) for each in within):
-        log_format = next((x for x in FORMATS if x.recognises(file)), None)
+        log_format = next((x for x in formats if x.recognises(file)), None)
         if log_format is not None:
             found = True
             yield file, log_format
-        elif is_folder and (by := [x for x in FORMATS if x.accompanies(file)]):
+        elif is_folder and (by := [x for x in formats if x.accompanies(file)]):
             beside += [(each, file) for each in by]
         elif not is_folder or (file.kind and not _is_settings(file)):
-            raise _unrecognised(file)
+            raise _unrecognised(file, _names_of(formats))
     for log_format, file in beside:
         log_format.check_beside(file)
     if not found:
         raise ValueError(
             f"{path}: the folder must have logs of one of the formats "
-            f"{_names_of_formats()}, got none"
+            f"{_names_of(formats)}, got none"
         )
 
 
-def _names_of_formats() -> str:
-    return join_names([each.name for each in FORMATS])
+def _names_of(formats: Sequence[LogFormat]) -> str:
+    return join_names([each.name for each in formats])
 
 
 def _is_settings(file: LogFile) -> bool:
@@ -193,9 +220,9 @@ def _is_settings(file: LogFile) -> bool:
     )
 
 
-def _unrecognised(file: LogFile) -> ValueError:
+def _unrecognised(file: LogFile, formats: str) -> ValueError:
     """Make the error of a file that should be a log, which says why it is none."""
-    must = f"must be a log of one of the formats {_names_of_formats()}"
+    must = f"must be a log of one of the formats {formats}"
     if not file.kind:
         return file.error(0, f"{must}, got the ending {file.ending!r}")
     if not file.head.strip():

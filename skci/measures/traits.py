@@ -225,3 +225,7 @@ EDGE = 1e-12
 
 LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
 SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}
+BY_INFLUENCE: dict[str, Any] = {"automatic": ("delta",)} | dict.fromkeys(
+    ("smooth", "has_curvature", "blurs"), False
+)
+"""Properties of estimates with influence values but without a functional."""

@@ -31,7 +31,6 @@ from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
 from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample
-from skci.exceptions import warn_caller
 from skci.inference.intervals.methods import (
     AUTO,
     AvailableData,
@@ -262,8 +261,8 @@ class MetricCI(_WithOptions):
             Predicted labels or numbers, or probabilities to survive each of some times
             without the event.
         *more
-            Not accepted: a metric is not a scorer, to which scikit-learn passes three
-            arguments.
+            Only for ``scoring=`` of scikit-learn, which passes an estimator, X and y:
+            the metric is then its own :meth:`scorer`.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows; only their ratios matter. They are not frequencies:
             larger weights do not make the standard error smaller.
@@ -297,16 +296,13 @@ class MetricCI(_WithOptions):
             When the interval is first accessed, if the variance is zero or estimated
             from few rows or groups.
         """
-        if more and hasattr(y_true, "fit"):
-            warn_caller(
-                f"{self!r} is a metric and no scorer, so that scores are missing; pass "
-                f"scoring={self!r}.scorer()",
-                UserWarning,
-            )
+        if more and hasattr(y_true, "predict"):
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return self.scorer()(y_true, y_pred, *more, **weights)
         if more:
             raise TypeError(
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
-                "arguments; for a scorer, use its method scorer()"
+                "arguments"
             )
         rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if options:

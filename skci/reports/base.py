@@ -313,7 +313,7 @@ class Report(TabularReport[MetricEstimate]):
         joint, keys = self._joint, self._keys
         individual = None if joint.is_individual else joint.individual.intervals
         return {
-            "metrics": ["contrasts" if key.contrast else key.title for key in keys],
+            "metrics": [key.metric or "contrasts" for key in keys],
             "models": self._models,
             "known_models": self._known_models,
             "intervals": self._limits(),
@@ -567,7 +567,7 @@ class Report(TabularReport[MetricEstimate]):
         >>> gate.met_by
         ['A']
         >>> report.requirements("B - A recall >= -0.01").verdict
-        'shown'
+        <shown: recall of B - A = 0.020 [0.011, 0.036] is at least -0.01>
         """
         required = read_requirements(requirements, self.metrics, self._subjects)
         judged = self._judged(required)

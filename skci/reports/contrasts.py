@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
-from skci._validation import as_name, check_contrasts, check_known, join_names
+from skci._options import brief
+from skci._validation import (
+    as_name,
+    as_numbers,
+    check_alone,
+    check_contrasts,
+    check_known,
+    join_names,
+)
 from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
@@ -67,32 +75,52 @@ class ReportWithContrasts(Report):
     """A report whose estimates can be combined linearly."""
 
     def contrasts(
-        self, matrix: Any, labels: Sequence[str], *, method: str | None = None
+        self,
+        matrix: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        method: str | None = None,
     ) -> ContrastReport:
         """Report linear combinations of the estimates jointly.
 
         Parameters
         ----------
-        matrix : array-like of shape (C, K)
-            A row for each combination, a column for each estimate in the order of
-            ``list(report)``. The columns of a data frame must be those labels.
-        labels : sequence of C str
-            Names of the combinations, all different.
+        matrix : mapping of str to mapping, or array-like of shape (C, K)
+            Coefficients by the name of each combination. The coefficients of a
+            combination are a mapping of models, such as ``{"A": 1, "B": -1}``, for each
+            metric and subgroup that has all of these models, or of labels of estimates,
+            such as ``{("A", "f1"): 1, ("B", "recall"): -1}``. Or an array with a row
+            for each combination and a column for each estimate in the order of
+            ``list(report)``; the columns of a data frame must be those labels.
+        labels : sequence of C str, optional
+            Names of the rows of an array, all different.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             See :meth:`JointReport.differences`.
 
         Returns
         -------
         ContrastReport
-            Labelled ``contrast``.
+            Labelled ``contrast``; of a mapping also ``metric``, and by subgroups, where
+            each combination has estimates of one metric, or of one subgroup.
 
         Raises
         ------
-        ValueError
+        KeyError
+            If a combination is of models or labels that the report does not have.
+        ValueError, TypeError
             If `matrix` is not of that shape or has a zero row, or `labels` do not fit.
 
         Examples
         --------
+        >>> from skci import joint_report
+        >>> y = [0] * 50 + [1] * 50
+        >>> old, newer = [0] * 75 + [1] * 25, [0] * 55 + [1] * 45
+        >>> models = {"old": old, "new": y, "newer": newer}
+        >>> report = joint_report(y, models, metrics=["accuracy", "recall"])
+        >>> mean = {"new": 0.5, "newer": 0.5, "old": -1}
+        >>> print(report.contrasts({"gain": mean})["gain", "recall"])
+        0.45 [0.32, 0.59]
+
         >>> from skci import confusion_matrix_report
         >>> matrix = [[50, 10], [15, 25]]
         >>> report = confusion_matrix_report(matrix, metrics=["precision", "recall"])
@@ -103,16 +131,61 @@ class ReportWithContrasts(Report):
         -----------------------------------------------------
         precision - recall  0.09      [-0.09, 0.26]   0.317
         """
-        rows, names = check_contrasts(matrix, labels, list(self))
+        if isinstance(matrix, Mapping):
+            check_alone("a mapping of contrasts", {"labels": labels})
+            keys, matrix = self._named_contrasts(matrix)
+            rows, _ = check_contrasts(matrix, range(len(keys)), list(self))
+        else:
+            rows, names = check_contrasts(matrix, labels, list(self))
+            keys = [Key(contrast=name) for name in names]
         if method is not None:
             check_method(method)
         contrasts = [
-            (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
-            for row, name in zip(rows, names, strict=True)
+            (key, {int(k): float(row[k]) for k in np.flatnonzero(row)})
+            for row, key in zip(rows, keys, strict=True)
         ]
         joint = self._joint.contrast(contrasts, method=method)
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
+
+    def _named_contrasts(self, named: Mapping[Any, Any]) -> tuple[list[Key], Array]:
+        """Keys and coefficients of contrasts, by names of models or by labels."""
+        panels: dict[Any, dict[Any, int]] = {}
+        for k, key in enumerate(self._keys):
+            panels.setdefault((key.metric, key.subgroup), {})[key.name] = k
+        models = {key.name for key in self._keys}
+        keys, rows = [], []
+        for contrast, weights in named.items():
+            if not (isinstance(weights, Mapping) and weights):
+                raise TypeError(
+                    "matrix must be a mapping of names to mappings of models or labels "
+                    f"to coefficients, got {brief(weights)} for {contrast!r}"
+                )
+            # Unknown names first, for the error that names one.
+            ordered = sorted(weights.items(), key=lambda pair: pair[0] in models)
+            names = [as_name(name) for name, _ in ordered]
+            of_models = [x for x in panels.values() if {*names} <= x.keys()]
+            blocks = [[panel[name] for name in names] for panel in of_models]
+            for positions in blocks or [[*map(self._place, names)]]:
+                metrics = {self._keys[k].metric for k in positions}
+                subgroups = {self._keys[k].subgroup for k in positions}
+                metric = metrics.pop() if len(metrics) == 1 else ""
+                subgroup = subgroups.pop() if len(subgroups) == 1 else ()
+                keys.append(Key(metric, subgroup=subgroup, contrast=str(contrast)))
+                rows.append(np.zeros(len(self)))
+                rows[-1][positions] = as_numbers([x for _, x in ordered], "matrix")
+        if len({tuple(key.labels) for key in keys}) > 1:
+            keys = [Key(contrast=key.contrast) for key in keys]
+        if len({*keys}) < len(keys):
+            raise ValueError(
+                "matrix must not have contrasts on each metric together with contrasts "
+                f"of several metrics, got {brief(named)}; report them separately"
+            )
+        return keys, np.array(rows)
+
+    def _place(self, label: Any) -> int:
+        """Position of an estimate by its label; a KeyError says how labels look."""
+        return super().__getitem__(label)._position
 
     @property
     def _contrast_report(self) -> type[ContrastReport]:

@@ -98,10 +98,10 @@ class RequirementReport(TabularReport[Verdict]):
     >>> b = [0] * 24 + [1] * 46 + [0] * 10
     >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
     >>> required = report.requirements("accuracy >= 0.8")
-    >>> required.verdicts
+    >>> [*map(str, required.verdicts)]
     ['shown', 'refuted']
     >>> required["B", "accuracy"]
-    'refuted'
+    <refuted: accuracy = 0.68 [0.55, 0.78] is at least 0.8>
     >>> required.met_by
     ['A']
     >>> required.unmet

@@ -69,17 +69,21 @@ class ConfidenceInterval(NamedTuple):
 
 
 class Verdict(str):
-    """What an interval says of a claim: a string that is true only if it is "shown".
+    """Verdict of an interval on a claim: a string that is true only if it is "shown".
 
-    "shown" if all values of the interval agree with it, "refuted" if none does, else
-    "open"; the truth value of the last two is False. Returned by
+    The verdict is "shown" if all values of the interval meet the claim, "refuted" if
+    none does, and else "open". Only "shown" has the truth value True. Returned by
     :meth:`MetricEstimate.at_least` and :meth:`MetricEstimate.at_most`.
 
     Attributes
     ----------
     pvalue : float
-        Of the value claimed, two-sided; below alpha unless "open". See
-        :meth:`MetricEstimate.pvalue`. 0 for a claim that all values of the range meet.
+        Two-sided p-value of the claimed value, below alpha unless the verdict is
+        "open"; see :meth:`MetricEstimate.pvalue`. It is 0 for a claim that all values
+        of the range meet.
+    claim : str
+        Name of the measure, its interval and the claim, which the ``repr`` shows: a
+        failed assertion of pytest states them in one line.
 
     Examples
     --------
@@ -90,18 +94,24 @@ class Verdict(str):
     (True, 0.025)
     >>> "release" if accuracy.at_least(0.85) else "wait"
     'wait'
+    >>> accuracy.at_least(0.85)
+    <open: accuracy = 0.900 [0.815, 0.949] is at least 0.85>
     """
 
     pvalue: float
+    claim: str
 
-    def __new__(cls, word: str, pvalue: float = math.nan) -> Verdict:
-        """Make a string and attach its p-value."""
+    def __new__(cls, word: str, pvalue: float = math.nan, claim: str = "") -> Verdict:
+        """Make a string and attach its p-value and its claim."""
         self = super().__new__(cls, word)
-        self.pvalue = pvalue
+        self.pvalue, self.claim = pvalue, claim
         return self
 
     def __bool__(self) -> bool:
         return self == "shown"
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.claim}>" if self.claim else super().__repr__()
 
 
 class MetricEstimate(HintedAttributes, float):
@@ -408,12 +418,16 @@ class MetricEstimate(HintedAttributes, float):
         pvalue = self.pvalue(value)
         low, high = self.confidence_interval()
         least, greatest = self._parameter.trait.bounds
-        if value <= least if is_least else value >= greatest:
-            return Verdict("shown", 0.0)
         below, above = high < value, low > value
-        if not (below or above):
-            return Verdict("open", pvalue)
-        return Verdict("shown" if above == is_least else "refuted", pvalue)
+        word = "open"
+        if value <= least if is_least else value >= greatest:
+            word, pvalue = "shown", 0.0
+        elif below or above:
+            word = "shown" if above == is_least else "refuted"
+        claim = (
+            f"{self._name} = {self} is at {'least' if is_least else 'most'} {value:g}"
+        )
+        return Verdict(word, pvalue, claim)
 
     def __str__(self) -> str:
         limits = self.confidence_interval()

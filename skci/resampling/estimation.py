@@ -23,6 +23,7 @@ from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
+from skci.inference.linear_estimates import ResampledEstimates, excess_shares
 from skci.inference.parameter import Parameter, TableParameter, with_fixed_estimate
 from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
@@ -320,16 +321,18 @@ class Resampling:
         fixed = [*map(_with_estimate, parameters, estimates.tolist())]
         if self.sizes:  # the excess of noise is not removed from comparisons
             fixed, excess = [*map(self.sizes.labelled, fixed)], None
-        target = Target(self._target(splits), str(scheme))
-        joint = JointEstimate.from_moments(
-            fixed,
-            np.where(np.outer(is_variable, is_variable), covariance, 0.0),
-            df,
-            excess=excess,
-            out_of_fold=self._out_of_fold(first, fitted),
+        covariance = np.where(np.outer(is_variable, is_variable), covariance, 0.0)
+        joint = JointEstimate(
+            ResampledEstimates(
+                parameters=tuple(fixed),
+                covariance=covariance,
+                df=df,
+                excess=excess_shares(fixed, covariance, excess),
+                row_estimates=self._out_of_fold(first, fitted),
+            ),
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
-            target=target,
+            target=Target(self._target(splits), str(scheme)),
         )
         if self.sizes:
             curves = [parameter.key.without("subgroup") for parameter in fixed]

@@ -57,6 +57,11 @@ class Component:
         Whether the component covers only some rows, such as one of several series.
         Degrees of freedom of such parts are added. For components that each cover all
         rows, such as crossed factors, the minimum is used.
+    units : ndarray of int of shape (n_samples,), optional
+        Index in `totals` of the unit of each row, if totals are sums over the rows of
+        each unit; see :meth:`of_units`. If there is a single component, the correction
+        for curvature by method "hall" then weights whole units, as with `groups`. By
+        default it weights single rows.
 
     Examples
     --------
@@ -76,6 +81,37 @@ class Component:
     degrees_of_freedom: float | None = None
     is_known: bool = False
     is_part: bool = False
+    units: Array | None = None
+
+    @classmethod
+    def of_units(cls, influences: Any, units: Any, sign: int = 1) -> Component:
+        """Component with sums of influence values over the rows of each unit.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence values, as passed to the method `components` of a design.
+        units : array-like of shape (n_samples,)
+            Name of the unit of each row, such as a cluster.
+        sign : {1, -1}, default=1
+            1 to add the component, -1 to subtract it.
+
+        Returns
+        -------
+        Component
+            Component with a total for each unit that occurs.
+
+        Examples
+        --------
+        >>> from skci.designs import Component
+        >>> component = Component.of_units([[0.2], [0.1], [-0.3]], ["a", "a", "b"])
+        >>> component.totals.round(2).tolist()
+        [[0.3], [-0.3]]
+        """
+        _, index = np.unique(units, return_inverse=True)
+        columns = np.transpose(influences)
+        totals = np.stack([np.bincount(index, column) for column in columns], axis=1)
+        return cls(totals, sign, units=index)
 
 
 class SmallSampleReason(NamedTuple):
@@ -134,14 +170,9 @@ class Design(Protocol):
     ...     def n_units(self):
     ...         return min(len(np.unique(self.first)), len(np.unique(self.second)))
     ...     def components(self, influences):
-    ...         _, first = np.unique(self.first, return_inverse=True)
-    ...         _, second = np.unique(self.second, return_inverse=True)
-    ...         both = first * len(second) + second
-    ...         for factor, sign in [(first, 1), (second, 1), (both, -1)]:
-    ...             names, unit = np.unique(factor, return_inverse=True)
-    ...             totals = np.zeros((len(names), influences.shape[1]))
-    ...             np.add.at(totals, unit, influences)
-    ...             yield Component(totals, sign)
+    ...         both = [f"{a}, {b}" for a, b in zip(self.first, self.second)]
+    ...         for units, sign in [(self.first, 1), (self.second, 1), (both, -1)]:
+    ...             yield Component.of_units(influences, units, sign)
     ...     def __str__(self):
     ...         return f"in crossed groups, at least {self.n_units} of each kind"
     >>> rng = np.random.default_rng(0)
@@ -215,9 +246,6 @@ class SampleDesign:
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
     """Whether units are the clusters that `groups` names."""
-    distribute_to_rows: ClassVar[Any] = None
-    """Function that distributes values of independent units to their rows; None for
-    independent rows."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
         """Totals of influence values within independent units, without strata."""
@@ -238,6 +266,14 @@ class SampleDesign:
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def direction(self, influences: Influences) -> Array | None:
+        """Change of the weights of units in proportion to the totals of their clusters.
+
+        It changes the first estimate by its standard error. None if units are
+        independent or clusters are unknown.
+        """
+        return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
         """Stratum of each independent unit, and its share in the total weight."""

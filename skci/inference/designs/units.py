@@ -5,6 +5,7 @@ A sample is simple if its rows are independent and have equal weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, dataclass, factorise
+from skci._arrays import Array, cached_property, dataclass, dot, factorise
 from skci._validation import check_integer
 from skci.inference.designs.design import (
     Component,
@@ -127,13 +128,13 @@ class Clusters(SampleDesign):
             return self
         return IndependentRows(rows.n_samples)
 
-    @property
-    def distribute_to_rows(self) -> Any:
-        return self._distribute if self.strata is None else None
-
-    def _distribute(self, totals: Array) -> Array:
+    def direction(self, influences: Influences) -> Array | None:
+        if self.strata is not None:
+            return None
+        totals = next(self.totals(influences)).totals[:, 0]
         entries = np.diff(self.starts, append=len(self.unit))
-        return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+        changes = np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+        return changes / math.sqrt(dot(totals, totals))
 
     def merge_units(self, unit: Array) -> Clusters:
         """Merge units without strata; `unit` has the new index of each unit."""
@@ -290,7 +291,7 @@ class RowwiseDesign(SampleDesign):
                 f"{type(components).__name__}"
             )
         checked = [
-            _check_component(component, values.shape[1], error_prefix)
+            _check_component(component, values.shape, error_prefix)
             for component in components
         ]
         if not any(part.sign > 0 and not part.is_known for part in checked):
@@ -298,6 +299,14 @@ class RowwiseDesign(SampleDesign):
                 f"{error_prefix}: at least one with sign=1 and is_known=False, got none"
             )
         return checked
+
+    def direction(self, influences: Influences) -> Array | None:
+        component, *further = self._checked_components(influences)
+        if further or component.units is None or component.blocks is not None:
+            return None
+        totals = component.totals[:, 0]
+        changes = totals[component.units[self.weighted_rows]] * influences.rows.weights
+        return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
         """Check the number of units, and the components of some influence values."""
@@ -344,8 +353,10 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
     return changed
 
 
-def _check_component(component: Any, n_columns: int, error_prefix: str) -> Component:
-    """Checked component, whose totals must have `n_columns` columns."""
+def _check_component(
+    component: Any, shape: tuple[int, int], error_prefix: str
+) -> Component:
+    """Checked component, from influence values of shape (rows, parameters)."""
     if not isinstance(component, Component):
         raise TypeError(
             f"{error_prefix}: an iterable of Component, got one of "
@@ -360,26 +371,30 @@ def _check_component(component: Any, n_columns: int, error_prefix: str) -> Compo
         raise ValueError(f"{error_prefix} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
+    n_rows, n_columns = shape
     shapes = {"totals": f"({n_units}, {n_columns})", "repeats": f"(4, {n_units})"}
+    shapes["units"] = f"({n_rows},)"
     checked: dict[str, Any] = {}
-    for name in ("totals", "blocks", "sizes", "repeats"):
+    for name in ("totals", "blocks", "sizes", "repeats", "units"):
         if getattr(component, name) is not None:
             values = checked[name] = np.asarray(getattr(component, name))
-            shape = shapes.get(name, f"({n_units},)")
-            if str(values.shape) != shape:
+            expected = shapes.get(name, f"({n_units},)")
+            if str(values.shape) != expected:
                 raise ValueError(
-                    f"{error_prefix} with {name} of shape {shape}, got shape "
+                    f"{error_prefix} with {name} of shape {expected}, got shape "
                     f"{values.shape}"
                 )
     for name, values in checked.items():
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError(f"{error_prefix} with {name} that are finite numbers")
-    blocks = checked.get("blocks", np.zeros(1, int))
-    if blocks.dtype.kind not in "iu" or blocks.min() < 0:
-        raise ValueError(
-            f"{error_prefix} with blocks that are nonnegative integers, got "
-            f"{blocks.dtype} from {blocks.min()}"
-        )
+    for name in {"blocks", "units"} & checked.keys():
+        codes, below = checked[name], len(totals) if name == "units" else np.inf
+        if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= below:
+            limit = f" below {below}" if name == "units" else ""
+            raise ValueError(
+                f"{error_prefix} with {name} that are nonnegative integers{limit}, got "
+                f"{codes.dtype} from {codes.min()} to {codes.max()}"
+            )
     return replace(component, **checked)
 
 
