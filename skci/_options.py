@@ -147,7 +147,7 @@ def design_hint(value: Any) -> str:
 
 
 def is_synonym(name: str, option: str) -> bool:
-    """Whether another library calls an option by a name."""
+    """Whether a name is used for an option in another library."""
     synonyms = [names for key, names in _REMEDIES if key == option]
     return name in " ".join([_SYNONYMS.get(option, ""), *synonyms]).split()
 

@@ -122,7 +122,7 @@ class Estimates:
 
     @property
     def n_strata(self) -> int:
-        """Number of strata, 1 without any."""
+        """Number of strata; 1 without strata."""
         return 1 if self.design is None else self.design.n_strata
 
     @property

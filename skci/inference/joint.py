@@ -158,12 +158,10 @@ class JointEstimate:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The K parameters."""
         return self.source.parameters
 
     @property
     def rows(self) -> Rows:
-        """The rows of the sample."""
         if self.source.rows is None:
             raise ValueError("planning needs the rows of a test set, not a covariance")
         return self.source.rows

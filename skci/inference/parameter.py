@@ -226,7 +226,7 @@ class Parameter:
     fixed_estimate: float = np.nan
     """Estimate of a parameter without a table."""
     pos_label: Any = None
-    """Positive label, if it must be shown; None for the 1 of 0 and 1."""
+    """Positive label to show; None if labels are 0 and 1."""
     subgroup_size: SubgroupSize | None = None
     """Number of rows in the subgroup; None for a parameter of all rows."""
     undefined_as: float = np.nan
@@ -257,7 +257,6 @@ class Parameter:
 
     @property
     def interval_method(self) -> IntervalMethod:
-        """Interval method of the parameter."""
         return INTERVALS[self.method]
 
     @cached_property

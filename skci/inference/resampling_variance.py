@@ -158,7 +158,7 @@ class LeaveOneOutBootstrap(NamedTuple):
     """Leave-one-out bootstrap for K mean losses over n units."""
 
     estimates: Array
-    """The means, (K,)."""
+    """Mean losses, (K,)."""
     loss_influence: Array
     """Influence values of the units by their losses, (K, n)."""
     training_influence: Array

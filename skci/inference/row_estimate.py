@@ -148,7 +148,7 @@ class RowEstimate:
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Masks of the units in each class of an area; none for other measures."""
+        """Masks of the units in each class of an area; empty for other measures."""
         classes, index = self.parameter.support.classes, self.parameter.index
         return [np.append(cells, False)[index] for cells in classes]
 

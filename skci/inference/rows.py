@@ -167,7 +167,7 @@ class Rows:
         )
 
     def times(self, factor: float) -> Rows:
-        """Multiply the weights of all rows."""
+        """Rows with all weights multiplied by a factor."""
         if factor == 1:
             return self
         return replace(
@@ -184,6 +184,6 @@ class Rows:
         return np.array([self.weights] * 3) if self.powers is None else self.powers
 
     def per_row(self) -> Rows:
-        """Scale the weights to add up to the number of rows."""
+        """Rows with weights scaled to add up to the number of rows."""
         scaled = self.times(self.n_samples / float(self._total))
         return replace(scaled, weights=self.counts, scale=1.0)

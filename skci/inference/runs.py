@@ -47,9 +47,9 @@ class Variances(NamedTuple):
     """Variances of K estimates, due to rows and to B sets of runs."""
 
     rows: Array
-    """Due to rows, (K,)."""
+    """Variances due to rows, (K,)."""
     runs: Array
-    """Due to the runs of each set, (B, K)."""
+    """Variances due to runs, by set, (B, K)."""
     both: Array
     """Included in the variance due to rows and due to the runs of each set, (B, K)."""
     at_least_rows: bool = True

@@ -44,7 +44,6 @@ class StratifiedTable:
 
     @property
     def n_strata(self) -> int:
-        """Number of strata."""
         return len(self.row_weights)
 
     @cached_property

@@ -36,7 +36,6 @@ class Splits(Sequence[Split]):
         self.extend(splits)
 
     def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
-        """Add more splits."""
         self._packed += [(_packed(train), _packed(test)) for train, test in splits]
 
     def __len__(self) -> int:

@@ -264,7 +264,6 @@ class RowwiseDesign(SampleDesign):
 
     @property
     def n_units(self) -> int:
-        """Number of independent units."""
         return self.design.n_units
 
     @property
