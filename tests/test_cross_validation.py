@@ -922,7 +922,7 @@ class Unfitted(GaussianNB):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' supports"),
         ({"resampling": "bootstrap-632", "metrics": ["log_loss", "f1"]}, "not f1; use"),
         (
             {"resampling": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},

@@ -551,7 +551,7 @@ NONE = A[:0]
         ),
         (
             [(A[:50], A[50:] - 90)],
-            "cv must make test sets of row numbers .* got -40 to 9",
+            "cv must make test sets of row indices .* got -40 to 9",
         ),
         ([(A[:50] / 2, A[50:])], "cv must make training sets of row .* dtype float64"),
         (
