@@ -12,8 +12,8 @@ DEPENDENCIES = ("skci", "scikit-learn", "numpy", "scipy", "joblib")
 _PACKAGES = {
     "Dependencies": DEPENDENCIES,
     "Optional": (
-        *("dask", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
-        "zipfile-zstd",
+        *("dask", "jiwer", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
+        *("sacrebleu", "zipfile-zstd"),
     ),
 }
 

@@ -1,5 +1,7 @@
 """All batteries, and the cases of tests that hold for every metric."""
 
+from importlib.util import find_spec
+
 import classes_battery
 import metrics_battery
 import numbers_battery
@@ -7,7 +9,11 @@ import pytest
 import rankings_battery
 import scores_battery
 import survival_battery
+import text_battery
 from slow import in_turn, slow_except
+
+HAS_PEERS = all(map(find_spec, ("jiwer", "sacrebleu")))
+"""Whether the packages are installed that count in texts."""
 
 FAMILIES = {
     "labels": metrics_battery.FAMILY,
@@ -15,6 +21,7 @@ FAMILIES = {
     "scores": scores_battery.FAMILY,
     "rankings": rankings_battery.FAMILY,
     **survival_battery.FAMILIES,
+    **({"texts": text_battery.FAMILY} if HAS_PEERS else {}),
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }

@@ -49,6 +49,7 @@ ENTRY_POINTS = {
     "labelling",
     "logs",
     "planning",
+    "readers",
     "textbook",
     "votes",
 }
@@ -57,7 +58,7 @@ BUILT_ON = {
     "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
-        "votes",
+        *("readers", "votes"),
     },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
@@ -90,8 +91,8 @@ It may fall. Other applications, such as those of the documentation, need none.
 """
 
 PUBLIC_MODULES = [
-    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "reports"),
-    *("resampling", "textbook"),
+    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "readers"),
+    *("reports", "resampling", "textbook"),
 ]
 
 MODULES = {

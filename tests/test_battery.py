@@ -13,9 +13,11 @@ import metrics_battery
 import numpy as np
 import pytest
 import scores_battery
+import text_battery
 from batteries import (
     EVERY_CASE,
     FAMILIES,
+    HAS_PEERS,
     case_of,
     every_case,
     every_case_with,
@@ -46,6 +48,7 @@ from skci.metrics import (
     probabilities,
     rankings,
     regression,
+    scorecards,
     scores,
     survival,
 )
@@ -72,7 +75,7 @@ def test_every_metric_of_labels_has_a_formula():
     assert set(labels.MEASURES) == names & set(available_metrics())
 
 
-NUMBERS, SCORES = (regression,), (scores, probabilities, clinical)
+NUMBERS, SCORES = (regression,), (scores, scorecards, probabilities, clinical)
 
 
 def classes_of(*modules):
@@ -89,13 +92,16 @@ def test_every_available_metric_is_in_a_battery():
     cases = [case for family in FAMILIES.values() for case in family.cases.values()]
     names = {case.metric.name for case in cases}
     first_k = {name for name in available_metrics() if "@" in name}
-    # Rejection is of abstentions.
-    assert set(available_metrics()) - first_k - names == {"rejection_rate"}
+    # Rejection is of abstentions, and other packages count in texts.
+    others = {"rejection_rate"} | (set() if HAS_PEERS else {*text_battery.CASES})
+    assert set(available_metrics()) - first_k - names == others
     assert {k.partition("@")[0] for k in first_k} < {k.partition("@")[0] for k in names}
     assert {
         cls().name
         for cls in classes_of(*NUMBERS, *SCORES)
-        if cls not in clinical.AT_THRESHOLDS.values()
+        if not any(
+            x.default is x.empty for x in inspect.signature(cls).parameters.values()
+        )
     } < {*available_metrics()}
 
 

@@ -1007,8 +1007,11 @@ NUMBERS = {
 NO_MEANS_OVER_ROWS = {"top_k_accuracy", "rejection_rate"} | {
     name
     for name in available_metrics()
-    if resolve_metric(name).reads == "scores"
-    and resolve_metric(name)._truth != "labels"
+    if resolve_metric(name).reads == "items"
+    or (
+        resolve_metric(name).reads == "scores"
+        and resolve_metric(name)._truth != "labels"
+    )
 }
 
 

@@ -213,18 +213,18 @@ def test_names_of_other_fields_are_those_of_metrics(name):
 
 
 WITHOUT_ONE = {
-    "WER": "use make_metric_ci(g, features=f, reads='items')",
+    "WIL": "use make_metric_ci(g, features=f, reads='items')",
     "ROUGE-L": "use grades_report of these",
-    "mAP@.5:.95": "use AveragePrecisionCI(interpolation='101')",
+    "mAP@.5:.95": "use skci.readers.coco for files of COCO, or AveragePrecisionCI(",
     "mAP": "use 'map' for the mean over queries, or AveragePrecisionCI(",
     "Hosmer-Lemeshow": "is a test",
     "EER": "use skci.det_report",
     "C-statistic": "use 'roc_auc' or 'concordance'",
     "QWK": "use CohenKappaCI(weights='quadratic')",
+    "MASE": "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)",
     "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
     "IBS": "needs times; use IntegratedBrierCI(times)",
     "success": "did you mean 'hit_rate@10'?",
-    "recall_100": "did you mean 'recall@10'?",
     "map@0": "unknown metric",
     "net_benefit": "'net_benefit' needs a threshold, as in 'net_benefit@0.1'",
     "interventions_avoided": "needs a threshold, as in 'interventions_avoided@0.1'",
@@ -478,8 +478,8 @@ def f1_score(y_true, y_pred):
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
         (sk.silhouette_score, ValueError, "^'silhouette_score' is of features"),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
-        ("WER", ValueError, r"'WER' is a function of means.* use make_metric_ci\("),
-        ("chrF", ValueError, "'chrF' is a function of means over items; use"),
+        ("TER", ValueError, r"'TER' is a function of means.* use make_metric_ci\("),
+        ("seqeval", ValueError, "'seqeval' is a function of means over items; use"),
         (
             partial(sk.roc_auc_score, max_fpr=0.1),
             TypeError,

@@ -24,6 +24,7 @@ from skci.grades import grades_report
 from skci.logs.reading import read
 from skci.logs.rows import LogRows
 from skci.planning import sample_size
+from skci.readers.search import trec
 from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import VotesReport
@@ -101,6 +102,13 @@ def votes(arguments: Namespace) -> int:
     options = given(arguments, votes_report)
     report = votes_report(**options, data=kept_columns(arguments, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
+
+
+def rankings(arguments: Namespace) -> int:
+    """Report metrics of runs of TREC over queries, and compare the runs."""
+    options = given(arguments, joint_report)
+    report = joint_report(**trec(**given(arguments, trec)), **options)
+    return _show(arguments, {"report": report})
 
 
 def _show(
@@ -228,6 +236,14 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
                 (VotesReport.differences, "control adjust margin"),
             ],
             "the output": _OUTPUT,
+        },
+    ),
+    rankings: (
+        "Compare runs of search with judgements, in the formats of TREC",
+        {
+            "the data": [(trec, "runs+ qrels!")],
+            "the metrics": [(joint_report, "metrics! confidence_level method")],
+            "the output": [*_WITH_DIFFERENCES, *_OUTPUT],
         },
     ),
     plan: (

@@ -128,6 +128,9 @@ class Trait:
         "delta".
     automatic_of_contrasts : tuple of str
         Candidates for "auto" in differences and ratios; by default as in `automatic`.
+    is_scaled_area : bool
+        Whether the measure is an area or a proportion after a change of scale and
+        origin, so that its position in the range has a logit.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
@@ -165,6 +168,7 @@ class Trait:
     proportion: tuple[str, str] | None = None
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
+    is_scaled_area: bool = False
     scale_free: bool = True
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival
+from skci.metrics import clinical, labels, rankings, scores, survival, text
 from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
@@ -48,9 +48,16 @@ _ALIASES = {
     "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
     "precision@k": "p@k",
     "recall@k": "r@k",
+    "r_precision": "rprec",
+    "gini": "accuracy_ratio somers_d",
+    "ks_statistic": "ks kolmogorov_smirnov",
     "hit_rate": "success hits hit hit_ratio",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
+    "wer": "word_error_rate",
+    "cer": "character_error_rate",
+    "bleu": "sacrebleu corpus_bleu",
+    "chrf": "corpus_chrf",
     "concordance": "c_index cindex concordance_index harrell_c "
     "concordance_index_censored",
     "concordance_ipcw": "uno_c concordance_index_ipcw",
@@ -75,6 +82,7 @@ _BY_NAME = {
     for metric in (
         *_METRICS,
         scores.RocAucCI(multi_class="ovo"),
+        text.ChrfCI(word_order=2),
         survival.ConcordanceCI(weighting="ipcw"),
     )
 }
@@ -88,7 +96,7 @@ _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_titl
 """Metrics at a threshold or a time, by their names without it."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
-_AT = re.compile(f"(.+)(?:@|_at_|_cut_){_NUMBER}")
+_AT = re.compile(f"(.+?)(?:@|_at_|_cut_|_){_NUMBER}")
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
 _SEVERAL = {
@@ -135,15 +143,14 @@ _REASONS = {
     "'median_absolute_error', or the quantile of errors that matters": "max_error",
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu": """
-        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
-        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
+        mer wil ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
     "is the mean of a number that a package computes of each item; use grades_report "
     "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
         rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
         bert_score bleurt""",
-    "is of boxes that are matched with objects; use "
-    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
-    "detection, and groups= of the images": """
+    "is of boxes that are matched with objects; use skci.readers.coco for files of "
+    "COCO, or AveragePrecisionCI(interpolation='101') with a row for each object and "
+    "each false detection, and groups= of the images": """
         ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
         map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
     "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
@@ -168,6 +175,8 @@ _REASONS = {
     "needs a beta; use a name such as 'f0.5' or a metric object such as "
     "FBetaCI(0.5)": "fbeta_score",
     "needs times; use IntegratedBrierCI(times)": "integrated_brier",
+    "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)": """
+        mase mean_absolute_scaled_error""",
 }
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
@@ -177,6 +186,7 @@ _REFUSED = (
         name: f"needs a threshold, as in '{name}@0.1'"
         for name in clinical.AT_THRESHOLDS
     }
+    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
 """Why there is no metric of a name in lower case."""
 _MAP = (

@@ -532,18 +532,22 @@ class ContrastReport(ReportWithContrasts):
         return super()._display(verdicts=self._verdicts, margins=self._margins)
 
     @property
-    def _topic(self) -> str:
+    def _question(self) -> str:
         if "contrast" in self._labels:
-            return f"{self._kind}: {few(self._labels['contrast'], 'contrast')}"
+            contrasts = few(self._labels["contrast"], "contrast")
+            return f"How large are these {self._kind}: {contrasts}?"
         names = [name for pair in self._pairs for name in pair]
         between = few(names, "model" if "model" not in self._labels else "subgroup")
-        return f"{self._kind} of {join_names(self.metrics)} between {between}"
+        metrics = few(self.metrics, "metric")
+        return f"How large are the {self._kind} of {metrics} between {between}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        return {self._kind.capitalize(): self._part()}
+        return {self._kind.capitalize(): self._part()._replace(is_leading=True)}
 
     def _part(self) -> Part:
-        return Part(self, self.findings())
+        # Differences of models without a margin repeat what their ranks show.
+        is_other = "model" in self._labels or "contrast" in self._labels
+        return Part(self, self.findings(), is_other or bool(self._margin))
 
     def _separated(self) -> Separated:
         """Findings of differences or ratios on models or subgroups.

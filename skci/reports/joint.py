@@ -44,7 +44,7 @@ from skci.reports.estimate import (
     warn_of_intervals,
     warn_of_undefined,
 )
-from skci.reports.page import Part
+from skci.reports.page import Part, few
 from skci.reports.rendering import Findings
 
 _MOST_PAIRS = 10_000  # on a page
@@ -719,18 +719,46 @@ class JointReport(ReportWithContrasts):
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         parts: dict[str, Part] = {}
-        several = [k for k in self._blocks() if len(k) > 1 and self._compares_models]
-        traits = {self._keys[k[0]]: self._joint.parameters[k[0]].trait for k in several}
-        ranked = dict.fromkeys(k.metric for k, x in traits.items() if x.has_better)
-        if ranked and not self._joint.horizon and "Ranks" not in without:
+        ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
+        if ranked and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
-        few = 0 < sum(comb(len(k), 2) for k in several) <= _MOST_PAIRS
-        if few and "Differences" not in without:
-            parts |= self.differences()._parts()
-        own = Part(self, self.findings())
-        if parts or "Differences" in without:
-            own = Part(self, sort=not self._subgroup_columns)
+        n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
+        if 0 < n_pairs <= _MOST_PAIRS and "Differences" not in without:
+            compared = self.differences()._part()
+            parts["Differences"] = compared._replace(is_leading=not ranked)
+        own = Part(self) if parts or "Differences" in without else self._part()
         return {"Estimates": own, **parts}
+
+    def _part(self) -> Part:
+        return Part(self, self.findings())
+
+    @property
+    def _compared_models(self) -> list[list[int]]:
+        """Positions of the estimates of several models on each metric."""
+        return [k for k in self._blocks() if len(k) > 1 and self._compares_models]
+
+    @property
+    def _ranked(self) -> list[list[int]]:
+        """Positions of the estimates that a page ranks."""
+        compared = [] if self._joint.horizon else self._compared_models
+        parameters = self._joint.parameters
+        return [k for k in compared if parameters[k[0]].trait.has_better]
+
+    @property
+    def _question(self) -> str:
+        if not (ranked := self._ranked):
+            return super()._question
+        keys = [self._keys[k] for positions in ranked for k in positions]
+        models = few([key.name for key in keys], keys[0].factor)
+        metrics = few([key.title for key in keys], "metric")
+        return f"Which of {models} is best on {metrics}?"
+
+    @property
+    def _best_first(self) -> list[int] | None:
+        if self._subgroup_columns or not self._compared_models:
+            return None
+        places = {name: k for k, name in enumerate(self._display()._best_first())}
+        return sorted(range(len(self)), key=lambda k: places[self._keys[k].name])
 
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None

@@ -249,10 +249,14 @@ class Grid:
             lines = [*above, *lines, r"\end{table}"]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """Write HTML, with the title as its caption; a wide table scrolls."""
+    def to_html(self, order: Sequence[int] | None = None) -> str:
+        """Write HTML, with the title as its caption; a wide table scrolls.
+
+        The rows may be in another order.
+        """
         title = escape(printable(self.title))
         header, *rows = map(self._html_row, itertools.count(), self.rows())
+        rows = rows if order is None else [rows[k] for k in order]
         return (
             f'<div class="table" role="region" aria-label="{title}" tabindex="0">'
             f"<table><caption>{title}</caption><thead>{header}</thead>"
@@ -435,6 +439,15 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         """
         return self._grid(wide).to_latex(caption, label)
 
+    @property
+    def _best_first(self) -> Sequence[int] | None:
+        """Order of the rows on pages and in notebooks, if not that of the report."""
+        return None
+
+    def _html(self) -> str:
+        """HTML of the table, in the order of the picture."""
+        return self._grid().to_html(self._best_first)
+
     def _repr_html_(self) -> str:
         return notebook_html(self)
 
@@ -556,5 +569,5 @@ def packaged(name: str) -> str:
 def notebook_html(*reports: TabularReport[Any]) -> str:
     """HTML of what a notebook shows, in the style of pages."""
     style = " ".join(packaged("style.css").split())
-    body = "".join(report._grid().to_html() for report in reports)
+    body = "".join(report._html() for report in reports)
     return f'<style>{style}</style><div class="skci">{body}</div>'

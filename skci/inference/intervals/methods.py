@@ -255,7 +255,7 @@ class AgrestiCoull(Wald):
 
 
 class Logit(Wald):
-    """Wald's interval on the logit scale.
+    """Wald's interval on the logit scale of the position in the range, from 0 to 1.
 
     Let k be the number of rows in the rarer class of an area under a curve, divided by
     the design effect. If the area is 0 or 1, its logit is infinite, and the interval is
@@ -270,6 +270,19 @@ class Logit(Wald):
         return LOGIT, task.estimate, task.standard_error
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
+        lowest, highest = task.trait.bounds
+        shares = self._limits_of_share(_in_range(task), below, above, z)
+        low, high = (lowest + (highest - lowest) * share for share in shares)
+        return low, high
+
+    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
+        lowest, highest = task.trait.bounds
+        share = (null - lowest) / (highest - lowest)
+        return self._root_of_share(_in_range(task), share, above, z)
+
+    def _limits_of_share(
+        self, task: Task, below: float, above: float, z: float
+    ) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
             low, high = super()._limits(task, below, above, z)
             if _exceeds_largest_variance(task):
@@ -282,7 +295,7 @@ class Logit(Wald):
         reach = scaled / (task.rarer_class + scaled)
         return (1 - reach, 1.0) if is_high else (0.0, reach)
 
-    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
+    def _root_of_share(self, task: Task, null: float, above: bool, z: float) -> float:
         if min(task.estimate, 1 - task.estimate) > EDGE:
             root = super()._root(task, null, above, z)
             if not (_exceeds_largest_variance(task) and root > 0):
@@ -298,6 +311,14 @@ class Logit(Wald):
             return 0.0  # the interval is the whole range at any critical value
         odds = reach / (1 - reach) if reach < 1 else np.inf
         return float(np.sqrt(task.rarer_class / task.design_effect * odds))
+
+
+def _in_range(task: Task) -> Task:
+    """Task for the position of the estimate in its range, from 0 to 1."""
+    lowest, highest = task.trait.bounds
+    width = highest - lowest
+    share = (task.estimate - lowest) / width
+    return task._replace(estimate=share, standard_error=task.standard_error / width)
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
@@ -447,7 +468,7 @@ _PROPORTION: dict[str, Any] = {
 METHODS: dict[str, IntervalMethod] = {
     "delta": Wald(smooths=False, needs="covariance"),
     "logit": Logit(
-        applies=lambda trait: trait.bounds == (0, 1),
+        applies=lambda trait: trait.bounds == (0, 1) or trait.is_scaled_area,
         need="a measure that ranges from 0 to 1",
         needs="covariance",
         smooths=False,
