@@ -8,8 +8,8 @@ below alpha:
 
 A mean of values in a range of width R then differs by at most :math:`\pi_\alpha R`. For
 an area under the ROC curve, n is replaced by the size m of the rarer class, which is
-the number of disjoint (positive, negative) pairs. The difference
-of two areas is at most the probability that the models order a pair differently.
+the number of disjoint (positive, negative) pairs. The difference of two areas is at
+most the probability that the models order a pair differently.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Units(NamedTuple):
     """Largest total weight of a unit, relative to the mean over units."""
 
     def share(self, alpha: float) -> float:
-        """Largest share of rows that may differ in the population if no unit does."""
+        """Bound on the share of rows that differ in the population if no unit does."""
         if self.n < 1:
             return 1.0
         return min(-math.expm1(math.log(alpha) / self.n) * self.unevenness, 1.0)

@@ -1,8 +1,8 @@
 """Properties and tables of contrasts, which are parameters themselves.
 
 A contrast of two models has a table whose cells are the possible pairs of cells of both
-models. A contrast of means over the same rows has
-a cell for each value of the linear combination.
+models. A contrast of means over the same rows has a cell for each value of the linear
+combination.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ class Crossed:
     .. math:: V = V_A + V_B - V_{AB} ,
 
     where clusters are the levels of the first factor, the levels of the second factor,
-    and their combinations [1]_. Negative eigenvalues are set to zero. The
-    degrees of freedom are at most the smaller number of levels minus one.
+    and their combinations [1]_. Negative eigenvalues are set to zero. The degrees of
+    freedom are at most the smaller number of levels minus one.
 
     Parameters
     ----------

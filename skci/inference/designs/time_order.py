@@ -63,8 +63,8 @@ class TimeOrder:
         \sqrt{2/n} \sum_{t=1}^n \cos\bigl(\pi b (t - 1/2) / n\bigr) L_t ,
 
     with a t quantile with B degrees of freedom, or fewer if most of the influence is
-    concentrated in a few runs of rows, such as outages. The variances of
-    several series are added.
+    concentrated in a few runs of rows, such as outages. The variances of several series
+    are added.
 
     References
     ----------
