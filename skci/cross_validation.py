@@ -45,7 +45,7 @@ class Fits(TypedDict, total=False):
     method: str | Mapping[str, str] | None
     pos_label: Any
     n_jobs: int | None
-    verbose: int
+    verbose: int | None
     random_state: Any
 
 
@@ -127,8 +127,10 @@ def cross_validate_report(
         For "fold-models" that of :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
-    verbose : int, default=0
-        Above 0, the number of fits is printed before them, and a line after each.
+    verbose : int, optional
+        Nothing is printed if 0; if 1, the number of fits before them, and a line after
+        each. By default, fits of more than 3 seconds show their progress on a terminal
+        or in a notebook.
     random_state : int, Generator, RandomState or None
         Seed of the splits, and of the critical value; fixed if None.
     return_estimator : bool, default=False

@@ -27,6 +27,7 @@ ROOMS = {
     "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
+    "_progress": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
@@ -292,7 +293,7 @@ def test_metrics_are_imported_without_what_only_entry_points_need():
     assert not unwanted & imported
 
 
-DEVELOPMENT = {"test", "lint", "docs", "bench"}
+DEVELOPMENT = {"test", "lint", "docs", "bench", "trackers"}
 """Extras that no code of the package needs."""
 
 

@@ -40,6 +40,7 @@ PAGES = {
     "theory": "theory",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "target": "target",
 }
 """Module that has the tables of a page."""
 

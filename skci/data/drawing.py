@@ -219,6 +219,13 @@ class RowOptions:
         if (stratum := getattr(design, "stratum", None)) is not None:
             rows = rows.in_strata(*named(stratum, "design.stratum", "stratum"))
         drawn = RowwiseDesign.from_weighted_rows(design, rows.kept, rows.n)
+        if hasattr(drawn.design, "reweighted"):
+            base = rows.weights
+            if base is None:
+                base = np.ones(len(np.arange(rows.n)[rows.kept]))
+            reweighted, weights = drawn.design.reweighted(base)
+            drawn = replace(drawn, design=reweighted)
+            rows = replace(rows, weights=weights)
         drawn = replace(drawn, strata=rows.strata)
         drawn.check()
         return replace(rows, design=drawn)

@@ -43,7 +43,8 @@ class Units(NamedTuple):
         """Bound on the share of rows that differ in the population if no unit does."""
         if self.n < 1:
             return 1.0
-        return min(-math.expm1(math.log(alpha) / self.n) * self.unevenness, 1.0)
+        logarithm = math.log(alpha) if alpha > 0 else -math.inf
+        return min(-math.expm1(logarithm / self.n) * self.unevenness, 1.0)
 
     @property
     def pairs(self) -> Units:

@@ -39,9 +39,8 @@ from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
 
-_TOLERANCE = (
-    5e-3  # error of quantiles if contrasts are selected from many, as for p-values
-)
+_TOLERANCE = 5e-3  # error of quantiles of a selection of many contrasts
+_FEW = 20  # number of contrasts up to which the tolerance is that of intervals
 
 
 class Target(NamedTuple):
@@ -430,12 +429,13 @@ class JointEstimate:
         self, positions: Array, signs: Array
     ) -> MaxDistribution | SequentialMaxDistribution:
         """One-sided distribution of the maximum of signed statistics at positions."""
-        options = {}
         if self._loadings is None:
             correlation = self._shrunk_correlation[np.ix_(positions, positions)]
         else:
             rows = self._loadings.rows(positions)
             correlation = correlation_from(rows @ rows.T)
+        options = {}
+        if self.horizon is None and (self._loadings or len(positions) > _FEW):
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
         return self._distribution_from_correlation(

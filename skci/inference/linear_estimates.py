@@ -146,7 +146,9 @@ class ManyContrasts(Estimates):
         for k in range(size):
             values = self.slopes[[k]] @ influences
             combined = Influences([values[0]], [units], base.rows)
-            df[k] = moments(base.design.components(combined)).degrees_of_freedom
+            df[k] = moments(
+                base.design.variance_components(combined)
+            ).degrees_of_freedom
         return np.where(self.variances > 0, df, np.inf)
 
     @cached_property

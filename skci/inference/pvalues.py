@@ -91,14 +91,14 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     return values
 
 
-def signed_statistics(joint: JointEstimate) -> Array:
+def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
     """Critical values at which intervals reach 0, with the signs of estimates, (K,).
 
     They are t quantiles, with degrees of freedom by parameter, and 0 without a usable
-    variance.
+    variance. If `positions` of usable parameters are given, other statistics are 0.
     """
     statistics = np.zeros(len(joint.parameters))
-    usable = np.flatnonzero(joint.usable)
+    usable = np.flatnonzero(joint.usable) if positions is None else positions
     if len(usable):
         estimates = joint.estimates[usable]
         roots = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
+from skci._progress import progress
 from skci.inference.contrasts import comparison
 from skci.inference.critical.correlation import (
     Loadings,
@@ -22,6 +23,7 @@ from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # relative variance of a difference that counts as zero
+_MIN_DISTANCE = 1.5  # standard errors below which p-values exclude nothing
 _MIN_QUANTILE = 1e-6  # about the quantile of the lowest two-sided level
 
 
@@ -80,15 +82,16 @@ def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
     return is_worse
 
 
-def _tails(compared: JointEstimate) -> Array:
+def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
     """Unadjusted one-sided p-values for the claim that the first is better, (K,).
 
-    With a horizon they are .5, because the p-value of one look is not valid.
+    They are .5 at positions other than `positions`, if given. With a horizon all are
+    .5, because the p-value of one look is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
     df = compared.common_df or compared.degrees_of_freedom
-    return np.asarray(stats.t.sf(signed_statistics(compared), df))
+    return np.asarray(stats.t.sf(signed_statistics(compared, positions), df))
 
 
 def compare_with_best(
@@ -107,9 +110,9 @@ def compare_with_best(
     0`.
 
     `compared` has the difference of the first and the second model of each pair. If
-    some difference excludes 0 even by Bonferroni's inequality, :math:`D_j^+ = 0`
-    without a critical value. Limits, of shape (R,), are infinite for a model without a
-    usable difference.
+    the difference from the model that is better by the most standard errors excludes 0
+    even by Bonferroni's inequality, :math:`D_j^+ = 0` without a critical value. Limits,
+    of shape (R,), are infinite for a model without a usable difference.
 
     References
     ----------
@@ -142,20 +145,27 @@ def _one_sided_quantiles(
     that no limit excludes its estimate even at low confidence levels.
     """
     quantiles = np.full(size, np.nan)
-    tails = _tails(compared)[usable]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = (compared.estimates / compared.standard_errors)[usable]
+    chosen_by = {j: np.flatnonzero((first == j) | (second == j)) for j in range(size)}
+    signs_by = {j: np.where(first[k] == j, 1, -1) for j, k in chosen_by.items()}
+    worst = [
+        chosen[np.nan_to_num(signs_by[j] * distances[chosen]).argmin()]
+        for j, chosen in chosen_by.items()
+        if len(chosen)
+    ]
+    worst = [k for k in worst if abs(distances[k]) > _MIN_DISTANCE]
+    tails = _tails(compared, usable[np.unique(worst).astype(int)])[usable]
     alpha = min(1 - compared.confidence_level, 0.5)
-    for j in range(size):
-        chosen = np.flatnonzero((first == j) | (second == j))
-        is_first = first[chosen] == j
-        worse: Array = np.where(is_first, 1 - tails[chosen], tails[chosen])
+    for j, chosen in progress(chosen_by.items(), "comparisons with the best", size):
         if not len(chosen):
             continue
+        signs = signs_by[j]
+        worse: Array = np.where(signs > 0, 1 - tails[chosen], tails[chosen])
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        maximum = compared.max_distribution_of(
-            usable[chosen], np.where(is_first, 1, -1)
-        )
+        maximum = compared.max_distribution_of(usable[chosen], signs)
         q: float = maximum.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
@@ -203,7 +213,8 @@ def rank_intervals(
         n_better, n_worse = pairs.counts(joint, factor)
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
-        for k in itertools.chain(*panels):
+        models = [*itertools.chain(*panels)]
+        for k in progress(models, "ranks", len(models)):
             counts = pairs.with_parameter(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     return [

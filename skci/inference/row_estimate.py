@@ -210,7 +210,7 @@ class RowEstimate:
             inside[self.parameter.size :] = 0
             columns.append(inside)
         values = Influences(columns, [index] * len(columns), rows)
-        return design.components(values)
+        return design.variance_components(values)
 
     @cached_property
     def _pooled(self) -> tuple[Rows, SampleDesign, Any]:

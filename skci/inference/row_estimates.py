@@ -204,7 +204,7 @@ class RowEstimates(Estimates):
         """Covariance from influence values of cells, and cell indices of units."""
         values = Influences(influences, indices, self.rows)
         with few_threads(len(values) * len(influences) ** 2):
-            return covariance(self.design.components(values))
+            return covariance(self.design.variance_components(values))
 
     @cached_property
     def standard_errors(self) -> Array:

@@ -11,6 +11,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from skci._packages import DEPENDENCIES, version_of
+from skci._progress import progress
 from skci._validation import join_names, printable
 from skci.inference.joint import JointEstimate
 from skci.reports.estimate import describe, describe_warnings
@@ -84,8 +85,9 @@ def page(
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
     }
+    numbered = enumerate(progress(parts.items(), "sections", len(parts)))
     sections = {
-        **{name: _part(name, part, k) for k, (name, part) in enumerate(parts.items())},
+        **{name: _part(name, part, k) for k, (name, part) in numbered},
         "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),

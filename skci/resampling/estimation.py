@@ -12,13 +12,14 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from skci._arrays import Array
+from skci._progress import Progress, is_watched
 from skci._validation import check_estimators, is_iterable, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
-from skci.data.responses import Request, response, task
+from skci.data.responses import Parallel, Request, response, task
 from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
@@ -99,7 +100,7 @@ class Resampling:
     """All labels, including labels without rows."""
     pos_label: Any
     n_jobs: int | None = None
-    verbose: int = 0
+    verbose: int | None = None
     keep: bool = False
     """Whether to return fitted estimators."""
     sizes: TrainingSizes | None = None
@@ -121,7 +122,7 @@ class Resampling:
         method: str | Mapping[str, str] | None = None,
         pos_label: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         random_state: Any = None,
     ) -> Self:
         """Check the data, the estimators and the metrics.
@@ -178,6 +179,8 @@ class Resampling:
         splits: Iterable[Split],
         kind: str = "",
         models: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        line: Progress,
     ) -> list[dict[str, EstimatorPredictions]]:
         """Fit each estimator to each training set in parallel, by split and name.
 
@@ -203,7 +206,7 @@ class Resampling:
             for k, (train, test) in enumerate(splits)
             for name, estimator in self.estimators
         )
-        results = iter(Parallel(n_jobs=self.n_jobs)(tasks))
+        results = iter(Parallel(line, n_jobs=self.n_jobs)(tasks))
         return [{name: next(results) for name, _ in self.estimators} for _ in splits]
 
     def _weights_for(self, estimator: Any) -> Array | None:
@@ -257,46 +260,41 @@ class Resampling:
         Yields the evaluated pools, the predictions by pool and split, and the number of
         pools, counted from the first, from which the estimate is computed.
         """
+        n_sets = 0
+        if self.verbose or (self.verbose is None and is_watched()):
+            rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
+            for pools, _ in scheme.batches(rows):
+                n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
         keys = None
-        for pools, n_of_estimate in scheme.batches(self.rows):
-            sets: dict[bytes, Split] = {}
-            for train, test in itertools.chain(*pools):
-                before = sets.get(train.tobytes(), Split(train, test)).test
-                sets[train.tobytes()] = Split(train, np.union1d(before, test))
-            results = dict(zip(sets, self.fit(sets.values()), strict=True))
-            fitted = [
-                [
-                    {name: x.subset(rows) for name, x in results[key].items()}
-                    for train, test in pool
-                    for key in [train.tobytes()]
-                    for rows in [np.searchsorted(sets[key].test, test)]
+        with self._announced(n_sets) as line:
+            for pools, n_of_estimate in scheme.batches(self.rows):
+                sets: dict[bytes, Split] = {}
+                for train, test in itertools.chain(*pools):
+                    before = sets.get(train.tobytes(), Split(train, test)).test
+                    sets[train.tobytes()] = Split(train, np.union1d(before, test))
+                results = self.fit(sets.values(), line=line)
+                by_set = dict(zip(sets, results, strict=True))
+                fitted = [
+                    [
+                        {name: x.subset(rows) for name, x in by_set[key].items()}
+                        for train, test in pool
+                        for key in [train.tobytes()]
+                        for rows in [np.searchsorted(sets[key].test, test)]
+                    ]
+                    for pool in pools
                 ]
-                for pool in pools
-            ]
-            evaluated = []
-            for pool, by_split in zip(pools, fitted, strict=True):
-                sample = self.sample(pool, by_split, by_rows=scheme.needs_means)
-                evaluated_pool = EvaluatedPool(
-                    self.metric_set, sample, pool, keys or ()
-                )
-                keys = keys or [
-                    parameter.key for parameter in evaluated_pool.parameters
-                ]
-                evaluated.append(evaluated_pool)
-            yield evaluated, fitted, n_of_estimate
+                evaluated = []
+                for splits, by_split in zip(pools, fitted, strict=True):
+                    sample = self.sample(splits, by_split, by_rows=scheme.needs_means)
+                    pool = EvaluatedPool(self.metric_set, sample, splits, keys or ())
+                    keys = keys or [parameter.key for parameter in pool.parameters]
+                    evaluated.append(pool)
+                yield evaluated, fitted, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
         """Report on the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
-        if self.verbose:
-            rows = replace(
-                self.rows, cv=deepcopy(self.rows.cv)
-            )  # a splitter may have a state
-            n_sets = 0
-            for pools, _ in scheme.batches(rows):
-                n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
-            self._announce(n_sets)
         parameters: list[TableParameter] = []
         summaries: list[list[Any]] = []
         splits, tested = Splits(), np.zeros(self.rows.n, dtype=bool)
@@ -355,10 +353,12 @@ class Resampling:
         evaluated = EvaluatedPool(self.metric_set, sample, pool)
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
-    def _announce(self, n_training_sets: int) -> None:
-        """Print the number of fits before the first fit."""
+    def _announced(self, n_training_sets: int) -> Progress:
+        """Progress line of the fits; prints their number first if verbose."""
         n_fits = n_training_sets * len(self.estimators)
-        print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
+        if self.verbose:
+            print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
+        return Progress("fits", n_fits, self.verbose)
 
     def _check_means(self, scheme: Scheme) -> None:
         """Check that the metrics are means over rows with a best value.
@@ -442,9 +442,8 @@ class Resampling:
                 "cv must test each row at most once with target='fold-models', got "
                 f"{type(self.rows.cv).__name__}, which tests some again"
             )
-        if self.verbose:
-            self._announce(len(pool))
-        fitted = self.fit(pool, FOLD, models)
+        with self._announced(len(pool)) as line:
+            fitted = self.fit(pool, FOLD, models, line=line)
         sample = self.sample(pool, fitted, True)
         joint = mean_over_folds(estimate_folds(self.metric_set, sample))
         estimators = _estimators(fitted)
@@ -458,7 +457,7 @@ def _fit(
     data: tuple[Any, Array, Array | None],
     split: Split,
     request: Request,
-    verbose: int,
+    verbose: int | None,
     keep: bool,
 ) -> EstimatorPredictions:
     (X, y, weights), (train, test) = data, split

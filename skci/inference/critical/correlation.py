@@ -16,10 +16,10 @@ ROUNDING = 1e-8
 _ZERO = 1e-10  # eigenvalues and pivots below this count as zero
 _NOISE = 0.01  # smallest independent variance that is split off
 _EIGEN = 512  # largest size of matrices that are not tested for a low rank
-_BLOCK, _ROWS = (
-    1 << 16,
-    128,
-)  # size of a temporary array, and its minimum number of rows
+_SPECTRUM = 1024  # largest size of matrices whose eigenvectors are all computed
+_LEADING = 62  # eigenvectors of larger matrices: number of quasi-random coordinates
+_RITZ = 1e-6  # tolerance of these eigenvectors; the residual is factorised exactly
+_BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array; minimum number of rows
 _COSTLY = 1 << 15  # size of loadings above which projections use single precision
 _ROUNDED = 1 << 15  # grid points of correlations on either side of 0
 _LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
@@ -145,11 +145,20 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
     The order matters because quasi-random points are most uniform in their first
-    coordinates. A large matrix of low rank is reduced by a pivoted Cholesky factor.
+    coordinates. A large matrix of low rank is reduced by a pivoted Cholesky factor. For
+    a larger matrix without noise, a Cholesky factor of the residual follows the leading
+    components.
     """
     size, noise = len(correlation), 0.0
-    if size > _EIGEN and (reduced := _pivoted_cholesky(correlation)) is not None:
+    if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
         loadings = reduced @ principal_axes(reduced.T @ reduced)
+    elif size > _SPECTRUM and not (separate_noise and _has_noise(correlation)):
+        values, vectors = sparse.linalg.eigsh(
+            correlation, _LEADING, v0=np.ones(size), tol=_RITZ
+        )
+        leading = (vectors * np.sqrt(values))[:, ::-1]
+        rest = correlation - leading @ leading.T
+        loadings = np.hstack([leading, _pivoted_cholesky(rest, size)])
     else:
         values, vectors = np.linalg.eigh(correlation)
         if separate_noise and values[0] > _NOISE:
@@ -160,12 +169,18 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     return loadings, noise
 
 
-def _pivoted_cholesky(correlation: Array) -> Array | None:
-    """Factor L with R = L L^T, of shape (K, r); None if the rank r exceeds K / 2."""
+def _has_noise(correlation: Array) -> bool:
+    """Whether the smallest eigenvalue is large enough to split off noise."""
+    reduced = correlation - _NOISE * np.eye(len(correlation))
+    return bool(linalg.lapack.dpotrf(reduced.T, overwrite_a=True)[1] == 0)
+
+
+def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
+    """Factor L with R = L L^T, (K, r); (K, 0) if the rank r exceeds `max_rank`."""
     # The transpose is the same matrix, and has LAPACK's memory order.
-    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=_ZERO, lower=1)
-    if rank > len(correlation) // 2:
-        return None
+    lower, pivots, rank, _ = linalg.lapack.dpstrf(covariance.T, tol=_ZERO, lower=1)
+    if rank > max_rank:
+        return lower[:, :0]
     for column in range(1, rank):
         lower[:column, column] = 0
     return lower[np.argsort(pivots), :rank]

@@ -16,12 +16,14 @@ from scipy import special
 from scipy.stats import qmc
 
 from skci._arrays import Array, cached_property
+from skci._progress import Progress
 from skci.inference.critical.correlation import Loadings, blocks
 
 LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 """Levels of the proposal for tails; another component imposes no condition."""
 
 _ZERO = 1e-12  # remaining variances below this count as zero
+_NEVER = 1e-15  # probability of an exceedance that does not change sums
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of Sobol points; the other coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
@@ -53,6 +55,11 @@ class Table:
         self.scale = cells / (high - low)
         self.values = function(np.linspace(low, high, cells + 1))
         self.steps = np.append(np.diff(self.values), 0)
+
+    def first_above(self, value: float) -> float:
+        """Node before the first at which an increasing function is above a value."""
+        node = int(np.searchsorted(self.values, value, side="right"))
+        return self.low + (node - 1) / self.scale
 
     def __call__(self, x: Array) -> Array:
         position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
@@ -226,6 +233,10 @@ class RadialSampler(_FactorModel):
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
+        # The largest projections in ascending order; the others never exceed.
+        number = int((s > tables[1].first_above(_NEVER)).sum(axis=1).max())
+        if 0 < number < s.shape[1] // 2:
+            s = np.partition(s, -number, axis=1)[:, -number:]
         s.sort(axis=1)
         exceed = tables[1](s)
         pairs = exceed @ np.arange(exceed.shape[1])[::-1]
@@ -428,11 +439,13 @@ def _directions(
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
     number = 1 << int(np.log2(np.clip(projections // size, _MIN_POINTS, _MAX_POINTS)))
-    for points in batches(model.rank, size, 0, number, seeds):
-        s = model.directions(proposal, points, signed)
-        values = density(np.abs(s) if signed else s)
-        mean = values.mean(axis=1) if shares is None else values @ shares
-        yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+    with Progress("points of p-values", number * len(seeds)) as line:
+        for points in batches(model.rank, size, 0, number, seeds):
+            s = model.directions(proposal, points, signed)
+            values = density(np.abs(s) if signed else s)
+            mean = values.mean(axis=1) if shares is None else values @ shares
+            yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+            line.add(len(points))
 
 
 def _controlled(

@@ -10,6 +10,7 @@ from scipy import special
 from scipy.spatial import distance
 
 from skci._arrays import Array, cached_property
+from skci._progress import Progress
 from skci._validation import SCRAMBLES
 from skci.inference.critical.exceedances import Model, Proposal, batches
 
@@ -158,26 +159,27 @@ class QuantileSearch:
         maximum = max(affordable, 2 * _N_PILOT)
         maximum = min(_COORDINATES // dimension, _PROJECTIONS // self.size, maximum)
         maximum = min(_MAX_POINTS, 1 << int(np.log2(maximum)))
-        minimum = _MIN_POINTS >> int(np.log2(max(tol / 1e-3, 1)))
-        q = self.marginal.isf(sidak(self.alpha, self.size))
-        for _ in range(6):
-            q, error = self.invert(q, self.sample(q, 0, pilot))
-            if error < self.step:
-                break
-        n_terms = 4 if np.isinf(self.marginal.df) else 5
-        level, number, terms = q, pilot, np.empty((n_terms, SCRAMBLES, 0))
-        while True:
-            # The error decreases about as number**(-2/3).
-            ratio = error / (tol * self.stretch)
-            doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
-            number = int(np.clip(number * 2**doublings, min(minimum, maximum), maximum))
-            if abs(q - level) > self.step:
-                level, terms = q, terms[:, :, :0]
-            more = self.sample(level, terms.shape[2], number)
-            terms = np.concatenate([terms, more], axis=2)
-            q, error = self.invert(level, terms)
-            if error <= tol * self.marginal.stretch(q) or number == maximum:
-                return CriticalValue(q, error)
+        minimum = min(_MIN_POINTS >> int(np.log2(max(tol / 1e-3, 1))), maximum)
+        with Progress("points of a critical value", SCRAMBLES * maximum) as self.line:
+            q = self.marginal.isf(sidak(self.alpha, self.size))
+            for _ in range(6):
+                q, error = self.invert(q, self.sample(q, 0, pilot))
+                if error < self.step:
+                    break
+            n_terms = 4 if np.isinf(self.marginal.df) else 5
+            level, number, terms = q, pilot, np.empty((n_terms, SCRAMBLES, 0))
+            while True:
+                # The error decreases about as number**(-2/3).
+                ratio = error / (tol * self.stretch)
+                doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
+                number = int(np.clip(number * 2**doublings, minimum, maximum))
+                if abs(q - level) > self.step:
+                    level, terms = q, terms[:, :, :0]
+                more = self.sample(level, terms.shape[2], number)
+                terms = np.concatenate([terms, more], axis=2)
+                q, error = self.invert(level, terms)
+                if error <= tol * self.marginal.stretch(q) or number == maximum:
+                    return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
         """Levels at which probabilities are estimated: q and a level on either side."""
@@ -208,10 +210,10 @@ class QuantileSearch:
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
-        terms = [
-            np.stack(model.exceedances(points, proposal, tables))
-            for points in batches(model.rank, self.size, start, stop, self.seeds)
-        ]
+        terms = []
+        for points in batches(model.rank, self.size, start, stop, self.seeds):
+            terms.append(np.stack(model.exceedances(points, proposal, tables)))
+            self.line.add(len(points))
         sampled = np.concatenate(terms, axis=1)
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 

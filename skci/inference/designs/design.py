@@ -146,6 +146,10 @@ class Design(Protocol):
       warning.
     - `stratum`: stratum of each row, if rows are independent within strata. Intervals
       are then as with :class:`Strata`, and `components` must have the same variance.
+    - ``reweighted(weights)``: returns a design, and positive weights that replace the
+      weights of the rows.
+    - ``variance_components(influences)``: returns the components for influence values
+      if they differ from `components`, such as residuals from a calibration.
 
     A design without `columns` takes the number of rows from the influence values.
     Choose estimated quantities, such as a bandwidth, before you create the design, from
@@ -266,6 +270,10 @@ class SampleDesign:
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
             yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def variance_components(self, influences: Influences) -> Iterable[Component]:
+        """Terms of the covariance of influence values."""
+        return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
         """Change of the weights of units in proportion to the totals of their clusters.

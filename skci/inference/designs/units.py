@@ -279,10 +279,18 @@ class RowwiseDesign(SampleDesign):
             return self._checked_components(influences)
         return [Component(influences, repeats=influences.rows.repeats)]
 
-    def _checked_components(self, influences: Influences | Array) -> list[Component]:
-        """Components of the user's design, checked."""
+    def variance_components(self, influences: Influences) -> Iterable[Component]:
+        components = getattr(self.design, "variance_components", None)
+        if components is None:
+            return self.components(influences)
+        return self._checked_components(influences, components)
+
+    def _checked_components(
+        self, influences: Influences | Array, method: Any = None
+    ) -> list[Component]:
+        """Checked components of the user's design, by a method of the design."""
         values = self._for_all_rows(influences)
-        components = self.design.components(values)
+        components = (method or self.design.components)(values)
         error_prefix = f"design {self._name} must return components"
         if not isinstance(components, Iterable):
             raise TypeError(

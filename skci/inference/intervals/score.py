@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._progress import Progress
 from skci.inference.intervals.path_solver import LEVELS, Paths
 from skci.inference.intervals.ratio import POINTS, Ratios, as_ratio
 from skci.inference.intervals.statistic import Samples, Statistic, improved
@@ -54,9 +55,10 @@ def score_limits(
     bounds = np.asarray(bounds, dtype=float)
     limits, crits = bounds.copy(), np.empty(bounds.shape)
     crits.T[:] = np.transpose(crit)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), Progress("limits", len(limits)) as line:
         for k, problem in _problems(functionals, counts, bounds, statistic):
             limits[k] = problem.limits(crits[k])
+            line.add(len(k))
     low, high = np.maximum(np.minimum(limits.T, bounds[:, 1]), bounds[:, 0])
     return low, high
 
