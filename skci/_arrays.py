@@ -133,9 +133,7 @@ def running_count(flags: Array) -> Array:
 _FEW_ENTRIES = 1 << 10  # length of vectors whose product costs less than a call
 _SHORT = 1 << 30  # number n of flags for which 2 n + 1 fits into an int32
 _DENSE_RANGE = 1 << 16  # largest range of integers for which a lookup table is used
-_DENSE_ROWS = (
-    1 << 20
-)  # largest number of possible rows for which a table of counts is used
+_DENSE_ROWS = 1 << 20  # largest number of possible rows that a table counts
 _INDEXED_ROWS = 1 << 62  # largest number of possible rows with an int64 index
 
 

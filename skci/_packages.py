@@ -43,9 +43,7 @@ def lazy_names(
         """Import a name when it is first used."""
         if name == "__all__":
             return public()
-        is_special = name.startswith(
-            "__"
-        )  # looked up in every module, for example by inspect
+        is_special = name.startswith("__")  # looked up in any module, as by inspect
         if is_special or (name not in modules and name not in public()):
             hint = ""
             within = [] if name.startswith("_") else modules.items()

@@ -209,9 +209,7 @@ class Estimates:
             if ratio:
                 values = np.array([self.parameters[k].estimate for k in positions])
                 with np.errstate(all="ignore"):
-                    slopes *= (
-                        parameter.fixed_estimate / values
-                    )  # NaN for a ratio with zero
+                    slopes *= parameter.fixed_estimate / values
                 slopes[~np.isfinite(slopes)] = 0
             entries += [
                 (row, k, slope) for k, slope in zip(positions, slopes, strict=True)

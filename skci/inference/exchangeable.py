@@ -169,9 +169,7 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
     if rows.powers is None:
         return 0.0
     _, cubes, fourths = rows.powers
-    heaviest = fourths / np.where(
-        cubes > 0, cubes, 1
-    )  # weighted mean over the rows of a unit
+    heaviest = fourths / np.where(cubes > 0, cubes, 1)  # by unit
     changes = np.zeros(len(rows))
     coefficients = parameter.coefficients or (1.0,)
     components = parameter.components or (parameter,)

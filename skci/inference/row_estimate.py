@@ -68,10 +68,7 @@ _ONE_MORE = SmallSampleReason(
     "estimate about as far as the interval reaches, so the interval is too narrow if "
     "the population has such rows and the sample lacks them"
 )
-_POOR, _LOWER = (
-    0.6,
-    1.75,
-)  # area for a poor row alone; shift of the estimate in standard errors
+_POOR, _LOWER = 0.6, 1.75  # area for a poor row alone; shift in standard errors
 
 _UNEVEN = 1.5  # ratio of the largest to the mean weight of units that matters
 _NO_HEAVIER = SmallSampleReason(

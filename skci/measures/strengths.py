@@ -225,9 +225,7 @@ class Votes:
             options={"gtol": 1e-9},
         )
         beta = optimum.x
-        beta = beta - np.linalg.solve(
-            information(beta), gradient(beta)
-        )  # a last Newton step
+        beta = beta - np.linalg.solve(information(beta), gradient(beta))  # last step
         beta[:size] -= beta[:size].mean()
         # The constant and its penalty do not contribute to errors of the estimates.
         inverse = np.linalg.inv(information(beta))

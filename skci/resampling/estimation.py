@@ -262,7 +262,9 @@ class Resampling:
         """
         n_sets = 0
         if self.verbose or (self.verbose is None and is_watched()):
-            rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
+            rows = replace(
+                self.rows, cv=deepcopy(self.rows.cv)
+            )  # a splitter may have a state
             for pools, _ in scheme.batches(rows):
                 n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
         keys = None

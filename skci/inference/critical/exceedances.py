@@ -57,7 +57,7 @@ class Table:
         self.steps = np.append(np.diff(self.values), 0)
 
     def first_above(self, value: float) -> float:
-        """Node before the first at which an increasing function is above a value."""
+        """Last node before an increasing function exceeds a value."""
         node = int(np.searchsorted(self.values, value, side="right"))
         return self.low + (node - 1) / self.scale
 
@@ -233,7 +233,7 @@ class RadialSampler(_FactorModel):
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
-        # The largest projections in ascending order; the others never exceed.
+        # The largest projections in ascending order; other projections never exceed.
         number = int((s > tables[1].first_above(_NEVER)).sum(axis=1).max())
         if 0 < number < s.shape[1] // 2:
             s = np.partition(s, -number, axis=1)[:, -number:]

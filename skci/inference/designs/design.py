@@ -272,7 +272,7 @@ class SampleDesign:
             yield Component(roots.T @ self._means(influences), is_known=True)
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
-        """Terms of the covariance of influence values."""
+        """Components of the covariance of influence values."""
         return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:

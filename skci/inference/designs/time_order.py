@@ -224,9 +224,7 @@ class TimeOrder:
             there is none.
         """
         values = np.asarray(influences)[:, 0]
-        values = values / (
-            np.abs(values).max() or 1.0
-        )  # so that powers do not overflow
+        values = values / (np.abs(values).max() or 1.0)  # avoid overflow of powers
         series = [values[rows] for rows in self._rows]
         return (
             self._reason_of_season(series)
@@ -243,11 +241,9 @@ class TimeOrder:
         lags, autocovariances = season.autocovariances(n)
         b = np.arange(1, self._n_cosines + 1)
         spectrum = np.cos(np.pi * np.outer(b, lags) / n) @ autocovariances
-        estimates, minimum = (
-            np.cumsum(spectrum) / b,
-            _REQUIRED_SHARE * autocovariances.sum(),
-        )
-        estimate, max_lag = estimates[-1], self._lags(n)
+        estimates, max_lag = np.cumsum(spectrum) / b, self._lags(n)
+        minimum = _REQUIRED_SHARE * autocovariances.sum()
+        estimate = estimates[-1]
         if self.method == "newey-west":
             estimate = np.maximum(1 - lags / (max_lag + 1), 0) @ autocovariances
         elif self.method == "diebold-mariano":

@@ -179,9 +179,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         variance += sign * factor * square
         if component.is_known:
             continue
-        scale = scale or math.sqrt(
-            square
-        )  # totals of all components have similar sizes
+        scale = scale or math.sqrt(square)  # similar for all components
         values = values / (scale or 1.0)
         powers: Any
         if component.degrees_of_freedom is not None:

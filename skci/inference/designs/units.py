@@ -425,10 +425,8 @@ def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> Unit
     if weights.squares < (1 - SAME_WEIGHT) * minimum:
         # Totals that cancel, such as differences of successive rows, are not weights.
         independent = IndependentRows(rows.n_samples).components(indicator)
-        squares, n = (
-            unit_weights(independent, weights.total).squares,
-            weights.n or design.n_units,
-        )
+        squares = unit_weights(independent, weights.total).squares
+        n = weights.n or design.n_units
         weights = weights._replace(n=n, squares=squares, fourths=squares**2 / n)
     return weights
 

@@ -22,9 +22,7 @@ influence values of the functional at the null,
 _PSEUDO_COUNT = 1e-7  # added to each cell, so that fitted probabilities are positive
 _NEARLY_MINUS_ONE = np.nextafter(-1.0, 0)  # whose log1p is finite
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
-_ZOOM_GRID = np.concatenate(
-    [-_HALF_GRID[::-1], [0], _HALF_GRID]
-)  # dense near the guess
+_ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at 0
 _IS_BELOW = _ZOOM_GRID < 0
 _NEIGHBOURS = np.arange(4)  # four points, two of them before the crossing
 _MAX_ZOOMS = 20
