@@ -811,6 +811,13 @@ def test_examples_of_the_help_are_commands(tmp_path, monkeypatch, run):
     shutil.copytree(REFERENCE / "logs" / "inspect_ai", "logs")
     write_csv(Path("test.csv"), {"y": Y, "new": A, "old": B})
     write_json(Path("battles.jsonl"), BATTLES)
+    documents = [(query, document) for query in range(20) for document in range(5)]
+    for path, line in {
+        "qrels.txt": lambda q, d: f"{q} 0 {d} {(q + d) % 3 // 2}",
+        "old.run": lambda q, d: f"{q} Q0 {d} {d + 1} {-d} old",
+        "new.run": lambda q, d: f"{q} Q0 {d} {d + 1} {(q * d) % 7} new",
+    }.items():
+        Path(path).write_text("\n".join(line(*each) for each in documents))
     selection = "--truth=y", "--models=new,old", "--metrics=f1,accuracy"
     for table in ("here.npz", "there.npz"):
         assert run("report", "test.csv", *selection, "--save", table)[0] == 0
@@ -871,7 +878,7 @@ def test_all_metrics_are_listed_with_their_names(run):
     status, output, errors = run("metrics")
     assert (status, errors) == (0, "")
     assert max(map(len, output.splitlines())) < 80
-    assert not re.search(r"[\\`{}]", output)
+    assert not re.search(r"[\\`{}]|\]_", output)
     found = entries(output)
     assert {*skci.available_metrics()} < found.keys()
     assert {"net_benefit@0.1", "survival_brier@0.1"} < found.keys()

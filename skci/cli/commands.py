@@ -263,10 +263,10 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
     ),
     rankings: (
         "Compare runs of search with judgements, in the formats of TREC",
-        "skci rankings bm25.run neural.run --qrels qrels.txt --metrics ndcg_cut_10",
+        "skci rankings old.run new.run --qrels qrels.txt --metrics map,ndcg@10",
         {
             "the data": [(trec, "runs+ qrels!")],
-            "the metrics": [(joint_report, "metrics! confidence_level method")],
+            _CHOSEN: [(joint_report, "metrics confidence_level method")],
             "the output": [*_WITH_DIFFERENCES, *_OUTPUT],
         },
     ),

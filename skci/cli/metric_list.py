@@ -18,6 +18,7 @@ _FAMILIES = (
     "prefix neg_ for the measure times -1."
 )
 _FORMULA = re.compile(r":math:`(.*?)`")
+_CITATION = re.compile(r" \[\d+\]_")
 _TEXT = re.compile(r"\\(?:mathrm|text)\{(.*?)\}")
 _SYMBOLS = {r"\hat y": "y_pred", r"\cdot": "*", r"\ne": "!=", "{": "(", "}": ")"}
 
@@ -73,7 +74,7 @@ def _entry(name: str, metric: MetricCI, width: int) -> str:
 def _explanation(metric: MetricCI) -> str:
     """The first line of the docstring of a metric, with formulas as plain text."""
     line = str(type(metric).__doc__).splitlines()[0].removesuffix(" Lower is better.")
-    return _FORMULA.sub(lambda formula: _plain(formula[1]), line)
+    return _FORMULA.sub(lambda formula: _plain(formula[1]), _CITATION.sub("", line))
 
 
 def _plain(formula: str) -> str:

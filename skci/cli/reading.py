@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skci._progress import show_line
+from skci._progress import is_watched, show_line
 from skci._validation import join_names
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import flag_of, given
@@ -214,7 +213,7 @@ def batches(
 def _total(file: LogFile) -> str:
     """Number of lines of a file whose rows are lines, for progress that is seen."""
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
-    if not (sys.stderr.isatty() and has_lines and file.path.is_file()):
+    if not (is_watched() and has_lines and file.path.is_file()):
         return ""
     with file.path.open("rb") as lines:
         return f" of {sum(1 for _ in lines):,} lines"
