@@ -154,11 +154,9 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
     return {"confidence_level": level, "random_state": seed}
 
 
-def check_alone(
-    parameter: str, other_parameters: Mapping[str, Any], remedy: str = ""
-) -> None:
+def check_alone(parameter: str, values: Mapping[str, Any], remedy: str = "") -> None:
     """Check that no other parameters are passed together with a parameter."""
-    for name, value in other_parameters.items():
+    for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
 
@@ -227,7 +225,7 @@ def as_array(values: Any, name: str, requirement: str) -> Array:
     """
     if type(values) is np.ndarray and values.dtype.kind != "T":
         return values
-    error_prefix = f"{name} must be {requirement}, got"
+    prefix = f"{name} must be {requirement}, got"
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} must have no masked entries, got {np.sum(values.mask)}; "
@@ -244,14 +242,12 @@ def as_array(values: Any, name: str, requirement: str) -> Array:
             reason += TAGS_HINT * (
                 name.startswith("y_") and "number" not in requirement
             )
-        raise ValueError(f"{error_prefix} nested sequences: {reason}") from error
+        raise ValueError(f"{prefix} nested sequences: {reason}") from error
     except (TypeError, RuntimeError) as error:  # for example on a GPU
-        raise TypeError(f"{error_prefix} {type(values).__name__}: {error}") from error
+        raise TypeError(f"{prefix} {type(values).__name__}: {error}") from error
     is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
     if is_model or (not array.ndim and not isinstance(values, np.ndarray)):
-        raise TypeError(
-            f"{error_prefix} {type(values).__name__}{data_hint(values, name)}"
-        )
+        raise TypeError(f"{prefix} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
@@ -446,16 +442,12 @@ def as_matrix(
     values: Any, name: str, columns: Sequence[Any], *, missing: bool = False
 ) -> Array:
     """Array of floats; named columns of a data frame must agree with `columns`."""
-    frame_columns = [*map(str, column_names(values) or ())]
+    actual = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
-    if (
-        frame_columns
-        and columns
-        and frame_columns not in (numbered, [*map(str, columns)])
-    ):
+    if actual and columns and actual not in (numbered, [*map(str, columns)]):
         raise ValueError(
             f"{name} must have the columns {list(columns)} in this order, or be an "
-            f"array, got the columns {frame_columns}"
+            f"array, got the columns {actual}"
         )
     return as_numbers(values, name, missing=missing)
 
@@ -477,18 +469,16 @@ def check_nonnegative(numbers: Array, name: str) -> None:
         )
 
 
-def check_sizes(
-    numbers: Array, error_prefix: str, minimum: float, maximum: float
-) -> None:
+def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> None:
     """Check that nonzero numbers have absolute values in a range.
 
-    `error_prefix` states the parameter and its required content.
+    `prefix` states the parameter and its required content.
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]
     if len(strange):
         raise ValueError(
-            f"{error_prefix} that are 0 or have an absolute value from {minimum:g} to "
+            f"{prefix} that are 0 or have an absolute value from {minimum:g} to "
             f"{maximum:g}, got {strange[0]:g}"
         )
 
@@ -572,14 +562,14 @@ def check_names(
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Values by name, from a mapping or from pairs with distinct names."""
-    error_prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
+    prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{error_prefix}, got {brief(values)}")
+        raise TypeError(f"{prefix}, got {brief(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{error_prefix}, got an entry {brief(pair)}")
+            raise TypeError(f"{prefix}, got an entry {brief(pair)}")
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")

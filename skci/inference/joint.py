@@ -42,6 +42,8 @@ from skci.inference.rows import Rows
 _TOLERANCE = 5e-3  # error of quantiles of a selection of many contrasts
 _FEW = 20  # number of contrasts up to which the tolerance is that of intervals
 
+AnyMaximum = MaxDistribution | SequentialMaxDistribution
+
 
 class Target(NamedTuple):
     """Estimand of a report, as text, if not the performance of given models."""
@@ -71,9 +73,7 @@ class JointEstimate:
     """Looks at growing data at which the intervals cover simultaneously."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
     """Causes and parameters of warnings already issued, shared by all views."""
-    _cached_distributions: dict[str, MaxDistribution | SequentialMaxDistribution] = (
-        field(default_factory=dict, init=False)
-    )
+    _maxima: dict[str, AnyMaximum] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -344,7 +344,7 @@ class JointEstimate:
         if not self.usable.any():
             return q
         if self.common_df is not None and not self.is_individual:
-            return self.max_distribution().quantile(self.confidence_level)
+            return self.maximum().quantile(self.confidence_level)
         df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
@@ -365,7 +365,7 @@ class JointEstimate:
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
-        q = self.max_distribution().quantile(self.confidence_level)
+        q = self.maximum().quantile(self.confidence_level)
         if self.common_df is None:
             return q
         normal = self.to_normal_quantile(q, self.usable.argmax())
@@ -390,27 +390,19 @@ class JointEstimate:
         """
         return self.source.common_df
 
-    def max_distribution(
-        self, alternative: Alternative = "two-sided"
-    ) -> MaxDistribution | SequentialMaxDistribution:
+    def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
         """Distribution of the maximum over the statistics of usable estimates.
 
         For individual intervals it is the distribution of a single statistic.
         """
-        if alternative not in self._cached_distributions:
-            self._cached_distributions[alternative] = self._distribution_of_usable(
-                alternative
-            )
-        return self._cached_distributions[alternative]
+        if alternative not in self._maxima:
+            self._maxima[alternative] = self._maximum_of_usable(alternative)
+        return self._maxima[alternative]
 
-    def _distribution_of_usable(
-        self, alternative: Alternative
-    ) -> MaxDistribution | SequentialMaxDistribution:
-        """Distribution for `max_distribution`, not cached."""
+    def _maximum_of_usable(self, alternative: Alternative) -> AnyMaximum:
+        """Distribution for `maximum`, not cached."""
         if self.is_individual:
-            return self._distribution_from_correlation(
-                np.ones((1, 1)), None, alternative
-            )
+            return self._maximum_from(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
             return MaxDistribution(
@@ -421,13 +413,9 @@ class JointEstimate:
         correlation = self._shrunk_correlation
         if not self.usable.all():
             correlation = correlation[np.ix_(usable, usable)]
-        return self._distribution_from_correlation(
-            correlation, self.common_df, alternative
-        )
+        return self._maximum_from(correlation, self.common_df, alternative)
 
-    def max_distribution_of(
-        self, positions: Array, signs: Array
-    ) -> MaxDistribution | SequentialMaxDistribution:
+    def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
         """One-sided distribution of the maximum of signed statistics at positions."""
         if self._loadings is None:
             correlation = self._shrunk_correlation[np.ix_(positions, positions)]
@@ -438,9 +426,7 @@ class JointEstimate:
         if self.horizon is None and (self._loadings or len(positions) > _FEW):
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
-        return self._distribution_from_correlation(
-            signed, self.common_df, "less", **options
-        )
+        return self._maximum_from(signed, self.common_df, "less", **options)
 
     @cached_property
     def _loadings(self) -> Loadings | None:
@@ -450,13 +436,13 @@ class JointEstimate:
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
-    def _distribution_from_correlation(
+    def _maximum_from(
         self,
         correlation: Array,
         df: float | None,
         alternative: Alternative,
         **options: Any,
-    ) -> MaxDistribution | SequentialMaxDistribution:
+    ) -> AnyMaximum:
         """Distribution of the maximum of correlated statistics over all looks."""
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:

@@ -66,15 +66,13 @@ def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
     a single difference, they are twice the p-values of two one-sided tests (Schuirmann,
     1987). They are NaN if a margin is NaN.
     """
-    finite_margins = np.nan_to_num(margins)
+    finite = np.nan_to_num(margins)
     signs = np.array([parameter.trait.sign for parameter in joint.parameters])
     gains = signs * joint.estimates
-    at_loss, at_gain = (
-        pvalues(joint, side * signs * finite_margins) for side in (-1, 1)
-    )
-    not_worse = np.where(gains > -finite_margins, at_loss, 1.0)
-    better = np.where(gains > finite_margins, at_gain, 1.0)
-    equivalent = np.maximum(not_worse, np.where(gains < finite_margins, at_gain, 1.0))
+    at_loss, at_gain = (pvalues(joint, side * signs * finite) for side in (-1, 1))
+    not_worse = np.where(gains > -finite, at_loss, 1.0)
+    better = np.where(gains > finite, at_gain, 1.0)
+    equivalent = np.maximum(not_worse, np.where(gains < finite, at_gain, 1.0))
     by_claim = zip(CLAIMS, (not_worse, better, equivalent), strict=True)
     return {claim: np.where(np.isnan(margins), np.nan, p) for claim, p in by_claim}
 

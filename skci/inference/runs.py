@@ -230,10 +230,8 @@ class RunEstimates(Estimates):
 
     def _degrees_of_freedom(self, variances: Variances, df_of_runs: Array) -> Array:
         """Degrees of freedom of sums of variances, given those of runs."""
-        set_variances, df_of_rows = (
-            variances.runs,
-            self.row_estimates.degrees_of_freedom,
-        )
+        set_variances = variances.runs
+        df_of_rows = self.row_estimates.degrees_of_freedom
         runs = set_variances.sum(axis=0)
         shares = np.array([runs, variances.rows_only])
         shares = shares / np.where(runs, variances.total, 1.0)
@@ -291,9 +289,8 @@ class RunEstimates(Estimates):
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, including reasons due to rows."""
-        reasons = super().small_sample_reasons(
-            k
-        ) + self.row_estimates.small_sample_reasons(k)
+        reasons = super().small_sample_reasons(k)
+        reasons = reasons + self.row_estimates.small_sample_reasons(k)
         return list(dict.fromkeys(reasons))
 
     def task(self, k: int, standard_error: float) -> Task:
@@ -374,9 +371,7 @@ def _mean_parameter(key: Key, parameters: Sequence[Parameter]) -> Parameter:
     """Parameter for the mean over runs; undefined if any run is undefined."""
     values = [parameter.value for parameter in parameters]
     mean = with_fixed_estimate(parameters[0], float(np.mean(values)))
-    low, high = np.mean(
-        [parameter.extension for parameter in parameters], axis=0
-    ).tolist()
+    low, high = np.mean([p.extension for p in parameters], axis=0).tolist()
     return replace(
         mean,
         key=key,

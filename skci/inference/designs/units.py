@@ -291,19 +291,15 @@ class RowwiseDesign(SampleDesign):
         """Checked components of the user's design, by a method of the design."""
         values = self._for_all_rows(influences)
         components = (method or self.design.components)(values)
-        error_prefix = f"design {self._name} must return components"
+        prefix = f"design {self._name} must return components"
         if not isinstance(components, Iterable):
             raise TypeError(
-                f"{error_prefix}: an iterable of Component, got "
-                f"{type(components).__name__}"
+                f"{prefix}: an iterable of Component, got {type(components).__name__}"
             )
-        checked = [
-            _check_component(component, values.shape, error_prefix)
-            for component in components
-        ]
+        checked = [_check_component(part, values.shape, prefix) for part in components]
         if not any(part.sign > 0 and not part.is_known for part in checked):
             raise ValueError(
-                f"{error_prefix}: at least one with sign=1 and is_known=False, got none"
+                f"{prefix}: at least one with sign=1 and is_known=False, got none"
             )
         return checked
 
@@ -360,22 +356,19 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
     return changed
 
 
-def _check_component(
-    component: Any, shape: tuple[int, int], error_prefix: str
-) -> Component:
+def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Component:
     """Checked component, from influence values of shape (rows, parameters)."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{error_prefix}: an iterable of Component, got one of "
-            f"{type(component).__name__}"
+            f"{prefix}: an iterable of Component, got one of {type(component).__name__}"
         )
     df = component.degrees_of_freedom
     if not (df is None or df > 0):
         raise ValueError(
-            f"{error_prefix} with degrees_of_freedom above 0 or None, got {df!r}"
+            f"{prefix} with degrees_of_freedom above 0 or None, got {df!r}"
         )
     if component.sign not in (1, -1):
-        raise ValueError(f"{error_prefix} with sign 1 or -1, got {component.sign!r}")
+        raise ValueError(f"{prefix} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
     n_rows, n_columns = shape
@@ -388,18 +381,18 @@ def _check_component(
             expected = shapes.get(name, f"({n_units},)")
             if str(values.shape) != expected:
                 raise ValueError(
-                    f"{error_prefix} with {name} of shape {expected}, got shape "
+                    f"{prefix} with {name} of shape {expected}, got shape "
                     f"{values.shape}"
                 )
     for name, values in checked.items():
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-            raise ValueError(f"{error_prefix} with {name} that are finite numbers")
+            raise ValueError(f"{prefix} with {name} that are finite numbers")
     for name in {"blocks", "units"} & checked.keys():
         codes, below = checked[name], len(totals) if name == "units" else np.inf
         if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= below:
             limit = f" below {below}" if name == "units" else ""
             raise ValueError(
-                f"{error_prefix} with {name} that are nonnegative integers{limit}, got "
+                f"{prefix} with {name} that are nonnegative integers{limit}, got "
                 f"{codes.dtype} from {codes.min()} to {codes.max()}"
             )
     return replace(component, **checked)

@@ -142,17 +142,12 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
     start = _interpolate_starts(search, levels)
     points, converged = solve(start, np.arange(len(index)))
     for _ in range(_RETRIES):  # from points at the nearest levels that converged
-        converged_levels = converged.reshape(levels.shape)
-        retry = np.flatnonzero(
-            ~converged & np.repeat(converged_levels.any(-1), len(LEVELS))
-        )
+        by_level = converged.reshape(levels.shape)
+        retry = np.flatnonzero(~converged & np.repeat(by_level.any(-1), len(LEVELS)))
         if not len(retry):
             break
-        distances = np.where(converged_levels[:, np.newaxis], _APART, np.inf)
-        nearest = (
-            distances.argmin(-1)
-            + len(LEVELS) * np.arange(len(converged_levels))[:, None]
-        )
+        distances = np.where(by_level[:, np.newaxis], _APART, np.inf)
+        nearest = distances.argmin(-1) + len(LEVELS) * np.arange(len(by_level))[:, None]
         points[retry], converged[retry] = solve(points[nearest.flat[retry]], retry)
     fields = vars(points).values()
     points = ProfilePoint(*[x.reshape(*levels.shape, *x.shape[1:]) for x in fields])
