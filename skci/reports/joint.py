@@ -320,7 +320,7 @@ class JointReport(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        most = _MOST_CONTRASTS if joint.source.known == "table" else _MOST_GIVEN
+        most = _MOST_CONTRASTS if joint.source.available == "table" else _MOST_GIVEN
         if len(contrasts) > most:
             raise ValueError(
                 f"{scale}s must be at most {most:,}, got {len(contrasts):,}; "
@@ -474,7 +474,7 @@ class JointReport(ReportWithContrasts):
             names = self._names(positions)
             trait = self._joint.parameters[positions[0]].trait
             low, high = np.sort(trait.sign * limits[positions], axis=1).T
-            relation = trait.worded("is worse than {}")
+            relation = trait.phrase("is worse than {}")
             separated[self._keys[positions[0]].panel] = [
                 (names[i], relation, names[j])
                 for i, j in np.argwhere(high[:, np.newaxis] < low)
