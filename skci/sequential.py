@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from skci._arrays import Array
 from skci._options import brief
 from skci._validation import check_alone, column_names, is_iterable
 from skci.accumulation import JointAccumulator
+from skci.data.items import UNNAMED
 from skci.data.responses import task
 from skci.grades import grades_report
 from skci.reports.decisions import Requirements
@@ -129,8 +128,7 @@ def sequential_report(
                 raise TypeError(f"batches must be {_BATCHES}, got {brief(batch)}")
             check_alone(_LOOKS, {"proxy": batch.get("proxy")})
             rows.update(**batch)
-        if k == 0:
-            _check_names(rows, requirements)
+        gate.check_names(rows.metrics, rows.models)
         if gate.is_due(rows.n_samples):
             gate.look(rows.report())
         if gate.is_closed:
@@ -140,13 +138,6 @@ def sequential_report(
             raise ValueError(f"batches must be {_BATCHES}, got none")
         gate.look(rows.report(), is_last=True)
     return gate.found
-
-
-def _check_names(rows: Any, requirements: Requirements) -> None:
-    """Check that requirements are of models and metrics of the first rows."""
-    with warnings.catch_warnings(), suppress(ValueError):  # of rows that are too few
-        warnings.simplefilter("ignore")
-        rows.report().requirements(requirements)
 
 
 class _Grades:
@@ -175,6 +166,21 @@ class _Grades:
             raise ValueError(f"batches must have equally many of each, got {sizes}")
         self._batches.append(columns)
         self.n_samples += min(sizes.values())
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models; of one without a name that of the parameter."""
+        return self._names(1, "grades")
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the scorers."""
+        return self._names(2, UNNAMED)
+
+    def _names(self, place: int, default: str) -> list[str]:
+        paths = [path for path in self._batches[0] if path[0] == "grades"]
+        named = (path[place] if len(path) > place else default for path in paths)
+        return [*dict.fromkeys(named)]
 
     def report(self) -> JointReport:
         """Report on all items so far."""

@@ -41,7 +41,7 @@ from numpy.testing import assert_allclose
 from slow import each_once, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
-from skci.inference.intervals.methods import METHODS, automatic, refusal
+from skci.inference.intervals.methods import METHODS, automatic, unsupported_reason
 from skci.metrics import (
     clinical,
     labels,
@@ -61,12 +61,10 @@ def methods(family, metric):
     if family != "labels":
         return [metric.method]
     names = ("delta", "blurred", "plus-four", "score")
-    return [own for own in names if not refusal(own, metric._measure)]
+    return [own for own in names if not unsupported_reason(own, metric._measure)]
 
 
-# --------------------------------------------------------------------------------------
 # No metric is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_every_metric_of_labels_has_a_formula():
@@ -122,9 +120,7 @@ def is_of_several(cls):
     return cls._several is True or "average" in inspect.signature(cls).parameters
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -232,9 +228,7 @@ def test_each_model_has_its_precision(name):
     assert len(set(report.estimates)) == 3
 
 
-# --------------------------------------------------------------------------------------
 # Invariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case_with("weighted", [False, True])
@@ -374,9 +368,7 @@ def test_groups_of_one_row_change_nothing(family, name):
         assert_allclose(found.confidence_interval(), expected, rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Standard errors and covariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -489,9 +481,7 @@ def test_differences_have_the_standard_error_of_the_jackknife(family, name):
     assert_allclose(found, first - second, rtol=1e-10, atol=1e-15)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 
 def serves(family, name, method):
@@ -500,7 +490,7 @@ def serves(family, name, method):
     if metric.reads != "labels":
         return method == automatic(metric._trait)
     if family == "targets":
-        return method in ("delta", "blurred", "logit") and not refusal(
+        return method in ("delta", "blurred", "logit") and not unsupported_reason(
             method, metric._trait
         )
     traits = [metric._measure if family == "labels" else metric._trait]
@@ -508,7 +498,7 @@ def serves(family, name, method):
         traits.append(metric._trait_of_classes)
     slow = family == "classes" and method == "score"
     slow &= name not in classes_battery.AGREEMENT and "f1" not in name
-    return not slow and not any(refusal(method, trait) for trait in traits)
+    return not slow and not any(unsupported_reason(method, trait) for trait in traits)
 
 
 def assert_valid_on_degenerate_data(family, name, method):

@@ -13,7 +13,7 @@ from tables import table
 
 from skci import joint_intervals, joint_report
 from skci.inference.critical.correlation import Loadings
-from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.max_distribution import step_down_directions
 
 with open(Path(__file__).parent / "reference" / "ranks.csv", encoding="utf-8") as file:
     PISA = list(csv.DictReader(file))
@@ -32,9 +32,7 @@ def limits(ranks):
     return np.transpose([columns["low"], columns["high"]])[order]
 
 
-# --------------------------------------------------------------------------------------
 # Published ranks: R's csranks
-# --------------------------------------------------------------------------------------
 
 
 def pisa(subject, **options):
@@ -85,9 +83,7 @@ def test_published_best_five():
     assert set(best) - set(report.at(0.9).ranks().top(5)) == {"Sweden"}
 
 
-# --------------------------------------------------------------------------------------
 # The definition, by simulation
-# --------------------------------------------------------------------------------------
 
 
 def simulated_ranks(theta, covariance, level, draws, normal, df=None):
@@ -171,9 +167,7 @@ def test_two_models_are_ordered_by_the_test_of_their_difference():
     assert differ  # and not the first
 
 
-# --------------------------------------------------------------------------------------
 # Ties
-# --------------------------------------------------------------------------------------
 
 
 def true_ranks(theta):
@@ -250,9 +244,7 @@ def test_undefined_models_have_any_rank():
     }
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 Y = np.repeat([0, 1], 150)
 _rng = np.random.default_rng(3)

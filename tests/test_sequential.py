@@ -171,7 +171,7 @@ def test_other_columns_of_batches():
     assert found.conclusion == "decided after 250 of 500 groups"
     given = batches(by=task)
     found = sequential_report(given, "new >= 0", **options)
-    assert found.names["by"] == ["all"]
+    assert [*found.names["subgroup"]] == ["a", "b"]
 
 
 def test_frames_scorers_and_several_answers():
@@ -278,7 +278,7 @@ def test_the_command_reads_no_more_than_it_needs(monkeypatch, file, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--stop=200"], "--stop needs either --require or --fail-if"),
+        (["--stop=200"], "--stop needs --metrics and either --require or --fail-if"),
         (["--stop=200", "--require=new>=.5", "--save=a.npz"], "--save must not be"),
         (["--stop=200", "--require=new>=.5", "--time=y"], "--time must not be"),
     ],

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -30,12 +30,17 @@ from skci.reports.rendering import (
 )
 
 SIGNS = (">=", "<=")
+GRAMMAR = (
+    "'METRIC >= NUMBER', 'MODEL METRIC >= NUMBER' or 'METRIC: NEW >= OLD - NUMBER', "
+    "where a single metric and the last number may be left out"
+)
 _WANTED = (
-    "a string such as 'recall >= 0.9', with >= or <= and a number, a list of such, or "
+    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such, or "
     "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
-_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
+_SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -201,7 +206,9 @@ class RequirementReport(TabularReport[Verdict]):
         ]
 
 
-def check_requirements(requirements: Any) -> list[tuple[str, Any]]:
+def check_requirements(
+    requirements: Any, metrics: Sequence[str] = ()
+) -> list[tuple[str, Any]]:
     """Check the form of requirements; return the subject and the value of each."""
     required: list[Any] = []
     if isinstance(requirements, Mapping):
@@ -209,7 +216,7 @@ def check_requirements(requirements: Any) -> list[tuple[str, Any]]:
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
         if all(isinstance(text, str) for text in texts):
-            required = [each for text in texts for each in _parse(text)]
+            required = [each for text in texts for each in _parse(text, metrics)]
     if not required:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
     for subject, requirement in required:
@@ -230,7 +237,7 @@ def read_requirements(
 ) -> list[Requirement]:
     """Check requirements of a report with some metrics, of models or comparisons."""
     found = []
-    for subject, requirement in check_requirements(requirements):
+    for subject, requirement in check_requirements(requirements, metrics):
         for metric in sorted(metrics, key=len, reverse=True):
             if f" {subject}".endswith(f" {metric}"):
                 name = subject.removesuffix(metric).strip()
@@ -252,33 +259,54 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     hint = f"; did you mean {meant[0]!r}?" if meant and meant != [subject] else ""
     return KeyError(
         f"requirements must be of one of the metrics {metrics}, perhaps after one of "
-        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r}, got "
-        f"{subject!r}{hint}"
+        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r} or "
+        f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{hint}"
     )
 
 
-def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
+def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, float]]]:
     """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements = []
     for part in _AND.split(text):
-        found = split_comparison(part, SIGNS)
-        if found is None or any(sign in found[0] for sign in SIGNS):
+        left, sign, right = split_comparison(part) or ("", "", "")
+        other, value = _other_and_number(right)
+        is_metric = left in metrics and other
+        if not sign or is_metric or any(sign in left for sign in SIGNS):
             of = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
-        subject, sign, value = found
-        requirements.append((subject, (sign, value)))
+        subject = _subject([left, other] if other else [left], metrics)
+        requirements.append((subject, (f"{sign[0]}=", value)))
     return requirements
 
 
-def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
-    """Split "recall >= 0.9" if that is a comparison with a number by one of signs."""
-    match = _COMPARISON.fullmatch(text)
-    if match is None or match[2] not in signs:
-        return None
+def _other_and_number(right: str) -> tuple[str, float]:
+    """Other model and number on the right of a requirement, as in "old - 0.02"."""
     try:
-        return match[1], match[2], float(match[3])
+        return "", float(right)
     except ValueError:
-        return None
+        other, shift = cast(re.Match[str], _SHIFTED.fullmatch(right)).groups()
+        return other, float((shift or "0").replace(" ", ""))
+
+
+def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
+    """Write the subject of a requirement, as "new - old f1" for "f1: new" and "old".
+
+    The metric may come first, before a colon, or last on either side.
+    """
+    for metric in sorted(metrics, key=len, reverse=True):
+        names = [
+            side.removeprefix(f"{metric}:").removesuffix(f" {metric}").strip()
+            for side in sides
+        ]
+        if names != [*sides]:
+            return f"{' - '.join(names)} {metric}"
+    return " - ".join(sides)
+
+
+def split_comparison(text: str) -> tuple[str, str, str] | None:
+    """Split a comparison such as "recall >= 0.9" at its sign; None if it is none."""
+    match = _COMPARISON.fullmatch(text)
+    return (match[1], match[2], match[3]) if match else None
 
 
 _MOST_NAMED = 6  # in a sentence
@@ -627,7 +655,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         metric = panels[0] if metric is None else metric
         check_known(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
-        k = check_integer(k, "k", most=len(rows))
+        k = check_integer(k, "k", maximum=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:

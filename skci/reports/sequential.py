@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skci.inference.critical.horizon import Horizon
-from skci.reports.decisions import RequirementReport, check_requirements
+from skci.reports.decisions import (
+    RequirementReport,
+    check_requirements,
+    read_requirements,
+    unknown_subject,
+)
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport
 from skci.reports.rendering import Column
@@ -119,6 +124,12 @@ class Gate:
         self._plan = Horizon.checked(horizon)
         self._made: list[int] = []
         self.found: Any = None  # a SequentialReport after the first look
+
+    def check_names(self, metrics: list[str], models: list[str]) -> None:
+        """Check that requirements are of some metrics and models."""
+        for each in read_requirements(self._requirements, metrics, models):
+            if each.name not in ("", *models) and each.pair(models) is None:
+                raise unknown_subject(each.name, metrics, models)
 
     def is_due(self, n: int) -> bool:
         """Whether to look at n items."""
