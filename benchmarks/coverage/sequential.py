@@ -81,6 +81,8 @@ class Gate(NamedTuple):
     irregular: bool = False
     fixed: int = 0
     """Number of items of a fixed sample of the same plan."""
+    every: int = 1
+    """Divisor of the number of samples, where each takes long."""
 
     def batches(self, rng: np.random.Generator) -> list[Batch]:
         """Draw batches that end at the looks, or have other sizes."""
@@ -126,7 +128,7 @@ class Gate(NamedTuple):
             "fixed": f"{self.fixed:,}",
         }
         chosen = {name: known[name] for name in ("stopped", *calls)}
-        return Setting(cells, self.batches, _truths, chosen)
+        return Setting(cells, self.batches, _truths, chosen, self.every)
 
 
 def _truths() -> dict[Any, float]:
@@ -195,12 +197,14 @@ _MORE = [
         f"new - old a >= {-_DIFFERENCE} and new - old b >= {-_DIFFERENCE}",
         range(100, 501, 100),
         by_two,
+        every=2,
     ),
     Gate(
         "new >= 0.75 by two scorers",
         "new a >= 0.75 and new b >= 0.75",
         range(100, 501, 100),
         by_two,
+        every=2,
     ),
     Gate(
         "new - old f1 >= 0",
@@ -213,7 +217,7 @@ _MORE = [
 
 
 def tables(simulate: Simulator) -> Tables:
-    found = simulate([*_planned_settings(), *(x.setting(0) for x in _MORE)], 400)
+    found = simulate([*_planned_settings(), *(x.setting(0) for x in _MORE)], 800)
     at_zero = found.where(effect="0")
     return {
         "Errors": [[_error(each) for _, each in at_zero.groups("cells")]],

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -194,3 +195,12 @@ class SequentialMaxDistribution:
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Raise an error: hypotheses are rejected at different looks."""
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
+
+
+@lru_cache(maxsize=16)
+def maximum_of_one(
+    horizon: Horizon, alternative: Alternative, random_state: int | None
+) -> SequentialMaxDistribution:
+    """Distribution for one parameter, kept for the next look of the same horizon."""
+    options: Any = {"alternative": alternative, "random_state": random_state}
+    return SequentialMaxDistribution(np.ones((1, 1)), horizon, **options)
