@@ -33,31 +33,32 @@ def sequential_report(
     metrics: Any = None,
     **options: Any,
 ) -> SequentialReport:
-    r"""Judge requirements while the data come, and stop when all are decided.
+    """Judge requirements while the data come, and stop when all are decided.
 
-    For evaluations whose items cost money or time, such as answers of a language model
-    by an API: `batches` may be a generator that evaluates the next items when it is
-    asked for them. It is not asked again once every requirement is shown or refuted.
-    All verdicts of all looks are right at once with the confidence level.
+    This function is for evaluations whose items cost money or time, such as answers of
+    a language model by an API. `batches` may be a generator that evaluates the next
+    items on request. The function requests no more batches once every requirement is
+    shown or refuted. With the confidence level, all verdicts of all looks are right.
 
     Parameters
     ----------
     batches : iterable of mapping
-        Batches of items, in random order. Each has the arguments of one call:
-        ``{"grades": {"new": [...], "old": [...]}}`` of :func:`grades_report`, perhaps
-        with `groups`, `sample_weight`, `by` or `tasks`; or with `metrics` those of
-        :meth:`JointAccumulator.update`, as ``{"y_true": [...], "y_pred": {...}}``.
+        Batches of items, in random order. Each batch has the arguments of
+        :func:`grades_report`, as ``{"grades": {"new": [...], "old": [...]}}``,
+        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics` it
+        has those of :meth:`JointAccumulator.update`, as
+        ``{"y_true": [...], "y_pred": {"new": [...]}}``.
     requirements : str, list of str, or mapping of str to (str, float)
-        As of :meth:`.JointReport.requirements`, such as ``"new - old >= -0.05"``.
+        Requirements, such as ``"new - old >= -0.05"``; see
+        :meth:`.JointReport.requirements`.
     horizon : range or list of int, or (int, int)
-        Planned numbers of items at which to look, such as ``range(200, 2001, 200)``.
-        Batches need not end there: a look takes place after the batch that reaches the
-        number, and another after the last batch. A pair is for looks after every batch
-        from the first number to the second, which need more items. With groups these
-        are numbers of groups.
+        Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
+        look takes place after the batch that reaches the number, and after the last
+        batch. A pair of the first and the last number has a look after every batch
+        between them, and wider intervals. With groups, the numbers are of groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
-        Metrics of predictions, as of :class:`JointAccumulator`; without them batches
-        have grades.
+        Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
+        batches have grades.
     **options
         Other options of :func:`grades_report`, such as `bounds`, or with `metrics` of
         :class:`JointAccumulator`.
@@ -65,35 +66,34 @@ def sequential_report(
     Returns
     -------
     SequentialReport
-        Verdicts with the look at which each was reached, and ``report``, the estimates
-        at the last look.
+        Verdicts, each with its look, and the report at the last look.
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        If an option is not as described; before the first batch if it is `requirements`
-        or `horizon`, and after it if a requirement is of no model or metric. Errors of
-        a batch are raised with its number, from 0 on.
+        If `requirements` or `horizon` has the wrong form, before the first batch; if a
+        requirement names an unknown model or metric, after the first batch; or if
+        another option or a batch is not as described. Errors of a batch are raised with
+        its index.
 
     See Also
     --------
-    JointAccumulator.report : A report with a horizon, without an end.
+    JointAccumulator.report : Intervals for several looks, without a decision.
     sample_size : Number of items for a single look.
 
     Notes
     -----
-    The intervals are repeated confidence intervals [1]_: their critical value is that
-    of the maximum over the looks and over what is required, of the same size at each
-    look [2]_. If the requirements are true, one of them is refuted at any look with a
-    probability of at most (1 - `confidence_level`) / 2, and likewise shown if false.
-    Requirements on models and on differences have that level each. Where batches do not
-    end at planned looks, critical values are for the numbers of items of the looks so
-    far and of the planned ones after them. These numbers must not depend on the grades.
+    The intervals are repeated confidence intervals [1]_. Their critical value, the same
+    at each look [2]_, is a quantile of the maximum over the looks and over the joint
+    intervals. A requirement that is met is refuted at some look with probability
+    (1 - `confidence_level`) / 2 at most, and similarly an unmet requirement is shown.
+    Requirements on models and requirements on differences each have this level. If
+    batches do not end at planned looks, critical values use the actual numbers of items
+    so far and the later planned numbers. The numbers must not depend on the grades.
 
-    Plan for more items than for a single look, for instance 1.25 times as many for five
-    or ten looks, to keep the power. An estimate at the look that decides is on average
-    too far from the required value, for a lucky look stops earlier; its interval
-    allows for this.
+    For the power of a single look, plan more items: with a power of .9, 1.2 times as
+    many for five looks and 1.3 times for ten. An estimate at the look of the decision
+    is on average too far from the required value; its interval is valid.
 
     References
     ----------
@@ -109,10 +109,16 @@ def sequential_report(
     >>> rng = np.random.default_rng(0)
     >>> def batches():
     ...     for _ in range(20):  # 100 questions to both models
-    ...         solved = rng.beta(8, 2, size=100)
-    ...         yield {"grades": {m: rng.random(100) < solved for m in ("new", "old")}}
+    ...         ease = rng.beta(8, 2, 100)
+    ...         yield {"grades": {m: rng.random(100) < ease for m in ("new", "old")}}
     >>> plan = {"horizon": range(200, 2001, 200), "bounds": (0, 1)}
-    >>> print(sequential_report(batches(), "new - old >= -0.05", **plan))
+    >>> gate = sequential_report(batches(), "new - old >= -0.1", **plan)
+    >>> gate.verdict
+    <shown: mean of new - old = 0.003 [-0.067, 0.072] is at least -0.1>
+    >>> gate.conclusion
+    'decided after 400 of 2,000 items'
+    >>> gate.report["new", "mean"]
+    mean = 0.807 [0.746, 0.857], joint 95% interval (score, n = 400)
     """
     gate = Gate(requirements, horizon)
     if not is_iterable(batches) or isinstance(batches, Mapping):
@@ -169,7 +175,7 @@ class _Grades:
 
     @property
     def models(self) -> list[str]:
-        """Names of the models; of one without a name that of the parameter."""
+        """Names of the models; "grades" for a single array."""
         return self._names(1, "grades")
 
     @property

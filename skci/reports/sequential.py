@@ -25,7 +25,7 @@ class SequentialReport(RequirementReport):
     Intervals cover at all looks at once, so that a verdict of any look is right with
     the confidence level: a requirement that was shown or refuted at a look remains so,
     with the estimate and the interval of that look. Returned by
-    :func:`skci.sequential_report`; with these attributes besides those of a
+    :func:`skci.sequential_report`. It has these attributes in addition to those of a
     :class:`RequirementReport`.
 
     Parameters
@@ -46,9 +46,9 @@ class SequentialReport(RequirementReport):
     >>> plan = range(100, 1001, 100)
     >>> found = sequential_report(batches, "mean >= 0.8", horizon=plan, bounds=(0, 1))
     >>> found.verdict
-    <shown: mean = 0.880 [0.807, 0.928] is at least 0.8>
+    <shown: mean = 0.860 [0.801, 0.904] is at least 0.8>
     >>> found.conclusion
-    'decided after 200 of 1,000 items'
+    'decided after 300 of 1,000 items'
     """
 
     report: JointReport
@@ -110,7 +110,7 @@ class Gate:
     """Judges requirements at the looks of a horizon, as the data come.
 
     A look takes place at the end of the first batch that has the items of a planned
-    look. The number of items then is its time, in place of the planned one.
+    look. The actual number of items replaces the planned number.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Gate:
         self.found: Any = None  # a SequentialReport after the first look
 
     def check_names(self, metrics: list[str], models: list[str]) -> None:
-        """Check that requirements are of some metrics and models."""
+        """Check that requirements name known metrics and models."""
         for each in read_requirements(self._requirements, metrics, models):
             if each.name not in ("", *models) and each.pair(models) is None:
                 raise unknown_subject(each.name, metrics, models)
