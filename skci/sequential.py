@@ -45,8 +45,8 @@ def sequential_report(
     batches : iterable of mapping
         Batches of items, in random order. Each batch has the arguments of
         :func:`grades_report`, as ``{"grades": {"new": [...], "old": [...]}}``,
-        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics` it
-        has those of :meth:`JointAccumulator.update`, as
+        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics` these
+        are arguments of :meth:`JointAccumulator.update`, as
         ``{"y_true": [...], "y_pred": {"new": [...]}}``.
     requirements : str, list of str, or mapping of str to (str, float)
         Requirements, such as ``"new - old >= -0.05"``; see
@@ -55,7 +55,7 @@ def sequential_report(
         Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
         look takes place after the batch that reaches the number, and after the last
         batch. A pair of the first and the last number has a look after every batch
-        between them, and wider intervals. With groups, the numbers are of groups.
+        between them, and wider intervals. With `groups`, looks count groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
         batches have grades.

@@ -40,8 +40,8 @@ def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
     Parameters
     ----------
     stop : list of int
-        Look at the first so many rows, again and again, and read no more of them once
-        every condition of --require, or of --fail-if, is shown or refuted.
+        Look after these numbers of rows, and stop reading once every condition of
+        --require, or of --fail-if, is shown or refuted.
     """
     if stop is not None:
         gate = sequential_rows(arguments, stop)
