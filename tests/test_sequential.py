@@ -62,7 +62,7 @@ def test_power_and_mean_number_of_items_are_those_of_rpact(effect):
     # The difference that a fixed sample of this size has the power for.
     planned = (1.9600 + 1.2816) * np.sqrt(disagreement / (fixed + 1.9600**2))
     draw, decided, items = np.random.default_rng(int(2 * effect)), [], []
-    for _ in range(250):
+    for _ in range(600):
         alone = (disagreement + np.array([1, -1]) * effect * planned) / 2
         outcome = draw.choice(3, looks * step, p=[*alone, 1 - disagreement])
         new, old = (outcome == 0) * 1.0, (outcome == 1) * 1.0
@@ -189,9 +189,10 @@ def test_frames_scorers_and_several_answers():
     bounds = {"judge": (0, 1), "words": (0, 1)}
     found = sequential_report(given, "judge >= 0.1", bounds=bounds, **options)
     assert found["new", "judge"] == "shown"
-    twice = (
-        {"grades": {"new": np.c_[NEW, OLD][k : k + 100]}} for k in range(0, 2000, 9)
-    )
+    alone = ({"grades": {"new": each}} for each in NEW)
+    found = sequential_report(alone, "new >= 0.1", horizon=(90, 200), **BOUNDED)
+    assert found.n_used == 90
+    twice = ({"grades": {"new": each}} for each in np.c_[NEW, OLD].reshape(20, 100, 2))
     options |= {"samples": "independent"}
     found = sequential_report(twice, "new >= 0.1", **options, **BOUNDED)
     assert found.n_used == 200
