@@ -444,8 +444,8 @@ OF_ROUNDING = {  # the sum of weights differs in the last digit from that of the
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y_true": Y**0}, r"^y_true must hold .* got 400 positive ones of 400$"),
-        ({"y_true": 0 * Y}, r"^y_true must hold .* got 0 positive ones of 400$"),
+        ({"y_true": Y**0}, r"^y_true must contain .* got 400 positive rows out of 400$"),
+        ({"y_true": 0 * Y}, r"^y_true must contain .* got 0 positive rows out of 400$"),
         ({"y_true": Y + 0.5}, "^y_true must hold class labels, got continuous"),
         ({"y_true": [False] * 400}, "^y_true must hold rows of two labels"),
         ({"y_score": SCORES[:-1]}, "^y_score must have an entry for each of the 400"),

@@ -294,7 +294,7 @@ def test_pass_at_k_of_many_samples():
 @pytest.mark.parametrize(
     "arguments, error",
     [
-        ((5, 2, 6), "k must be a .* from 1 to 5, got 6; the least of n_samples is 5"),
+        ((5, 2, 6), "k must be a .* from 1 to 5, got 6; the smallest of n_samples is 5"),
         ((5, 2, 0), "k must be a whole number"),
         ((5, 2, True), "k must be a whole number"),
         ((5, 6, 2), "n_correct must be from 0 to n_samples"),

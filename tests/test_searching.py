@@ -264,7 +264,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         (
             {"search": GridSearchCV(TREE, DEPTHS)},
             NotFittedError,
-            "^search must be fitted, got a GridSearchCV that is not; call its method",
+            "^search must be fitted, got an unfitted GridSearchCV; call its",
         ),
         ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
