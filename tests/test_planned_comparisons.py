@@ -259,16 +259,20 @@ def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
         (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),
         (900, {"claim": "better"}, "with a margin"),
         (900, {"claim": np.zeros(2), "margin": 0.1}, "claim must be"),
-        (900, {"power": 0.01}, r"power must be above 0\.025, that of an improvement"),
+        (
+            900,
+            {"power": 0.01},
+            r"power must be above 0\.025, the power at the smallest improv",
+        ),
         (
             900,
             {"power": 0.01, "claim": "better", "margin": 0.02},
-            r"power must be above 0\.025, that of an improvement of 0\.02",
+            r"power must be above 0\.025, the power at the smallest improvement that satisfies the claim, 0\.02",
         ),
         (
             900,
             {"power": 0.01, "claim": "not worse", "margin": 0.02},
-            r"power must be above 0\.025, that of an improvement of -0\.02",
+            r"power must be above 0\.025, the power at the smallest improvement that satisfies the claim, -0\.02",
         ),
     ],
 )
