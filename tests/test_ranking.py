@@ -498,7 +498,7 @@ def test_wrong_proportions():
     with pytest.raises(TypeError, match="second must be an estimate"):
         two_proportion_test(fine, 0.8)
     f1 = F1CI().from_confusion_matrix([[40, 10], [30, 40]])
-    with pytest.raises(ValueError, match="first must be a proportion, which f1 is not"):
+    with pytest.raises(ValueError, match="first must be a proportion, got f1"):
         two_proportion_test(f1, fine)
     with pytest.raises(ValueError, match="successes and failures between them"):
         two_proportion_test(accuracy(10, 10), accuracy(20, 20))
