@@ -383,9 +383,9 @@ def test_few_trials():
         (
             "roc_auc",
             {"expected": RATES},
-            r"'roc_auc', which is of scores; .* joint_report\(.*\.sample_size\(",
+            r"'roc_auc', a metric of scores; .* joint_report\(.*\.sample_size\(",
         ),
-        ("r2", {"expected": 0.8}, "metric must be of labels, .*'r2', .* of numbers"),
+        ("r2", {"expected": 0.8}, "metric must be a label metric .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
         ("negative_likelihood_ratio_macro", {"expected": [[1, 9], [90, 0]]}, "is inf"),

@@ -562,7 +562,7 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"reports of models or estimates.* at 'b'"):
+        with pytest.raises(TypeError, match=r"reports on models or estimates.* at 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
     with pytest.raises(TypeError, match="estimates of a model"):
@@ -616,7 +616,7 @@ def test_copies_do_not_pass_as_independent(kind, copied):
     with pytest.warns(UserWarning, match=r"reports must be .* counts in 'a' and 'b'"):
         combine_independent({"a": first, "b": second})
     if kind == "an estimate":
-        with pytest.warns(UserWarning, match="first and second must be of different"):
+        with pytest.warns(UserWarning, match="first and second must be from different"):
             two_proportion_test(first, second)
 
 

@@ -118,8 +118,8 @@ def test_estimates_stay_within_the_range():
     [
         ({"verdicts": [0, 1, 2]}, r"verdicts\['judge'\] must contain 0 and 1, got 2"),
         ({"sensitivity": 1.2}, "sensitivity must be"),
-        ({"sensitivity": (6, 5)}, "sensitivity must be a rate, or the number of right"),
-        ({"specificity": (1, 2, 3)}, "specificity must be a rate, or the number"),
+        ({"sensitivity": (6, 5)}, "sensitivity must be a rate, or a pair"),
+        ({"specificity": (1, 2, 3)}, "specificity must be a rate, or a pair"),
         ({"specificity": 0.1}, "sensitivity and specificity must add up to more"),
     ],
 )

@@ -208,9 +208,9 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         ((["a", "a"], ["b", "a"], ["first"] * 2), {}, "differ, got a twice in row 1"),
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),
-        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b against the others"),
-        ((*PAIR, ["first", "second"] * 30), {"position": True}, "be told apart"),
-        ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be told"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b, so that"),
+        ((*PAIR, ["first", "second"] * 30), {"position": True}, "be distinguished"),
+        ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be distin"),
         (
             (*PAIR, np.where(SIGNS > 0, "first", "second")),
             {"covariates": SIGNS},
