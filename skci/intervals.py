@@ -440,7 +440,7 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must contain reports on models or estimates for a model, got "
+        "reports must contain reports on models or estimates of a model, got "
         f"{type(value).__name__} at {name!r}"
     )
 

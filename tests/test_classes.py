@@ -427,7 +427,7 @@ def test_zero_variance_warns(name, table):
         assert found.confidence_interval() == (0, 1)
     blurred = set_to(CASES[name].metric, method="blurred")
     found = blurred.from_confusion_matrix(DEGENERATE_TABLES["perfect"])
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring alone"):
         assert found.confidence_interval().high == 1
 
 

@@ -506,7 +506,7 @@ GOOD = HEAD + ROW + "0,0,0,.5,1\n"
 MALFORMED = {
     "empty": (b"", "must have one column 'y', got none"),
     "blank": ("\n\n", "must have one column 'y', got none"),
-    "header only": (HEAD, "must have rows of a weight and a count above 0, got none"),
+    "header only": (HEAD, "must have rows with a weight and a count above 0, got none"),
     "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
     "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
     "few fields": (GOOD + "1,1\n", "every row must have 5 fields, got 2 in row 3"),
@@ -545,7 +545,7 @@ MALFORMED = {
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
     "zero weights": (
         HEAD + "1,1,1,.5,0\n",
-        "must have rows of a weight and a count above 0",
+        "must have rows with a weight and a count above 0",
     ),
     "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
 }
@@ -752,7 +752,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--metrics=f1"], "distinct names, got twice"),
         (
             ["report", "FILE", *BINARY, "--level=.9", "--level=0.95"],
-            "argument --level: must be given once; leave one of them out",
+            "argument --level: must be given once; remove one of them",
         ),
         (["report", "FILE", *BINARY, "--method=wilson", "--method=f1=delta"], "once"),
         (["report", "FILE", *BINARY, "--proxy=prediction", "--proxy=a"], "once"),

@@ -417,7 +417,7 @@ def of_classes(labels):
         (lambda: sample_size("f1", 0.1, expected=[[1], [2, 3]]), ValueError, "nested"),
         (lambda: sample_size("f1", 0.1, expected=object()), TypeError, "expected must"),
         (lambda: sample_size("f1", 0.1, expected=np.ones((2, 2, 2)), claim=[]),
-         ValueError, r"and claim, must be given, got .*claim=\[\]"),
+         ValueError, r"difference and claim, got .*claim=\[\]"),
         (lambda: sample_size("neg_recall", power=0.8, difference=np.array(["a", "b"]),
                              disagreement=0.1, expected={"prevalence": 0.5}),
          ValueError, "^difference must be a number"),

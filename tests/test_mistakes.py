@@ -363,7 +363,7 @@ F1CI()("y", A) -> ; give the column, as data\['y'\]$
 skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
     -> got dict; it is of one model. .*: joint_report takes their predictions$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
-skci.sample_size("accuracy", power=0.8) -> difference must be given with power
+skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")

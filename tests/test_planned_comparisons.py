@@ -214,7 +214,7 @@ def test_groups_of_the_planned_size_give_the_half_width():
         ({"power": 0.8, "difference": 0.02}, "exactly one of the two models is right, "
          "from 0.02 to 1, got None"),
         ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
-        ({"power": 0.8, "disagreement": 0.1}, "and disagreement must be given with power"),
+        ({"power": 0.8, "disagreement": 0.1}, "must be given with power"),
         ({"power": 0.8, "difference": 0.2, "expected": 0.9, "disagreement": 0.2},
          "'prevalence'.* got 0.9"),
         ({"power": 0.8, "difference": 0.2, "expected": FIRST, "disagreement": 0.2},

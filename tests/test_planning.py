@@ -385,7 +385,7 @@ def test_few_trials():
             {"expected": RATES},
             r"'roc_auc', a metric of scores; .* joint_report\(.*\.sample_size\(",
         ),
-        ("r2", {"expected": 0.8}, "metric must be a label metric .*'r2', .* of numbers"),
+        ("r2", {"expected": 0.8}, "a label metric .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
         ("negative_likelihood_ratio_macro", {"expected": [[1, 9], [90, 0]]}, "is inf"),

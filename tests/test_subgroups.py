@@ -387,7 +387,7 @@ def test_no_answer_at_all():
             method="blurred",
             abstain=-1,
         )
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring"):
         found = report["y_pred", "rejection_rate"].confidence_interval()
     assert 0.98 < found.low < found.high == 1
     assert report["y_pred", "accuracy"].confidence_interval() == (0, 1)

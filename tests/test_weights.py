@@ -161,7 +161,7 @@ def test_equal_group_totals_leave_the_blurring_of_a_difference():
     compared = report.differences()
     difference = compared["accuracy", "a", "b"]
     assert difference.design_effect == 0
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring alone"):
         low, high = difference.confidence_interval()
     # Accuracy is 1 + 2 za - a - z, and each model has the same noise of its own.
     p = right.sum() / n

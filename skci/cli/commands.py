@@ -1,4 +1,4 @@
-"""The commands: what each does, and the options of functions that it has."""
+"""Commands of the shell, and the options of functions that they accept."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from skci.votes import votes_report
 
 
 def report(arguments: Namespace) -> int:
-    """Report metrics of models in files."""
+    """Report on metrics of models in files."""
     report, rows = report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
 
 def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
-    """Report on saved tables together.
+    """Report on several saved tables together.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
         Files saved by --save, or by JointAccumulator.save.
     """
     options = options_of_metrics(arguments)
-    total, *others = (JointAccumulator.load(path, **options) for path in tables)
-    for path, other in zip(tables[1:], others, strict=True):
+    total, *further = (JointAccumulator.load(path, **options) for path in tables)
+    for path, other in zip(tables[1:], further, strict=True):
         try:
             total.merge(other)
         except (TypeError, ValueError) as error:
@@ -65,7 +65,7 @@ def compare(arguments: Namespace) -> int:
 
 
 def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
-    """Report grades in logs, rank the models, and compare them.
+    """Report on grades in logs, rank the models, and compare them.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
     ranked = reports if len(rows.models) > 1 else {}
-    ranks = {f"ranks of {name}": each.ranks() for name, each in ranked.items()}
+    ranks = {f"ranks of {name}": report.ranks() for name, report in ranked.items()}
     return _show(arguments, reports, ranks)
 
 
 def _named_logs(texts: list[str]) -> Any:
-    """Paths of logs, or those of each model that is named."""
+    """Paths of logs, by model if they have names."""
     by_model: dict[str, list[str]] = {}
     for text in texts:
         name, sign, path = text.partition("=")
@@ -94,20 +94,20 @@ def _named_logs(texts: list[str]) -> Any:
         name, path = (name, path) if is_named else ("", text)
         by_model.setdefault(name, []).append(path)
     if "" in by_model and len(by_model) > 1:
-        raise ValueError("LOGS must all have a name before them, as NAME=LOGS, or none")
+        raise ValueError("LOGS must all be named, as in NAME=LOGS, or all be unnamed")
     return by_model.get("", by_model)
 
 
 def votes(arguments: Namespace) -> int:
-    """Report strengths of models by votes, rank the models, and compare them."""
-    options: dict[str, Any] = _OF_ARENAS | given(arguments, votes_report)
+    """Report on strengths of models in votes, rank the models, and compare them."""
+    options: dict[str, Any] = _ARENA_COLUMNS | given(arguments, votes_report)
     read = batches(options, **given(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
 def rankings(arguments: Namespace) -> int:
-    """Report metrics of runs of TREC over queries, and compare the runs."""
+    """Report on metrics of TREC runs over queries, and compare the runs."""
     options = given(arguments, joint_report)
     report = joint_report(**trec(**given(arguments, trec)), **options)
     return _show(arguments, {"report": report})
@@ -121,7 +121,7 @@ def _show(
     *,
     differences: bool | None = None,
 ) -> int:
-    """Show reports, and differences if they are asked for or given an option.
+    """Show reports, and differences if requested or if an option of them is set.
 
     Parameters
     ----------
@@ -132,23 +132,23 @@ def _show(
     if "report" in reports and (given(arguments, _show) or options):
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
-    how = given(arguments, finish)
-    return finish(arguments.command, arguments.call, reports, rows, **how)
+    output = given(arguments, finish)
+    return finish(arguments.command, arguments.call, reports, rows, **output)
 
 
 def plan(arguments: Namespace) -> int:
-    """Print the number of rows for a width or a power."""
+    """Print the number of rows for a given width or power."""
     print(_pilot(arguments) if arguments.files else _without_pilot(arguments))
     return 0
 
 
 def _pilot(arguments: Namespace) -> int:
-    """Plan from the rows of the files."""
+    """Number of rows, planned from a pilot."""
     assumed = arguments.expected, arguments.disagreement
-    if arguments.y_true is None or any(each is not None for each in assumed):
+    if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(
-            "with a pilot FILE, --truth must be given, --expected and --disagreement "
-            "not"
+            "with a pilot FILE, --truth must be given, but not --expected and "
+            "--disagreement"
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
@@ -160,32 +160,32 @@ def _pilot(arguments: Namespace) -> int:
 
 
 def _without_pilot(arguments: Namespace) -> int:
-    metric, *others = arguments.metrics
-    if others:
+    metric, *further = arguments.metrics
+    if further:
         raise ValueError(
             "without a pilot FILE, --metrics must be one metric, got "
             f"{', '.join(arguments.metrics)}"
         )
-    of_plan = JointReport.sample_size, sample_size, ContrastReport.sample_size
-    options = given(arguments, *of_plan, JointAccumulator)
-    known = signature(sample_size).parameters
-    return sample_size(metric, **{k: x for k, x in options.items() if k in known})
+    planners = JointReport.sample_size, sample_size, ContrastReport.sample_size
+    options = given(arguments, *planners, JointAccumulator)
+    accepted = signature(sample_size).parameters
+    return sample_size(metric, **{k: x for k, x in options.items() if k in accepted})
 
 
 def metrics(arguments: Namespace, *, word: str | None = None) -> int:
-    """Print what the metrics are.
+    """Print an explanation of the metrics.
 
     Parameters
     ----------
     word : str, optional
-        Only metrics whose names or explanation have a word that begins so.
+        Start of a word in the names or explanations of the listed metrics.
     """
     print(metric_list(word, terminal_width() or 79))
     return 0
 
 
-_OF_ARENAS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
-"""Usual columns of votes."""
+_ARENA_COLUMNS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
+"""Default columns of votes, as in arenas."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -301,4 +301,4 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         {"the metrics": [(metrics, "word?")]},
     ),
 }
-"""Summary of each command, an example, and options by the title of their group."""
+"""Summary, example and options (by the title of their group) of each command."""

@@ -1,4 +1,4 @@
-"""The entry point: runs a command and reports an error in one line."""
+"""Entry point that runs a command and reports errors in one line."""
 
 import io
 import os
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments; those of the process if not given.
+        Arguments; default to the arguments of the process.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             status, problem = _INTERRUPTED, "interrupted"
         except BrokenPipeError:
-            # Nobody reads on, nor should the flush at exit fail.
+            # The reader is gone; prevent that the flush at exit fails as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE
         except _ERRORS as error:
@@ -61,16 +61,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_paths(arguments: Namespace) -> None:
-    """Check that no file is read twice, or written and read, or written twice."""
-    given = vars(arguments)
-    paths = [*given.get("files", []), *given.get("tables", [])]
-    paths += [given[each] for each in ("out", "html", "save") if given.get(each)]
+    """Check that all files that are read or written are different."""
+    options = vars(arguments)
+    paths = [*options.get("files", []), *options.get("tables", [])]
+    paths += [options[name] for name in ("out", "html", "save") if options.get(name)]
     resolved = [str(Path(path).resolve()) for path in paths]
     check_distinct(resolved, "files that are read and written", "paths")
 
 
 def _in_a_line(error: Exception) -> str:
-    """Write the message of an error in one line."""
+    """Message of an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         names = [str(name) for name in (error.filename,) if name is not None]
         text = ": ".join([*names, error.strerror])

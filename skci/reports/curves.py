@@ -562,7 +562,7 @@ class ThresholdRequirementReport(RequirementReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds shown to meet all requirements; a dict by name for several models."""
+        """Thresholds shown to meet all requirements; a dict by model."""
         return self.report._thresholds_at(self._shown)
 
     @property
