@@ -3,7 +3,7 @@
 Metric objects such as :class:`F05CI` are called like functions of
 :mod:`sklearn.metrics` and return floats with a confidence interval.
 :class:`JointEvaluator` and :func:`joint_report` put many metrics of many models into
-one report whose intervals all cover at once. What fewer users need is in the modules
+one report whose intervals all cover simultaneously. Further functions are in
 :mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`, :mod:`skci.reports`,
 :mod:`skci.planning`, :mod:`skci.inference` and :mod:`skci.textbook`.
 """
@@ -15,7 +15,7 @@ from skci._packages import lazy_names
 
 __version__ = version("skci")
 
-if TYPE_CHECKING:  # imported below when it is first used
+if TYPE_CHECKING:  # imported below on first use
     from skci import designs as designs
     from skci import exceptions as exceptions
     from skci import inference as inference
@@ -73,7 +73,7 @@ else:
         "planning": "sample_size",
         "votes": "votes_report",
     }
-    _MODULES = {each: k for k, names in _NAMES.items() for each in names.split()}
-    """Module of each name that is not a metric; "" if it is a module itself."""
+    _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}
+    """Module of each name that is not a metric; "" for modules."""
 
     __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")

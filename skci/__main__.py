@@ -1,6 +1,6 @@
-"""``python -m skci``, and ``skci``: a demonstration, or the commands.
+"""``python -m skci`` and ``skci``: the commands or, without arguments, a demonstration.
 
-Without arguments, a joint report on data that ships with scikit-learn.
+The demonstration is a joint report on data that ships with scikit-learn.
 """
 
 import sys
@@ -17,7 +17,7 @@ from skci import JointEvaluator
 from skci.cli.main import main as run
 
 _NEXT = """
-Next, with data of your own, and the page of the documentation that explains it:
+Next, with your data, and the page of the documentation that explains it:
 
   skci.JointEvaluator(models).evaluate(X_test, y_test)            quickstart.rst
   skci.joint_report(y_test, {"A": y_pred_a, "B": y_pred_b})       comparing.rst
@@ -27,7 +27,7 @@ python -m skci --help lists the commands for files of predictions, see shell.rst
 
 
 def main() -> int:
-    """Run the command that the arguments name; without any, the demonstration."""
+    """Run the command that the arguments name or, without arguments, demonstrate."""
     if len(sys.argv) > 1:
         return run()
     demonstrate()

@@ -226,7 +226,6 @@ class JointAccumulator:
         return total
 
     def _sample(self) -> Sample:
-        """Sample of all rows."""
         if not self._rows.parts:
             raise ValueError(
                 "update must be called first, with rows of positive weight"
@@ -335,7 +334,7 @@ class JointAccumulator:
         Returns
         -------
         JointAccumulator
-            To be reported on, updated or merged.
+            Accumulator with the saved rows, which can be updated, merged or reported.
 
         Raises
         ------
@@ -362,7 +361,7 @@ class JointAccumulator:
         missing = accumulator._metric_set.reads - set(sample.kinds)
         if missing:
             raise ValueError(
-                f"metrics must be of {', '.join(sample.kinds)}, as in the saved file, "
+                f"metrics must read {', '.join(sample.kinds)}, as in the saved file, "
                 f"got metrics of {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
@@ -371,9 +370,9 @@ class JointAccumulator:
     def __repr__(self) -> str:
         names = ", ".join(self._metric_set.metrics)
         models = ", ".join(self.models)
-        of_models = f"; models: {models}" if models else ""
+        listed_models = f"; models: {models}" if models else ""
         return printable(
-            f"JointAccumulator(metrics: {names}{of_models}; n = {self.n_samples})"
+            f"JointAccumulator(metrics: {names}{listed_models}; n = {self.n_samples})"
         )
 
 

@@ -227,7 +227,7 @@ def _corrected(
 
 def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
     """Krippendorff's alpha from means over items with several ratings."""
-    share = 1 / (n_items * total)  # of one rating among all ratings
+    share = 1 / (n_items * total)  # one rating among all ratings
     observed = (1 - share) * agreement / total + share
     chance = ((np.array(categories) / total) ** 2).sum(axis=0)
     return (observed - chance) / (1 - chance)

@@ -36,7 +36,7 @@ _TARGETS = ("procedure", "fold-models")
 
 
 class Fits(TypedDict, total=False):
-    """Options of the fits and of the intervals."""
+    """Options of the fits and the intervals."""
 
     cv: Any
     groups: Any
@@ -84,7 +84,7 @@ def cross_validate_report(
         5, and 165 for k = 10. With a splitter, it is "corrected-t", with one fit per
         split, and the header says so.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients, which are not divided by splits.
+        Clusters, such as patients. Splits do not divide clusters.
     target : {"procedure", "fold-models"}, default="procedure"
         Quantity that the intervals cover. "procedure": the expected performance of
         models fitted to training sets of this size. "fold-models": the mean
@@ -134,14 +134,14 @@ def cross_validate_report(
         default, fits that take more than 3 seconds show their progress on a terminal or
         in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the splits, and of the critical value; fixed if None.
+        Seed of the splits and the critical value; fixed if None.
     return_estimator : bool, default=False
         Whether the report keeps the fitted estimators.
 
     Returns
     -------
     CrossValidationReport
-        Models have the names of the estimators.
+        Report whose models have the names of the estimators.
 
     Raises
     ------
@@ -418,7 +418,7 @@ def search_report(
     Returns
     -------
     SearchReport
-        Models are named by the parameters that differ in the search.
+        Report whose models are named by the parameters that differ in the search.
         :meth:`.JointReport.best` returns the models that may be the best.
 
     Raises
@@ -622,7 +622,7 @@ def interval_scorers(
     confidence_level : float, default=0.95
         Confidence level of the individual intervals, between 0 and 1.
     pos_label : label, optional
-        Positive label of metrics that do not set one; 1 if not given.
+        Positive label of metrics that do not set one; defaults to 1.
 
     Returns
     -------

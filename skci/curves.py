@@ -65,8 +65,8 @@ def threshold_report(
     y_true : array-like of shape (n_samples,)
         True labels, at most two distinct ones.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Scores that increase with the evidence for the positive label; for several
-        models a mapping by name or a data frame.
+        Scores that increase with the evidence for the positive label. Pass several
+        models as a mapping by name or a data frame.
     data : data frame or mapping of str to array-like, optional
         Source of the columns that `y_true`, `y_score`, `sample_weight` and `groups`
         name; `y_score` may be a list of columns.
@@ -317,8 +317,8 @@ def decision_curve_report(
     y_true : array-like of shape (n_samples,)
         True labels, two.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; for several models a mapping by name or a
-        data frame.
+        Probabilities of the positive label. Pass several models as a mapping by name
+        or a data frame.
     metrics : str or list of str, optional
         Any of "net_benefit", "standardized_net_benefit", which is relative to the net
         benefit of perfect predictions, and "interventions_avoided".
@@ -373,8 +373,8 @@ def decision_curve_report(
     >>> print(*report.findings(), sep="\n")
     y_pred is shown to be better than to treat none and to treat all at thresholds 0...
     """
-    alone = isinstance(metrics, str) or not is_iterable(metrics)
-    names = [metrics] if alone else list(metrics)
+    is_single = isinstance(metrics, str) or not is_iterable(metrics)
+    names = [metrics] if is_single else list(metrics)
     for name in names:
         check_choice(name, tuple(AT_THRESHOLDS), "metrics")
     classes = {name: AT_THRESHOLDS[name] for name in names}
@@ -546,8 +546,8 @@ def calibration_report(
     y_true : array-like of shape (n_samples,)
         True labels, two.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; for several models a mapping by name or a
-        data frame.
+        Probabilities of the positive label. Pass several models as a mapping by name
+        or a data frame.
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"

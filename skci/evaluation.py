@@ -1,4 +1,4 @@
-"""Joint reports of several metrics of several models on the same rows."""
+"""Joint reports on several metrics of several models on the same rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -145,12 +145,12 @@ def joint_report(
         Source of the columns that the other parameters name. `y_pred`, `y_score` and
         `by` name one column, a list of columns, or a mapping from other names to
         columns; a list instead of a name refers to several targets or to one score per
-        label. No value may be missing. A frame may be of pandas, polars, Arrow, DuckDB,
-        Dask, PySpark or another library that narwhals reads, lazy or not, or an Arrow
-        dataset or reader of batches. For metrics of labels and scores, the frame's
-        library counts the rows; only distinct rows and their counts are fetched, at
-        most ten million for labels, unless they are in memory. For metrics of numbers,
-        all rows of the named columns are fetched.
+        label. No value may be missing. Frames may come from pandas, polars, Arrow,
+        DuckDB, Dask, PySpark or another library that narwhals reads, lazy or not, or
+        may be an Arrow dataset or reader of batches. For metrics of labels and scores,
+        the frame's library counts the rows; only distinct rows and their counts are
+        fetched, at most ten million for labels, unless they are in memory. For metrics
+        of numbers, all rows of the named columns are fetched.
     metrics : str, metric object, list of them, or mapping of str to them
         Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
         report. By default, :func:`joint_report` and :class:`JointEvaluator` choose
@@ -497,7 +497,7 @@ class JointEvaluator(BaseEstimator):
         Returns
         -------
         JointReport
-            Models have the names of the estimators.
+            Report whose models have the names of the estimators.
 
         Raises
         ------

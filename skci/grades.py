@@ -1,4 +1,4 @@
-"""Joint reports of grades of items, and of scores of runs on a suite of tasks."""
+"""Joint reports on grades of items, and on scores of runs on a suite of tasks."""
 
 from __future__ import annotations
 
@@ -188,8 +188,9 @@ def grades_report(
 
     Returns
     -------
-    GradesReport, or RunsReport of several runs, or with `proxy` JointReport
-        Metrics have the names of the scorers; that of grades without is "mean".
+    GradesReport, RunsReport or JointReport
+        Report whose metrics are the scorers; without scorers, the metric is "mean". A
+        RunsReport if a model has several runs, and a JointReport with `proxy`.
 
     Raises
     ------
@@ -550,7 +551,7 @@ def _bind(
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Bind the grades of each model and scorer in each part, such as a subgroup.
+    """Yield the parameter of each model and scorer in each part, such as a subgroup.
 
     `columns` names the columns of the numbers of each model.
     """
@@ -574,7 +575,7 @@ def _references(
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
     to: str,
 ) -> dict[Key, TableParameter]:
-    """Bind the grades of the reference of each subgroup: the rest, or all items."""
+    """Reference parameter of each subgroup, from the other items or all items."""
     return bind_references(sample, to, lambda part: bind([part]))
 
 

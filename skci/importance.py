@@ -73,7 +73,7 @@ def importance_report(
         0 prints nothing. By default, predictions that take more than 3 seconds show
         their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the permutations and of the quasi-Monte Carlo points behind the critical
+        Seed of the permutations, and of the quasi-Monte Carlo points for the critical
         value; fixed if None.
 
     Returns

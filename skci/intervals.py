@@ -97,7 +97,7 @@ def joint_intervals(
     Returns
     -------
     JointReport
-        Labelled ``model`` and ``metric``. :meth:`.JointReport.differences` compares
+        Indexed by ``model`` and ``metric``. :meth:`.JointReport.differences` compares
         models on the same metric, :meth:`.JointReport.contrasts` combines any
         estimates. A report from a covariance has no rows, so its ``sample_size`` raises
         an error.
@@ -371,7 +371,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     Returns
     -------
     JointReport
-        A model is named by its test set and its name there.
+        Report whose models are named by their test set and their name within it.
 
     Raises
     ------
@@ -416,8 +416,8 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
         )
     for (name, joint), (other_name, other) in combinations(joints, 2):
         check_different(joint, other, "reports", f"{name!r} and {other_name!r}")
-    together = _stacked(joints)
-    labels = [parameter.key.labels for parameter in together.parameters]
+    combined = _stacked(joints)
+    labels = [parameter.key.labels for parameter in combined.parameters]
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
@@ -429,7 +429,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
                 f"reports must have different names for models, got {names['model']!r} "
                 f"twice with {names['metric']}"
             )
-    return JointReport(together)
+    return JointReport(combined)
 
 
 def _joint_of(value: Any, name: str) -> JointEstimate:

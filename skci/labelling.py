@@ -28,7 +28,7 @@ from skci.metrics.metric_set import MetricSet
 from skci.metrics.names import resolve_metric
 
 _MIN_LEAF_ROWS = 5  # labelled rows from which a mean square is estimated
-_MIN_RELATIVE_SIZE = 0.1  # of a residual, relative to the root mean square
+_MIN_RELATIVE_SIZE = 0.1  # smallest expected residual over the root mean square
 _NO_WEIGHT = 1e-12  # weight of a hypothetical row; actual rows have weight 1
 _TOLERANCE = 1e-12  # relative error of the scale of probabilities
 _ROUNDING = 1e-9  # rounding error of a number of labels
@@ -117,7 +117,7 @@ def label_next(
     half_width : float, optional
         Target half width of the interval; alternative to `n_labels`.
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     pos_label : label, optional
         Positive label of a metric that does not set one; defaults to 1.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -236,15 +236,15 @@ def label_next(
                 f"rows are labelled, got {half_width!r}"
             )
         enough = choice.where(lambda p: value / z - choice.standard_error(p))
-        n_labels = math.ceil(choice.of_unlabelled(enough).sum() - _ROUNDING)
+        n_labels = math.ceil(choice.request_probability(enough).sum() - _ROUNDING)
     maximum = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
     n = check_integer(n_labels, "n_labels", least=0, most=int(maximum))
-    probability = choice.where(lambda p: choice.of_unlabelled(p).sum() - n)
+    probability = choice.where(lambda p: choice.request_probability(p).sum() - n)
     # Systematic sampling in random order; probabilities sum to n up to rounding.
     rng = np.random.default_rng(fixed_seed(random_state))
     candidates = np.flatnonzero(~choice.labelled)
     order = rng.permutation(len(candidates))
-    cumulative = np.cumsum(choice.of_unlabelled(probability)[order])
+    cumulative = np.cumsum(choice.request_probability(probability)[order])
     points = (rng.random() + np.arange(n)) * (cumulative[-1] / n if n else 1.0)
     positions = np.searchsorted(cumulative, points, side="right")
     drawn = np.sort(candidates[order[positions]])
@@ -337,7 +337,7 @@ class _LabelChoice:
         n = len(probability)
         return float(np.sqrt(label_variance + self.variance_of_sum) / n)
 
-    def of_unlabelled(self, probability: Array) -> Array:
+    def request_probability(self, probability: Array) -> Array:
         """Probabilities with which labels of unlabelled rows are requested now."""
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before

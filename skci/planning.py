@@ -101,7 +101,7 @@ def sample_size(
         Intraclass correlation, with `group_size`, of the row values whose mean is the
         metric.
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     method : str, optional
         Interval method, if the metric sets none; defaults to "auto".
 
@@ -353,7 +353,7 @@ def _table_of_rates(
 
 
 def _needed_rates(metric: Any) -> list[str]:
-    """Names of the prevalence and of the rates on which a metric depends."""
+    """Names of the rates on which a metric depends, with the prevalence."""
     if metric.average != "binary":
         return [*_RATES]
 

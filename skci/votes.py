@@ -32,7 +32,7 @@ from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
-_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
+_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # labels of arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
 _MAX_NAMED = 6
 _ELO = 400 / math.log(10)
@@ -55,7 +55,7 @@ def votes_report(
     confidence_level: float = 0.95,
     random_state: Any = None,
 ) -> VotesReport:
-    r"""Joint confidence intervals for strengths of models from pairwise votes.
+    r"""Joint confidence intervals for model strengths from pairwise votes.
 
     A vote compares two models, such as two answers to a prompt or two teams. Strengths
     are parameters of the Bradley-Terry model, with Davidson's extension for ties: a
@@ -143,10 +143,10 @@ def votes_report(
     sample = checked.sample_without_labels()
     distinct, index = np.unique(coded[checked.kept], axis=0, return_inverse=True)
     index = index.ravel()
-    one, other, result = distinct[:, :3].astype(int).T
+    first_codes, second_codes, result = distinct[:, :3].astype(int).T
     votes = Votes(
-        one,
-        other,
+        first_codes,
+        second_codes,
         result,
         covariates=distinct[:, 3:],
         weights=np.bincount(index, sample.rows.counts, len(distinct)),
@@ -156,8 +156,8 @@ def votes_report(
     _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
-    of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
-    estimates = ManyContrasts.from_estimates(of_votes).with_fewest_df
+    row_estimates = RowEstimates(tuple(parameters), sample.rows, sample.design)
+    estimates = ManyContrasts.from_estimates(row_estimates).with_fewest_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 

@@ -275,7 +275,7 @@ Names that end in ! are required, and names that end in +, * or ? are positional
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
     """Make the parser of commands, each with a summary, an example and options.
 
-    Its namespaces list the options of each function as `options`; see `given`.
+    Its namespaces list the options of each function as `options`; see `options_for`.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(
@@ -338,7 +338,7 @@ def flag_of(name: str) -> str:
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
-def given(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
+def options_for(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
     """Options of `functions` that the arguments set, by name."""
     options = (name for x in functions for name in arguments.options.get(x, ()))
     values = {name: getattr(arguments, name) for name in options}

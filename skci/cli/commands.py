@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.arguments import Groups, given
+from skci.cli.arguments import Groups, options_for
 from skci.cli.metric_list import metric_list
 from skci.cli.output import finish, terminal_width
 from skci.cli.reading import (
@@ -60,7 +60,7 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
     report, rows = report_rows(arguments)
-    differences = report.differences(**given(arguments, JointReport.differences))
+    differences = report.differences(**options_for(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
 
@@ -72,10 +72,10 @@ def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
     lower_is_better : str or iterable of str, optional
         Scorers whose lower grades are better.
     """
-    options = given(arguments, read)
+    options = options_for(arguments, read)
     rows = read(_named_logs(options.pop("paths")), **options)
-    rows = rows.select(**given(arguments, LogRows.select))
-    options = given(arguments, LogRows.report, grades_report)
+    rows = rows.select(**options_for(arguments, LogRows.select))
+    options = options_for(arguments, LogRows.report, grades_report)
     options["higher_is_better"] = dict.fromkeys(lower_is_better, False)
     reports: dict[str, Any] = {"report": rows.report(**options)}
     if len(rows.tasks) > 1:
@@ -100,16 +100,16 @@ def _named_logs(texts: list[str]) -> Any:
 
 def votes(arguments: Namespace) -> int:
     """Report on strengths of models in votes, rank the models, and compare them."""
-    options: dict[str, Any] = _ARENA_COLUMNS | given(arguments, votes_report)
-    read = batches(options, **given(arguments, batches))
+    options: dict[str, Any] = _ARENA_COLUMNS | options_for(arguments, votes_report)
+    read = batches(options, **options_for(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
 def rankings(arguments: Namespace) -> int:
     """Report on metrics of TREC runs over queries, and compare the runs."""
-    options = given(arguments, joint_report)
-    report = joint_report(**trec(**given(arguments, trec)), **options)
+    options = options_for(arguments, joint_report)
+    report = joint_report(**trec(**options_for(arguments, trec)), **options)
     return _show(arguments, {"report": report})
 
 
@@ -128,11 +128,11 @@ def _show(
     differences : bool
         Also report the paired differences of the models.
     """
-    options = given(arguments, JointReport.differences, VotesReport.differences)
-    if "report" in reports and (given(arguments, _show) or options):
+    options = options_for(arguments, JointReport.differences, VotesReport.differences)
+    if "report" in reports and (options_for(arguments, _show) or options):
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
-    output = given(arguments, finish)
+    output = options_for(arguments, finish)
     return finish(arguments.command, arguments.call, reports, rows, **output)
 
 
@@ -155,7 +155,7 @@ def _pilot(arguments: Namespace) -> int:
     report, _ = accumulate(arguments)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
-    options = given(arguments, ContrastReport.sample_size)
+    options = options_for(arguments, ContrastReport.sample_size)
     return report.differences().sample_size(power=arguments.power, **options)
 
 
@@ -167,7 +167,7 @@ def _without_pilot(arguments: Namespace) -> int:
             f"{', '.join(arguments.metrics)}"
         )
     planners = JointReport.sample_size, sample_size, ContrastReport.sample_size
-    options = given(arguments, *planners, JointAccumulator)
+    options = options_for(arguments, *planners, JointAccumulator)
     accepted = signature(sample_size).parameters
     return sample_size(metric, **{k: x for k, x in options.items() if k in accepted})
 

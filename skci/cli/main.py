@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skci._validation import check_distinct, printable
-from skci.cli.arguments import given, parser
+from skci.cli.arguments import options_for, parser
 from skci.cli.commands import COMMANDS
 
 _WRONG, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
@@ -43,12 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             _check_paths(arguments)
-            status = arguments.run(arguments, **given(arguments, arguments.run))
+            status = arguments.run(arguments, **options_for(arguments, arguments.run))
             problem = ""
         except KeyboardInterrupt:
             status, problem = _INTERRUPTED, "interrupted"
         except BrokenPipeError:
-            # The reader is gone; prevent that the flush at exit fails as well.
+            # The reader is gone; keep the flush at exit from failing as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE
         except _ERRORS as error:

@@ -10,7 +10,7 @@ from typing import Any
 from skci._progress import is_watched, show_line
 from skci._validation import join_names
 from skci.accumulation import JointAccumulator
-from skci.cli.arguments import flag_of, given
+from skci.cli.arguments import flag_of, options_for
 from skci.data.files import batches_of_rows, parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
@@ -30,7 +30,7 @@ _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     """Options of an accumulator that the arguments set."""
-    options = given(arguments, JointAccumulator)
+    options = options_for(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
     for name in {"labels", "pos_label", "abstain"} & options.keys():
         value = options[name]
@@ -51,7 +51,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
     Without metrics, all batches are read first, and the usual metrics are chosen.
     """
     columns, options = _columns(arguments), options_of_metrics(arguments)
-    read: Iterable[Any] = batches(columns, **given(arguments, batches))
+    read: Iterable[Any] = batches(columns, **options_for(arguments, batches))
     usual = None
     if "metrics" not in options:
         read = [*read]
@@ -80,13 +80,13 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
                 f"{flag_of(name)} must not be given with {join_names(needs)}, which "
                 "keeps all rows"
             )
-    options = _columns(arguments) | given(arguments, joint_report)
-    columns = given(arguments, design_of)
+    options = _columns(arguments) | options_for(arguments, joint_report)
+    columns = options_for(arguments, design_of)
     names = options | columns
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=kept_columns(batches(names, **given(arguments, batches)), names),
+        data=kept_columns(batches(names, **options_for(arguments, batches)), names),
         design=design_of(**columns),
     )
 
@@ -134,7 +134,7 @@ def design_of(
 
 def _columns(arguments: Namespace) -> dict[str, Any]:
     """Options of the rows: names of columns, and `missing`."""
-    options = given(arguments, JointAccumulator.update)
+    options = options_for(arguments, JointAccumulator.update)
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     for name, metric in metrics.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"

@@ -36,7 +36,7 @@ from skci.reports.estimate import (
     describe_warnings,
     warn_of_intervals,
 )
-from skci.reports.page import Part, few, page
+from skci.reports.page import Part, join_or_count, page
 from skci.reports.rendering import (
     INTERVAL_STYLES,
     Column,
@@ -67,7 +67,6 @@ class Report(TabularReport[MetricEstimate]):
 
     @cached_property
     def _keys(self) -> list[Key]:
-        """Keys of the estimates, in order."""
         return [parameter.key for parameter in self._joint.parameters]
 
     @property
@@ -161,7 +160,7 @@ class Report(TabularReport[MetricEstimate]):
         names = list(zip(*(labels[kind] for kind in kinds), strict=True))
         row = {name: k for k, name in enumerate(dict.fromkeys(names))}
         cells: dict[str, list[str]] = {}
-        columns = [([each.header] * len(self), each.cells) for each in self._leading()]
+        columns = [([x.header] * len(self), x.cells) for x in self._leading()]
         columns.append((labels["metric"], self._estimate_cells()))
         for headers, column in columns:
             for header, name, cell in zip(headers, names, column, strict=True):
@@ -245,8 +244,8 @@ class Report(TabularReport[MetricEstimate]):
         """Question that the report answers, used as a title."""
         header, names = next(iter(self._labels.items()))
         verb = "is" if len(self.metrics) == 1 else "are"
-        metrics = few(self.metrics, "metric")
-        return f"How large {verb} the {metrics} of {few(names, header)}?"
+        metrics = join_or_count(self.metrics, "metric")
+        return f"How large {verb} the {metrics} of {join_or_count(names, header)}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         """Sections of the HTML page by heading, without headings that are replaced."""
@@ -276,7 +275,6 @@ class Report(TabularReport[MetricEstimate]):
         return self._display().plot(**kwargs)
 
     def _display(self, **options: Any) -> Any:
-        """Display of intervals, with further options."""
         keys, parameters = self._keys, self._joint.parameters
         several = len({key.name for key in keys}) > 1
         rows = [

@@ -33,7 +33,7 @@ from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.decisions import Requirement
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
-from skci.reports.page import Part, few
+from skci.reports.page import Part, join_or_count
 from skci.reports.rendering import Column, Findings, format_pvalue
 
 _REFERENCES: dict[str | None, str] = {
@@ -61,7 +61,7 @@ def sentences(
     none: str,
     margin: float = np.nan,
 ) -> list[str]:
-    """Write sentences on the findings of a panel, or that there are none.
+    """Write sentences on the findings of a panel, or the sentence `none`.
 
     Each finding has a name, a predicate, such as "is worse than {}", and another name.
     """
@@ -541,11 +541,13 @@ class ContrastReport(ReportWithContrasts):
     @property
     def _question(self) -> str:
         if "contrast" in self._labels:
-            contrasts = few(self._labels["contrast"], "contrast")
+            contrasts = join_or_count(self._labels["contrast"], "contrast")
             return f"How large are these {self._kind}: {contrasts}?"
         names = [name for pair in self._pairs for name in pair]
-        between = few(names, "model" if "model" not in self._labels else "subgroup")
-        metrics = few(self.metrics, "metric")
+        between = join_or_count(
+            names, "model" if "model" not in self._labels else "subgroup"
+        )
+        metrics = join_or_count(self.metrics, "metric")
         return f"How large are the {self._kind} of {metrics} between {between}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:

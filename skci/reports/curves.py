@@ -179,7 +179,7 @@ class CalibrationReport(Report):
         -------
         list of str
             One sentence for each bin whose interval excludes its mean prediction, or
-            one sentence that there is none.
+            one sentence that no bin is miscalibrated.
         """
         limits = self._limits()
         digits = decimals(limits)
@@ -340,8 +340,8 @@ class ThresholdReport(JointReport):
 
     def _ranges(self, model: str, shown: Array) -> str:
         """Text that lists thresholds of a model, with neighbours as ranges."""
-        of_model = (t for (name, _), t in self._thresholds.items() if name == model)
-        thresholds = sorted(of_model)
+        values = (t for (name, _), t in self._thresholds.items() if name == model)
+        thresholds = sorted(values)
         positions = np.searchsorted(thresholds, np.sort(shown))
         if not len(positions):
             return "no threshold"

@@ -1,4 +1,4 @@
-"""Reports of ranks, of models that may be the best, and of requirements."""
+"""Reports on ranks, on models that may be the best, and on requirements."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _WIDTHS = (3.4, 3.0, 2.5)  # inches per panel, with one, two and three in a line
 _MAX_LABEL, _MAX_TITLE = 36, 28  # characters per line
 _MAX_CURVE = 24  # characters of a label next to a curve
 _BELOW = "skci-below"  # identifier of a legend below the panels
-_MAX_ROOM = 0.5  # of the height of a panel, for a legend
+_MAX_ROOM = 0.5  # largest share of the height of a panel for a legend
 
 _MANY_ROWS = 30  # more rows are closer together, in a smaller font
 _SPACED_ROWS = 15  # more rows have smaller gaps
@@ -57,7 +57,7 @@ _THIN, _THICK = 1.5, 5.0  # widths of joint and individual intervals in rows
 _BAR, _THICK_BAR = 1.2, 3.0  # widths of joint and individual intervals at a curve
 _THIN_LIMIT = 0.7  # width of a line of limits
 _MAX_BARS = 8  # positions with bars instead of bands, for several models
-_SHADE, _LIGHT_SHADE = 0.18, 0.07  # opacity of a single band, and of several bands
+_SHADE, _LIGHT_SHADE = 0.18, 0.07  # opacity of a single band, and with several bands
 _STEPS = 400  # points of an outline
 _HEADROOM = 1.15  # height of the panel of rows, relative to the largest number
 QUANTILES = 3.3
@@ -68,7 +68,7 @@ _REFERENCE = "skci-diagonal"  # identifiers of lines
 _LABELLED, _OTHER = "skci-labelled", "skci-other"
 _IN_COLOUR = len(COLOURS) - 1  # number of coloured curves among grey curves
 _BASELINES = ("baseline", "control", "treat all")  # names in lower case
-_TEXT_HEIGHT = 0.16  # of a line, in inches
+_TEXT_HEIGHT = 0.16  # inches per line
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -836,7 +836,7 @@ class ConfidenceBandDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
 
     def _handles(self) -> list[Any]:
-        """Legend entries of all curves on the axes, and of their bands."""
+        """Legend entries of all curves on the axes and their bands."""
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]

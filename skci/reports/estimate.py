@@ -40,7 +40,7 @@ from skci.reports.rendering import (
     json_value,
 )
 
-_MAX_BINNING_ERROR = 0.1  # in standard errors, without a warning
+_MAX_BINNING_ERROR = 0.1  # standard errors that do not cause a warning
 _MAX_NAMES = 12  # estimates named in a warning
 _MAX_CLASSES = 5  # classes named in a warning
 
@@ -145,7 +145,7 @@ class MetricEstimate(HintedAttributes, float):
         Largest difference from the estimate without binning of scores, by which the
         interval is extended; 0 without binning.
     metric, model : str
-        Names of the metric and of the model within a report; empty without a report.
+        Names of the metric and the model within a report; empty without a report.
     warnings : tuple of str
         Messages of all warnings, also of those not shown.
 
@@ -374,7 +374,7 @@ class MetricEstimate(HintedAttributes, float):
         Parameters
         ----------
         value : float
-            In the range of the measure.
+            Claimed value, within the range of the metric.
 
         Returns
         -------
@@ -404,7 +404,7 @@ class MetricEstimate(HintedAttributes, float):
         Parameters
         ----------
         value : float
-            In the range of the measure.
+            Claimed value, within the range of the metric.
 
         Returns
         -------
@@ -504,7 +504,7 @@ class _Cause(NamedTuple):
     message: str
     category: type[Warning]
     remedy: bool = False
-    most: int | None = None
+    number: int | None = None
     """Number in the message; the smallest number applies to all parameters."""
 
 
@@ -570,7 +570,7 @@ def _causes_of_undefined(
             components = [c for c in parameter.components if not c.defined]
             cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
-                cause = "of infinite estimates, or a ratio to zero"
+                cause = "a contrast of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"
             if all(c in new for c in components):
                 yield _Cause(message, UndefinedMetricWarning), k
@@ -656,9 +656,9 @@ def _messages(
     """
     shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:
-        shared.setdefault(cause._replace(most=None), []).append((cause, position))
+        shared.setdefault(cause._replace(number=None), []).append((cause, position))
     for (message, category, remedy, _), pairs in shared.items():
-        numbers = [cause.most for cause, _ in pairs if cause.most is not None]
+        numbers = [cause.number for cause, _ in pairs if cause.number is not None]
         if numbers:
             message = message.format(most=min(numbers))
         parameters = [joint.parameters[k] for _, k in pairs]

@@ -1,4 +1,4 @@
-"""The joint report of several metrics of several models."""
+"""Joint report on several metrics of several models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from skci.reports.estimate import (
     warn_of_intervals,
     warn_of_undefined,
 )
-from skci.reports.page import Part, few
+from skci.reports.page import Part, join_or_count
 from skci.reports.rendering import Findings
 
 _MAX_PAIRS = 10_000  # compared on an HTML page
@@ -52,8 +52,8 @@ _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
 References = Callable[[str], Mapping[Key, TableParameter]]
 """Function from "rest" or "overall" to the reference parameter of each subgroup key."""
 
-_MAX_CONTRASTS = 1 << 16  # of estimates from rows, without a covariance in memory
-_MAX_CONTRASTS_GIVEN = 1 << 14  # of user-supplied estimates; covariance of 2 GiB
+_MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
+_MAX_CONTRASTS_GIVEN = 1 << 14  # user-supplied estimates; covariance of 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
     "single-step rejects at least as much as Bonferroni's procedure, and step-down at "
@@ -245,7 +245,7 @@ class JointReport(ReportWithContrasts):
 
         Notes
         -----
-        The estimates of a subgroup and of all rows are correlated, since the subgroup
+        Estimates for a subgroup and for all rows are correlated, since the subgroup
         is a subset. Let :math:`\psi_g` be the influence values of the metric on the
         :math:`n_g` rows of the subgroup, and :math:`\psi` the influence values on all n
         rows. The variance of the gap is the variance of the mean of
@@ -451,7 +451,7 @@ class JointReport(ReportWithContrasts):
         -------
         list of str
             One sentence for each metric and each model that is worse than another, or
-            one sentence that there is none; and one sentence on models for which the
+            one sentence that no model is; and one sentence on models for which the
             metric is undefined. Empty for a single model.
         """
         check_choice(by, ("intervals", "differences"), "by")
@@ -543,7 +543,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics with several estimates, or all metrics if there are none."""
+        """Metrics with several estimates, or all metrics if no metric has."""
         several = [self._keys[k[0]].metric for k in self._blocks() if len(k) > 1]
         return list(dict.fromkeys(several)) or self.metrics
 
@@ -761,8 +761,8 @@ class JointReport(ReportWithContrasts):
         if not (ranked := self._ranked):
             return super()._question
         keys = [self._keys[k] for positions in ranked for k in positions]
-        models = few([key.name for key in keys], keys[0].factor)
-        metrics = few([key.title for key in keys], "metric")
+        models = join_or_count([key.name for key in keys], keys[0].factor)
+        metrics = join_or_count([key.title for key in keys], "metric")
         return f"Which of {models} is best on {metrics}?"
 
     @property

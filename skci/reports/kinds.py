@@ -441,10 +441,10 @@ class Spread:
     """Variance components of grades, and the parts that sampling adds to a mean."""
 
     components: VarianceOfGrades
-    of_samples: float
-    """Part of n times the variance of the mean due to sampling within items."""
-    of_one_sample: float
-    """This part if each of the n items had a single sample."""
+    sample_variance: float
+    """Variance of the mean due to sampling within items, times the number of items."""
+    single_sample_variance: float
+    """Value of `sample_variance` if each item had a single sample."""
 
     @classmethod
     def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
@@ -487,16 +487,18 @@ class Spread:
         is an error to plan more samples if the pilot shows no variance between items.
         """
         planned = (
-            self.of_samples if n_samples is None else self.of_one_sample / n_samples
+            self.sample_variance
+            if n_samples is None
+            else self.single_sample_variance / n_samples
         )
-        if planned < self.of_samples and self.components.between == 0:
+        if planned < self.sample_variance and self.components.between == 0:
             raise ValueError(
                 "samples_per_item must not exceed the number in the pilot, which shows "
                 f"no variance of {parameter} between items, got {n_samples}"
             )
-        if n_samples is None or isclose(planned, self.of_samples):
+        if n_samples is None or isclose(planned, self.sample_variance):
             return per_item
-        return max(per_item - self.of_samples, 0.0) + planned
+        return max(per_item - self.sample_variance, 0.0) + planned
 
 
 class GradesReport(JointReport):

@@ -22,7 +22,7 @@ _MAX_FOLDED = 2000  # rows of a table that is not omitted
 _MAX_DRAWN = 300  # rows of a picture of intervals
 _MAX_FINDINGS = 12  # findings that are not folded
 _MAX_NAMED = 6  # names in a warning
-_MIN_SCALE = 0.7  # of a picture on a narrow screen, where it then scrolls
+_MIN_SCALE = 0.7  # smallest scale of a picture; narrow screens scroll
 _POPULATION = "the population from which the rows were sampled"
 _CHANCE = (
     "The intervals account for the random sampling of rows. They do not account for "
@@ -108,7 +108,7 @@ def page(
 
 
 def _promises(joint: JointEstimate, further: Sequence[str]) -> list[str]:
-    """Sentences on what the intervals cover, how often, and what they omit."""
+    """Sentences on the coverage of the intervals, and on its limits."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:
@@ -138,7 +138,7 @@ def _promises(joint: JointEstimate, further: Sequence[str]) -> list[str]:
     return [" ".join(promises), true_values, _CHANCE]
 
 
-def few(names: Iterable[str], kind: str) -> str:
+def join_or_count(names: Iterable[str], kind: str) -> str:
     """Join different names, or count them if there are many."""
     different = list(dict.fromkeys(names))
     if len(different) <= _MAX_NAMED:
