@@ -78,7 +78,7 @@ def cross_validate_report(
         True labels, or numbers.
     cv : int or splitter, optional
         Number of folds, by default 5, which are shuffled and not stratified; or a
-        splitter such as those of :mod:`sklearn.model_selection`, called with the rows
+        splitter, such as one of :mod:`sklearn.model_selection`, called with the rows
         of X, y and groups. All models use the same splits. With a number k of folds,
         `resampling` is "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 for k =
         5, and 165 for k = 10. With a splitter, it is "corrected-t", with one fit per

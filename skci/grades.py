@@ -116,9 +116,9 @@ def grades_report(
         Means come from the items graded by people and are corrected by the judge's
         grades of all items; see the page "I have a judge and 200 labels".
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name, with one row per sample. A
-        frame may be of any library that narwhals reads. `groups`, `sample_weight` and
-        `by` must be constant within an item.
+        Source of the columns that the other parameters name, with one row per sample.
+        The frame may come from any library that narwhals reads. `groups`,
+        `sample_weight` and `by` must be constant within an item.
     model, item, sample, scorer : str, optional
         Columns of `data` with the names of the model, the item, the sample and the
         scorer of each row. `item` is required; without `data`, it may name a column of

@@ -770,7 +770,7 @@ def test_a_class_that_the_sample_lacks_extends_the_interval(call, metric, occurr
     rng = np.random.default_rng(0)
     y = np.arange(200) % occurring
     p = np.where(rng.random(200) < 0.85, y, (y + 1) % occurring)
-    message = "'3'.*extended to hold any value"
+    message = "'3'.*extended to cover any value"
     with pytest.warns(UndefinedMetricWarning, match=message):
         named = set_to(metric, labels=range(4))(y, p)
     with pytest.warns(UndefinedMetricWarning, match=message):

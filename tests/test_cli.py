@@ -405,7 +405,7 @@ def test_merged_tables_keep_their_positive_label(tmp_path, rows, run):
     assert_equal(found, expected.to_dict())
     status, _, errors = run("merge", *tables.values(), "--metrics=recall")
     assert status == 2
-    assert f"{tables['yes']}: other must have the pos_label" in errors
+    assert f"{tables['yes']}: other must have the same pos_label" in errors
 
 
 def test_plans(predictions, run):
@@ -439,8 +439,8 @@ def test_plans(predictions, run):
     [
         (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
         (["--half-width=.1"], "expected must be a number, a mapping"),
-        (["--power=.8"], "difference must be given with power, and disagreement"),
-        (["file.csv", "--power=.8", "--disagreement=.1"], "--disagreement not"),
+        (["--power=.8"], "difference and disagreement must be given with power"),
+        (["file.csv", "--power=.8", "--disagreement=.1"], "but not --expected"),
         (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
         (["--half-width=.1", "--expected=1,2"], "invalid expected value: '1,2'"),
@@ -738,7 +738,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (
             ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
-            "must be of one of the metrics",
+            "must name one of the metrics",
         ),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (
@@ -761,7 +761,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["merge", "x.npz", *["--metrics=f1", "--pos-label=1"] * 2], "given once"),
         (
             ["report", "FILE", *BINARY, "--differences", "--format=csv"],
-            "has one table",
+            "writes a single table",
         ),
         (["merge", "none.npz", "--metrics=f1"], "none.npz: No such file"),
         *(

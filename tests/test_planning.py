@@ -410,9 +410,15 @@ def test_wrong_parameters_of_a_report():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "either half_width or power"),
-        ({"half_width": 0.1, "power": 0.8}, "either half_width or power"),
-        ({"half_width": 0.1, "difference": 0.1}, "either half_width or power"),
+        ({}, "either half_width must be given, or power"),
+        (
+            {"half_width": 0.1, "power": 0.8},
+            "either half_width must be given, or power",
+        ),
+        (
+            {"half_width": 0.1, "difference": 0.1},
+            "either half_width must be given, or power",
+        ),
         ({"power": 80}, "power must be a number between 0 and 1.*got 80"),
         ({"power": 0.8, "difference": 0}, "difference must be .* other than 0, got 0"),
         ({"power": 0.8, "difference": 1e-300}, "difference must be so .*got 1e-300"),

@@ -267,7 +267,7 @@ def test_differences_that_there_are_not():
     scores = {"A": np.linspace(0, 1, 500), "B": np.linspace(0, 1, 500) ** 2}
     report = threshold_report(Y, scores, metrics="recall", thresholds=[0.2, 0.5])
     assert len(report.requirements("A - B >= -1")) == 2
-    with pytest.raises(ValueError, match="must apply to models; for differences"):
+    with pytest.raises(ValueError, match="must apply to models; use"):
         report.where("A - B recall >= -0.5")
 
 

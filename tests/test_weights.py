@@ -401,9 +401,7 @@ def test_methods_that_need_equal_weights(name):
 def test_the_test_of_two_proportions_is_of_equal_rows():
     plain = AccuracyCI()(Y, P)
     for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
-        with pytest.raises(
-            ValueError, match="second must be of a simple random sample"
-        ):
+        with pytest.raises(ValueError, match="second must be from a simple random"):
             two_proportion_test(plain, AccuracyCI()(Y, P, **rows))
 
 

@@ -205,7 +205,7 @@ class CalibrationReport(Report):
 
     def _leading(self) -> list[Column]:
         digits = decimals(self._limits())
-        mean = partial(format_number, places=digits)
+        mean = partial(format_number, digits=digits)
         return [
             Column({"n_rows": self._n_rows.tolist()}, "rows"),
             Column(
@@ -434,8 +434,8 @@ class ThresholdReport(JointReport):
         report = self.requirements(requirements)
         if any(estimate._parameter.key.compared for estimate in report.estimates):
             raise ValueError(
-                "requirements must apply to models; for differences use "
-                f"requirements(), at each threshold; got {requirements!r}"
+                "requirements must apply to models; use report.requirements(...) for "
+                f"differences at each threshold; got {requirements!r}"
             )
         points = [names for kind, names in report.names.items() if kind != "metric"]
         subjects = [", ".join(names) for names in zip(*points, strict=True)]

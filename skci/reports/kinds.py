@@ -654,7 +654,7 @@ class SuiteReport(JointReport):
         return replace(self._joint, source=changed, simultaneous=True)
 
     def probability_of_improvement(self, control: str | None = None) -> JointReport:
-        """Probability that a run of one model is better than a run of another.
+        """Probability that a run of one model beats a run of another model.
 
         Mean over tasks of the probability on one task; a tie counts half, so that the
         probability is .5 for identical models.

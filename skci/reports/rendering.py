@@ -67,14 +67,14 @@ def escape_latex(text: str) -> str:
     return text.translate(escaped)
 
 
-def format_number(value: float, places: int) -> str:
-    """Format a number with `places` decimals, and zero without a sign."""
-    return f"{value:z.{places}f}"
+def format_number(value: float, digits: int) -> str:
+    """Format a number with `digits` decimals, and zero without a sign."""
+    return f"{value:z.{digits}f}"
 
 
-def format_interval(low: float, high: float, places: int) -> str:
-    """Format an interval with `places` decimals."""
-    return f"[{format_number(low, places)}, {format_number(high, places)}]"
+def format_interval(low: float, high: float, digits: int) -> str:
+    """Format an interval with `digits` decimals."""
+    return f"[{format_number(low, digits)}, {format_number(high, digits)}]"
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:
@@ -169,9 +169,9 @@ def estimate_columns(
 ) -> list[Column]:
     """Columns of estimates and intervals in one of the `INTERVAL_STYLES`."""
     low, high = np.transpose(limits).tolist()
-    places = decimals(limits, null)
-    number = partial(format_number, places=places)
-    pair = partial(format_interval, places=places)
+    digits = decimals(limits, null)
+    number = partial(format_number, digits=digits)
+    pair = partial(format_interval, digits=digits)
     values = {"estimate": np.asarray(estimates).tolist()}
     limits_by_name = {"low": low, "high": high}
     if style == "interval":
