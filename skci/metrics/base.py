@@ -172,6 +172,10 @@ class MetricCI(_WithOptions):
     """Whether moments of losses suffice for it."""
     _serves_bins: ClassVar[bool] = False
     """Whether scores may be in bins."""
+    _variants: ClassVar[Sequence[dict[str, Any]]] = ()
+    """Options with which the metric has a string name besides that by default."""
+    _number: ClassVar[tuple[str, str]]
+    """Kind and example of the number in the string name of a metric at a number."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Averages that the name of the metric leaves out."""

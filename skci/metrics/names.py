@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival
+from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
@@ -74,8 +74,7 @@ _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        scores.RocAucCI(multi_class="ovo"),
-        survival.ConcordanceCI(weighting="ipcw"),
+        *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
 _OF_FIRST = {
@@ -172,10 +171,9 @@ _REASONS = {
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
     | {name: f"is several metrics, {[*each]}" for name, each in _SEVERAL.items()}
-    | {name: f"needs a time, as in '{name}@365'" for name in _AT_A_NUMBER}
     | {
-        name: f"needs a threshold, as in '{name}@0.1'"
-        for name in clinical.AT_THRESHOLDS
+        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        for name, cls in _AT_A_NUMBER.items()
     }
 )
 """Why there is no metric of a name in lower case."""
