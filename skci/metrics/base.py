@@ -17,7 +17,12 @@ from sklearn.metrics import make_scorer
 from skci import reports
 from skci._arrays import Array, allow_underflow
 from skci._options import complete_parameters, unknown_options
-from skci._validation import check_choice, check_confidence_level, join_names
+from skci._validation import (
+    check_bool,
+    check_choice,
+    check_confidence_level,
+    join_names,
+)
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -554,8 +559,7 @@ class MetricCI(_WithOptions):
             check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
-        if not isinstance(self.negate, bool):
-            raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        check_bool(self.negate, "negate")
         for name, check in self._checks.items():
             check(getattr(self, name), name)
 
