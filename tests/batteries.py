@@ -1,6 +1,7 @@
 """All batteries, and the cases of tests that hold for every metric."""
 
 import classes_battery
+import forecasts_battery
 import metrics_battery
 import numbers_battery
 import pytest
@@ -15,6 +16,7 @@ FAMILIES = {
     "scores": scores_battery.FAMILY,
     "rankings": rankings_battery.FAMILY,
     **survival_battery.FAMILIES,
+    **forecasts_battery.FAMILIES,
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }

@@ -8,11 +8,13 @@ from skci.metrics.base import METRIC_CLASSES
 from skci.metrics.base import MetricCI as MetricCI
 from skci.metrics.clinical import *
 from skci.metrics.custom import *
+from skci.metrics.forecasts import *
 from skci.metrics.labels import *
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *
 from skci.metrics.scores import *
+from skci.metrics.skill import *
 from skci.metrics.survival import *
 
 if not TYPE_CHECKING:  # type checkers find the names in the imports above

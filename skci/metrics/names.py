@@ -59,6 +59,10 @@ _ALIASES = {
     "integrated_brier": "integrated_brier_score ibs",
     "calibration_intercept": "calibration_in_the_large citl",
     "observed_to_expected": "o/e o:e oe_ratio",
+    "crps": "continuous_ranked_probability",
+    "weighted_interval_score": "wis weighted_interval",
+    "interval_score": "winkler interval winkler_score",
+    "log_score": "logarithmic ignorance",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms, of which some need a k or a time t."""
@@ -193,7 +197,9 @@ def available_metrics() -> list[str]:
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
         "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time;
+        "interval_score@<level>" and "interval_coverage@<level>" metrics of prediction
+        intervals, as is "interval_coverage_deviation"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
