@@ -45,7 +45,7 @@ def weighted_interval_score(y, quantiles):
 
 
 def mean_pinball(y, quantiles):
-    """Twice the mean over levels of the loss that is least at the quantile."""
+    """Twice the mean pinball loss over the levels."""
     errors = y[:, np.newaxis] - quantiles
     return 2 * (errors * (LEVELS - (errors < 0))).mean(axis=1)
 

@@ -246,6 +246,7 @@ def test_skill_scores_of_two_models_are_compared():
 # --------------------------------------------------------------------------------------
 
 UNKNOWN = SkillScoreCI(skci.CrpsCI(), reference="C")
+RAW = skci.MeanSquaredErrorCI(multioutput="raw_values")
 MISTAKES = table(
     """
     CrpsCI()(Y, Y) -> column for each member .* got shape \\(300,\\)
@@ -266,6 +267,8 @@ MISTAKES = table(
     LogScoreCI()(Y, np.c_[Y, 0 * Y]) -> with a density above 0 at y_true
     SkillScoreCI("crps", reference="A")(Y, Y) -> score must be a metric object
     SkillScoreCI(LogScoreCI(), reference="A")(Y, Y) -> score must be a metric object
+    SkillScoreCI(IntervalCoverageCI(0.9), reference="A")(Y, Y) -> score must be a metric
+    SkillScoreCI(RAW, reference="A")(Y, Y) -> score must be a metric object
     joint_report(Y, ENSEMBLES, metrics=UNKNOWN) -> reference must be one of the models
     joint_report(Y, MODELS["right"], metrics="crps") -> joint_report takes y_pred={'mode
     joint_report(Y, {"A": {5: Y, 95: Y}}, metrics="crps") -> levels between 0 and 1

@@ -40,6 +40,7 @@ PAGES = {
     "theory": "theory",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "forecasts": "forecasts",
 }
 """Module that has the tables of a page."""
 

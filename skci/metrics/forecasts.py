@@ -38,11 +38,11 @@ _ROUNDING = 1e-9  # largest difference of equal levels
 
 
 class Forecasts(NamedTuple):
-    """True numbers of n rows, and what a model predicts of their distributions.
+    """True numbers of n rows, and predictions of their distributions, (n, k).
 
-    Predictions have a name in messages. Their k columns are members of ensembles,
-    parameters of distributions, or quantiles. Levels are those of quantiles, ascending,
-    and empty otherwise.
+    Messages use the name of the predictions. Columns are members of ensembles,
+    parameters of distributions, or quantiles. The levels of quantiles are ascending;
+    they are empty for other predictions.
     """
 
     name: str

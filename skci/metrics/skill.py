@@ -17,13 +17,19 @@ from skci.metrics.binding import Binding
 
 
 def check_score(score: Any, name: str = "score") -> Any:
-    """Check a metric of forecasts or numbers whose least value is 0."""
-    if getattr(score, "reads", "") in ("items", "numbers") and score.bounds[0] == 0:
-        return score
-    raise ValueError(
-        f"{name} must be a metric object of forecasts or numbers, 0 or more, such as "
-        f"CrpsCI() or MeanAbsoluteErrorCI(), got {score!r}"
+    """Check a metric of forecasts or numbers whose smallest value is 0."""
+    is_loss = (
+        isinstance(score, MetricCI)
+        and score.reads in ("items", "numbers")
+        and score.bounds[0] == 0
+        and not (score.greater_is_better or score._each)
     )
+    if not is_loss:
+        raise ValueError(
+            f"{name} must be a metric object of forecasts or numbers, which is 0 or "
+            f"more and better if lower, such as CrpsCI(), got {score!r}"
+        )
+    return score
 
 
 class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of zero"):
@@ -33,9 +39,9 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
 
     S and :math:`S_\mathrm{ref}` are scores on the same rows, and the interval takes the
     errors of both and their correlation into account. A skill of 0 is that of the
-    reference, and 1 is perfect. The reference is a model of the same report, which has
-    no skill of its own there. The name of the metric is that of the score with the
-    suffix "_skill".
+    reference, and 1 is perfect. The reference is a model of the same report, for
+    which no skill is reported. The metric has the name of the score with the suffix
+    "_skill".
 
     Parameters
     ----------

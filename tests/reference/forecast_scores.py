@@ -3,10 +3,10 @@
     pip install "scoringrules[numba]==0.10.0" properscoring==0.1 scores==2.7.0
     python forecast_scores.py
 
-writes forecast_scores.csv: for each of 40 rows the truth, members of an ensemble,
-quantiles, mean and standard deviation of a normal distribution, the mean of a Poisson
-distribution, and the scores of these. Without numba, this version of scoringrules has
-the median in place of its absolute error in the weighted interval score.
+writes forecast_scores.csv. Each of 40 rows has a truth, members of an ensemble,
+quantiles, parameters of a normal and of a Poisson distribution, and their scores.
+Without numba, this version of scoringrules adds the median itself instead of its
+absolute error to the weighted interval score.
 """
 
 import numpy as np
