@@ -71,6 +71,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
 
     @property
     def reads(self) -> str:  # type: ignore[override]
+        """Kind of the predictions."""
         return str(check_score(self.score).reads)
 
     @property
