@@ -3,9 +3,10 @@
 Metric objects such as :class:`F05CI` are called like functions of
 :mod:`sklearn.metrics` and return floats with a confidence interval.
 :class:`JointEvaluator` and :func:`joint_report` put many metrics of many models into
-one report whose intervals all cover at once. What fewer users need is in the modules
-:mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.reports`, :mod:`skci.planning`,
-:mod:`skci.inference` and :mod:`skci.textbook`.
+one report whose intervals cover simultaneously. More specialised tools are in the
+modules :mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`,
+:mod:`skci.reports`, :mod:`skci.planning`, :mod:`skci.inference` and
+:mod:`skci.textbook`.
 """
 
 from importlib.metadata import version
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci import logs as logs
     from skci import metrics as metrics
     from skci import planning as planning
+    from skci import readers as readers
     from skci import reports as reports
     from skci import resampling as resampling
     from skci import textbook as textbook
@@ -54,8 +56,8 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
-        "": "designs exceptions inference logs metrics planning reports resampling "
-        "textbook",
+        "": "designs exceptions inference logs metrics planning readers reports "
+        "resampling textbook",
         "_packages": "show_versions",
         "accumulation": "JointAccumulator",
         "agreement": "agreement_report",
@@ -72,7 +74,7 @@ else:
         "planning": "sample_size",
         "votes": "votes_report",
     }
-    _MODULES = {each: k for k, names in _NAMES.items() for each in names.split()}
+    _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}
     """Module of each name that is not a metric; "" if it is a module itself."""
 
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES, default_module="metrics")

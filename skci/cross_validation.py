@@ -45,12 +45,12 @@ class Fits(TypedDict, total=False):
     method: str | Mapping[str, str] | None
     pos_label: Any
     n_jobs: int | None
-    verbose: int
+    verbose: int | None
     random_state: Any
 
 
 @parameters_from(joint_report)
-@entry_point(Resampling.read, Fits)
+@entry_point(Resampling.from_data, Fits)
 def cross_validate_report(
     estimators: Any,
     X: Any,
@@ -127,8 +127,10 @@ def cross_validate_report(
         For "fold-models" that of :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
-    verbose : int, default=0
-        Above 0, the number of fits is printed before them, and a line after each.
+    verbose : int, optional
+        Nothing is printed if 0; if 1, the number of fits before them, and a line after
+        each. By default, fits of more than 3 seconds show their progress on a terminal
+        or in a notebook.
     random_state : int, Generator, RandomState or None
         Seed of the splits, and of the critical value; fixed if None.
     return_estimator : bool, default=False
@@ -222,7 +224,7 @@ def cross_validate_report(
     check_choice(target, _TARGETS, "target")
     of_procedure = target == "procedure"
     how = {"needs_variance": of_procedure, "keep": return_estimator}
-    procedures = Resampling.read(estimators, X, y, metrics, **how, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **how, **options)
     if not of_procedure:
         within = "target='fold-models', whose variance is that within folds"
         check_alone(within, {"resampling": resampling})
@@ -328,7 +330,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
-    procedures = Resampling.read(estimators, X, y, metrics, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]

@@ -334,7 +334,7 @@ def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
     """Report the metrics of all models of a sample, means over the runs of some."""
-    of_runs = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
+    of_runs = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
     return runs_report(of_runs.estimate(sample), runs)
 
 
@@ -364,8 +364,10 @@ class JointEvaluator(BaseEstimator):
         What an estimator predicts instead of a label when it has no answer.
     n_jobs : int, optional
         Number of estimators that predict in parallel, as in joblib.
-    verbose : int, default=0
-        Above 0, a line is printed when an estimator has predicted.
+    verbose : int, optional
+        Nothing is printed if 0, and a line when an estimator has predicted if 1. By
+        default, predictions of more than 3 seconds show their progress on a terminal or
+        in a notebook.
 
     See Also
     --------
@@ -399,7 +401,7 @@ class JointEvaluator(BaseEstimator):
     pos_label: Any = None
     abstain: Any = None
     n_jobs: int | None = None
-    verbose: int = 0
+    verbose: int | None = None
     random_state: Any = None
 
     def __repr__(self) -> str:

@@ -45,6 +45,7 @@ def importance_report(
     method: str | Mapping[str, str] | None = None,
     pos_label: Any = None,
     n_jobs: int | None = None,
+    verbose: int | None = None,
     random_state: Any = None,
 ) -> ImportanceReport:
     r"""Joint confidence intervals for the permutation importance of features.
@@ -69,6 +70,9 @@ def importance_report(
         Sampling weights of the rows.
     groups : array-like of shape (n_samples,), optional
         Clusters of rows that may be dependent.
+    verbose : int, optional
+        Nothing is printed if 0. By default, predictions of more than 3 seconds show
+        their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
         Seed of the permutations and of the quasi-Monte Carlo points behind the critical
         value; fixed if None.
@@ -136,7 +140,10 @@ def importance_report(
         for (feature, _), permutation in permutations.items()
     )
     request = metric_set.request(named, scored)
-    observed, *found = respond_to_each(named, chain([X], permuted), request, n_jobs)
+    number = 1 + len(permutations)
+    observed, *found = respond_to_each(
+        named, chain([X], permuted), number, request, n_jobs, verbose
+    )
     columns: dict[str, tuple[str, str | None]] = {
         name: (name, None) for name, _ in named
     }

@@ -1,5 +1,7 @@
 """All batteries, and the cases of tests that hold for every metric."""
 
+from importlib.util import find_spec
+
 import classes_battery
 import forecasts_battery
 import metrics_battery
@@ -8,7 +10,11 @@ import pytest
 import rankings_battery
 import scores_battery
 import survival_battery
+import text_battery
 from slow import in_turn, slow_except
+
+HAS_PEERS = all(map(find_spec, ("jiwer", "sacrebleu")))
+"""Whether the packages are installed that count in texts."""
 
 FAMILIES = {
     "labels": metrics_battery.FAMILY,
@@ -17,6 +23,7 @@ FAMILIES = {
     "rankings": rankings_battery.FAMILY,
     **survival_battery.FAMILIES,
     **forecasts_battery.FAMILIES,
+    **({"texts": text_battery.FAMILY} if HAS_PEERS else {}),
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }

@@ -148,6 +148,10 @@ CASES = {
         of_losses(lambda y, p: (np.log1p(y) - np.log1p(p)) ** 2),
         sk.mean_squared_log_error,
     ),
+    "mean_absolute_scaled_error": Case(
+        skci.MeanAbsoluteScaledErrorCI([3.0, 5, 2, 8, 4, 4], seasonality=2),
+        of_losses(lambda y, p: np.abs(y - p) / np.mean([1, 3, 2, 4])),
+    ),
     "root_mean_squared_log_error": Case(
         skci.RootMeanSquaredLogErrorCI(),
         root_mean_squared_log_error,
@@ -212,9 +216,7 @@ CASES = {
 }
 
 
-# --------------------------------------------------------------------------------------
 # Several targets
-# --------------------------------------------------------------------------------------
 
 SHARES = np.array([0.5, 0.3, 0.2])
 

@@ -40,6 +40,20 @@ def hit_rate_at(k, relevant):
     return relevant[..., :k].any(-1)
 
 
+def r_precision(relevant):
+    positions = np.arange(relevant.shape[-1])
+    n_relevant = relevant.sum(-1, keepdims=True)
+    return (relevant * (positions < n_relevant)).sum(-1) / relevant.sum(-1)
+
+
+def bpref(relevant):
+    n_relevant = relevant.sum(-1, keepdims=True)
+    n_others = relevant.shape[-1] - n_relevant
+    above = np.minimum(np.cumsum(1 - relevant, axis=-1), n_relevant)
+    least = np.maximum(np.minimum(n_relevant, n_others), 1)
+    return (relevant * (1 - above / least)).sum(-1) / relevant.sum(-1)
+
+
 def dcg(k, relevant):
     discounts = 1 / np.log2(np.arange(N_DOCUMENTS) + 2)
     return (relevant * discounts)[..., :k].sum(-1)
@@ -87,6 +101,8 @@ OF_ORDER = {
     "recall@2": (skci.RecallAtKCI(k=2), partial(recall_at, 2), None),
     "precision@3": (skci.PrecisionAtKCI(k=3), partial(precision_at, 3), None),
     "hit_rate@1": (skci.HitRateCI(k=1), partial(hit_rate_at, 1), None),
+    "r_precision": (skci.RPrecisionCI(), r_precision, None),
+    "bpref": (skci.BprefCI(), bpref, None),
 }
 OF_LABELS = {
     skci.LabelRankingAveragePrecisionCI(): sk.label_ranking_average_precision_score,

@@ -112,7 +112,71 @@ def squared_calibration_error(weights, truth, scores):
     return (total / weights.sum(axis=-1))[..., np.newaxis]
 
 
+def gini(weights, truth, scores):
+    return 2 * mean_area(roc_area, None, weights, truth, scores) - 1
+
+
+def ks_statistic(weights, truth, scores):
+    """Greatest distance of the weighted distributions, at any of the scores."""
+    above = scores >= np.unique(scores)
+    shares = (
+        (weights * own[:, 0]) @ above / (weights @ own) for own in (truth, ~truth)
+    )
+    return np.subtract(*shares).max(axis=-1, keepdims=True)
+
+
+SHARE = 0.25
+
+
+def included(share, weights, scores):
+    """Proportion in which each row is among a share of all, of the greatest scores."""
+    same, above = scores == scores.T, scores < scores.T
+    mass = weights / weights.sum(axis=-1, keepdims=True)
+    return np.clip((share - mass @ above.T) / (mass @ same), 0, 1)
+
+
+def gain(share, weights, truth, scores):
+    chosen = included(share, weights, scores)
+    return (weights * chosen) @ truth / (weights @ truth)
+
+
+def lift(share, *columns):
+    return gain(share, *columns) / share
+
+
+def influence_of_gain(factor, rows, weights):
+    """That of the rows above the cut, less that of moving the cut along the gain."""
+    positive = rows.truth[:, 0]
+    mass, chosen = weights / weights.sum(), included(SHARE, weights, rows.answer)
+    value = (mass * chosen) @ positive / (mass @ positive)
+    reach = 1.96 * np.sqrt(SHARE * (1 - SHARE) / len(rows))
+    low, high = (
+        gain(SHARE + side * reach, weights, rows.truth, rows.answer) for side in (-1, 1)
+    )
+    of_cut = (high - low) / (2 * reach) * (chosen - SHARE)
+    influence = positive * (chosen - value) / (mass @ positive) - of_cut
+    return factor * (mass * influence)[:, np.newaxis]
+
+
 CASES = {
+    "gini": Case(
+        skci.GiniCI(),
+        gini,
+        empirical_influence=lambda *sample: 2 * delong(None, *sample),
+    ),
+    "ks_statistic": Case(skci.KolmogorovSmirnovCI(), ks_statistic, smooth=False),
+    "gain": Case(
+        skci.GainAtCI(SHARE),
+        partial(gain, SHARE),
+        empirical_influence=partial(influence_of_gain, 1),
+        smooth=False,
+    ),
+    "lift": Case(
+        skci.LiftAtCI(SHARE),
+        partial(lift, SHARE),
+        empirical_influence=partial(influence_of_gain, 1 / SHARE),
+        smooth=False,
+    ),
     "roc_auc": Case(
         skci.RocAucCI(),
         partial(mean_area, roc_area, None),

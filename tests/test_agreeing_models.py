@@ -320,3 +320,12 @@ def test_own_bounded_means_of_models_that_agree(function, is_straight):
         warnings.simplefilter("ignore", DegenerateVarianceWarning)
         limits = difference["own", "a", "b"].confidence_interval()
     assert_allclose(limits, (-limit, limit), rtol=1e-9)
+
+
+def test_models_that_agree_and_are_worse_than_another_are_not_the_best():
+    y = np.tile([0, 1], 60)
+    worse = np.where(np.arange(120) < 60, y, 1 - y)
+    models = {"A": y, "B": worse, "C": worse.copy()}
+    best = joint_report(y, models, metrics="accuracy").best("accuracy")
+    assert best.models == ["A"]
+    assert_allclose(best.intervals[1:, 1], 0)

@@ -27,6 +27,7 @@ ROOMS = {
     "_packages": set(),
     "_threads": {"threadpoolctl"},
     "_validation": {"numpy"},
+    "_progress": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
@@ -49,6 +50,7 @@ ENTRY_POINTS = {
     "labelling",
     "logs",
     "planning",
+    "readers",
     "textbook",
     "votes",
 }
@@ -57,7 +59,7 @@ BUILT_ON = {
     "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
-        "votes",
+        *("readers", "votes"),
     },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
@@ -90,8 +92,8 @@ It may fall. Other applications, such as those of the documentation, need none.
 """
 
 PUBLIC_MODULES = [
-    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "reports"),
-    *("resampling", "textbook"),
+    *("designs", "exceptions", "inference", "logs", "metrics", "planning", "readers"),
+    *("reports", "resampling", "textbook"),
 ]
 
 MODULES = {
@@ -291,7 +293,7 @@ def test_metrics_are_imported_without_what_only_entry_points_need():
     assert not unwanted & imported
 
 
-DEVELOPMENT = {"test", "lint", "docs", "bench"}
+DEVELOPMENT = {"test", "lint", "docs", "bench", "trackers"}
 """Extras that no code of the package needs."""
 
 

@@ -14,9 +14,11 @@ import metrics_battery
 import numpy as np
 import pytest
 import scores_battery
+import text_battery
 from batteries import (
     EVERY_CASE,
     FAMILIES,
+    HAS_PEERS,
     case_of,
     every_case,
     every_case_with,
@@ -40,7 +42,7 @@ from numpy.testing import assert_allclose
 from slow import each_once, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
-from skci.inference.intervals.methods import METHODS, automatic, refusal
+from skci.inference.intervals.methods import METHODS, automatic, unsupported_reason
 from skci.metrics import (
     clinical,
     forecasts,
@@ -48,6 +50,7 @@ from skci.metrics import (
     probabilities,
     rankings,
     regression,
+    scorecards,
     scores,
     survival,
 )
@@ -60,12 +63,10 @@ def methods(family, metric):
     if family != "labels":
         return [metric.method]
     names = ("delta", "blurred", "plus-four", "score")
-    return [own for own in names if not refusal(own, metric._measure)]
+    return [own for own in names if not unsupported_reason(own, metric._measure)]
 
 
-# --------------------------------------------------------------------------------------
 # No metric is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_every_metric_of_labels_has_a_formula():
@@ -74,7 +75,7 @@ def test_every_metric_of_labels_has_a_formula():
     assert set(labels.MEASURES) == names & set(available_metrics())
 
 
-NUMBERS, SCORES = (regression,), (scores, probabilities, clinical)
+NUMBERS, SCORES = (regression,), (scores, scorecards, probabilities, clinical)
 
 
 def classes_of(*modules):
@@ -91,13 +92,16 @@ def test_every_available_metric_is_in_a_battery():
     cases = [case for family in FAMILIES.values() for case in family.cases.values()]
     names = {case.metric.name for case in cases}
     first_k = {name for name in available_metrics() if "@" in name}
-    # Rejection is of abstentions.
-    assert set(available_metrics()) - first_k - names == {"rejection_rate"}
+    # Rejection is of abstentions, and other packages count in texts.
+    others = {"rejection_rate"} | (set() if HAS_PEERS else {*text_battery.CASES})
+    assert set(available_metrics()) - first_k - names == others
     assert {k.partition("@")[0] for k in first_k} < {k.partition("@")[0] for k in names}
     assert {
         cls().name
         for cls in classes_of(*NUMBERS, *SCORES)
-        if cls not in clinical.AT_THRESHOLDS.values()
+        if not any(
+            x.default is x.empty for x in inspect.signature(cls).parameters.values()
+        )
     } < {*available_metrics()}
 
 
@@ -120,9 +124,7 @@ def is_of_several(cls):
     return cls._several is True or "average" in inspect.signature(cls).parameters
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -230,9 +232,7 @@ def test_each_model_has_its_precision(name):
     assert len(set(report.estimates)) == 3
 
 
-# --------------------------------------------------------------------------------------
 # Invariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case_with("weighted", [False, True])
@@ -372,9 +372,7 @@ def test_groups_of_one_row_change_nothing(family, name):
         assert_allclose(found.confidence_interval(), expected, rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Standard errors and covariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -487,9 +485,7 @@ def test_differences_have_the_standard_error_of_the_jackknife(family, name):
     assert_allclose(found, first - second, rtol=1e-10, atol=1e-15)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 
 def serves(family, name, method):
@@ -498,7 +494,7 @@ def serves(family, name, method):
     if metric.reads != "labels":
         return method == automatic(metric._trait)
     if family == "targets":
-        return method in ("delta", "blurred", "logit") and not refusal(
+        return method in ("delta", "blurred", "logit") and not unsupported_reason(
             method, metric._trait
         )
     traits = [metric._measure if family == "labels" else metric._trait]
@@ -506,7 +502,7 @@ def serves(family, name, method):
         traits.append(metric._trait_of_classes)
     slow = family == "classes" and method == "score"
     slow &= name not in classes_battery.AGREEMENT and "f1" not in name
-    return not slow and not any(refusal(method, trait) for trait in traits)
+    return not slow and not any(unsupported_reason(method, trait) for trait in traits)
 
 
 def assert_valid_on_degenerate_data(family, name, method):

@@ -139,9 +139,7 @@ def message_of(call, values, error):
     return str(caught.value)
 
 
-# --------------------------------------------------------------------------------------
 # Containers
-# --------------------------------------------------------------------------------------
 
 NO_ARRAYS = {
     "generator": lambda: (value for value in Y),
@@ -172,10 +170,11 @@ def test_what_is_no_array_is_named(name, call):
             )
             assert message.endswith(remedies)
         elif kind == "Model" and name.startswith(("y_pred", "y_score")):
-            hint = "; JointEvaluator takes fitted models, and predicts"
+            hint = "; JointEvaluator accepts fitted models, and predicts"
             assert message.endswith(f", got Model{hint}")
         elif kind in ("int", "float64") and name == "y_true":
-            assert f", got {found}; give a value for each row. Counts go to" in message
+            hint = "; pass a value for each row. Pass counts to"
+            assert f", got {found}{hint}" in message
         else:
             assert message.endswith(f", got {found}")
         if kind in ("generator", "iterator", "map"):
@@ -342,9 +341,7 @@ def test_nulls_of_arrow_are_missing(name, call):
     assert "missing" in message or "nan in row 1" in message
 
 
-# --------------------------------------------------------------------------------------
 # Kinds of numbers
-# --------------------------------------------------------------------------------------
 
 DAYS = np.arange(N).astype("M8[D]")
 NO_NUMBERS = {
@@ -427,9 +424,7 @@ def test_masked_targets_are_refused():
             HammingLossCI()(*pair)
 
 
-# --------------------------------------------------------------------------------------
 # Weights of any scale
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("exponent", [-1060, -600, 600, 1020])
@@ -480,9 +475,7 @@ def test_support_is_in_the_weights_as_given():
             assert found.support[label] == pytest.approx(total)
 
 
-# --------------------------------------------------------------------------------------
 # The order of rows
-# --------------------------------------------------------------------------------------
 
 ORDER = RNG.permutation(N)
 INDEXES = {
@@ -604,9 +597,7 @@ def test_what_estimators_predict_is_taken_by_position():
     assert found["model", "accuracy"] == AccuracyCI()(Y, P)
 
 
-# --------------------------------------------------------------------------------------
 # Likely mistakes
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["f1", "accuracy", "mean_squared_error", "roc_auc"])

@@ -9,6 +9,7 @@ import pytest
 import statsmodels.api as sm
 from battery import quiet
 from numpy.testing import assert_allclose
+from own_designs import Grouped, TwoWay
 from scipy import stats
 
 from skci import (
@@ -33,40 +34,6 @@ MODELS = {
     for name, limit in {"A": -1.0, "B": -0.5}.items()
 }
 SCORES = {name: p + RNG.normal(0, 0.3, N) for name, p in MODELS.items()}
-
-
-class Grouped:
-    """Clusters, by a user's own hand."""
-
-    def __init__(self, groups):
-        self.groups, self.n_units = groups, len(np.unique(groups))
-
-    def components(self, influences):
-        yield Component.of_units(influences, self.groups)
-
-    def __str__(self):
-        return "grouped by hand"
-
-
-class TwoWay:
-    """Clusters in two ways."""
-
-    columns = ("first", "second")
-
-    def __init__(self, first, second):
-        self.first, self.second = first, second
-
-    @property
-    def n_units(self):
-        return min(len(np.unique(self.first)), len(np.unique(self.second)))
-
-    def components(self, influences):
-        first, second = (np.asarray(each) for each in (self.first, self.second))
-        for factor, sign in ((first, 1), (second, 1), (first * 1000 + second, -1)):
-            yield Component.of_units(influences, factor, sign)
-
-    def __str__(self):
-        return "clustered in two ways"
 
 
 class Autocorrelated:
@@ -205,7 +172,7 @@ def test_a_design_is_known_by_its_members():
     [
         ({"design": "site"}, TypeError, "design must be one of skci.designs"),
         ({"design": ITEM}, TypeError, r"got ndarray of shape .*design=Strata\(...\)"),
-        ({"design": Strata}, TypeError, r"make an object of the class, Strata\(...\)"),
+        ({"design": Strata}, TypeError, "pass an instance of the class, Strata"),
         (
             {"design": Grouped(ITEM), "groups": ITEM},
             ValueError,
@@ -233,9 +200,9 @@ class Giving:
 
 
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
-NONE = "at least one of sign 1 that is not known, got none$"
-BLOCKS = "with blocks that are whole numbers from 0 on, got"
-UNITS = f"with units that are whole numbers from 0, below {N}, got"
+NONE = "at least one with sign=1 and is_known=False, got none$"
+BLOCKS = "with blocks that are nonnegative integers, got"
+UNITS = f"with units that are nonnegative integers below {N}, got"
 
 
 @pytest.mark.parametrize(
@@ -294,7 +261,7 @@ def test_components_of_a_wrong_kind(components, message):
         kind = TypeError if "of Component, got" in message else ValueError
         with pytest.raises(kind, match=message) as caught:
             call(Giving(given))
-        assert str(caught.value).startswith("design Giving must give components")
+        assert str(caught.value).startswith("design Giving must return components")
 
 
 @pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])

@@ -9,10 +9,17 @@ import pytest
 from colours import contrast
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.path import Path
+from matplotlib.text import Text
 from numpy.testing import assert_array_equal
 from simulated import some_models
 
-from skci import joint_report, precision_recall_report, roc_report, threshold_report
+from skci import (
+    calibration_report,
+    joint_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
 from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.displays import COLOURS
 
@@ -73,9 +80,6 @@ def assert_readable(figure):
     for k, box in enumerate(boxes):
         for other, text in zip(boxes[:k], texts, strict=False):
             assert not box.padded(-1).overlaps(other), f"{texts[k]} covers {text}"
-
-
-# --------------------------------------------------------------------------------------
 
 
 def assert_stored(display, given):
@@ -298,9 +302,6 @@ def test_no_text_is_cut_off(models, metrics):
     assert_readable(joint_report(Y, models, metrics=metrics).plot().figure_)
 
 
-# --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [2, 3])
 def test_panels_side_by_side_are_legible_at_page_width(number):
     """Type of 10 points is at least 7 points high on a page 7 inches wide."""
@@ -359,9 +360,7 @@ def test_without_matplotlib(monkeypatch):
             report.plot()
 
 
-# --------------------------------------------------------------------------------------
 # Bands
-# --------------------------------------------------------------------------------------
 
 
 def boxes_of(intervals):
@@ -512,9 +511,123 @@ def test_curves_follow_the_style():
     assert dark.lines_[0].get_color() == cycle[0]
 
 
-# --------------------------------------------------------------------------------------
+def many_scores(number):
+    """Scores of models, of which a later one is better, with one of each oddity."""
+    rng = np.random.default_rng(1)
+    names = [f"m{k}" for k in range(number - 2)] + ["Baseline", "x" * 80]
+    quality = [*np.linspace(0, 3, number - 2), 0.5, 0.6]
+    noise = rng.normal(size=(number, len(Y)))
+    return {
+        name: q * Y + each for name, q, each in zip(names, quality, noise, strict=True)
+    }
+
+
+def colours_of_curves(display):
+    """Colour of the curve of each model in the first panel."""
+    lines = [line for line in display.lines_ if line.axes is display.axes_[0]]
+    models = dict.fromkeys(display.models)
+    return {m: to_hex(line.get_color()) for m, line in zip(models, lines, strict=True)}
+
+
+MANY = {
+    "roc": lambda scores: roc_report(Y, scores, thresholds=[0.5, 1.0, 2.0]),
+    "precision-recall": lambda scores: precision_recall_report(
+        Y, scores, thresholds=np.linspace(-1, 2, 9)
+    ),
+    "bands": lambda scores: threshold_report(
+        Y, scores, metrics=["recall", "selection_rate"], thresholds=T
+    ),
+    "bars": lambda scores: threshold_report(
+        Y, scores, metrics=["f1", "error_rate"], thresholds=[0, 1, 2]
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("name", "number"), [*zip(MANY, [60, 8, 20, 12], strict=True)])
+def test_many_curves_are_grey_but_some(name, number):
+    report = MANY[name](many_scores(number))
+    display = report.plot()
+    figure = display.figure_
+    highlighted = display.highlighted_
+    assert highlighted[-1] == "Baseline" and f"m{number - 3}" in highlighted
+    assert "m0" not in highlighted and len(highlighted) <= 6
+    colours = colours_of_curves(display)
+    assert len({colours[model] for model in highlighted}) == len(highlighted)
+    others = {colour for m, colour in colours.items() if m not in highlighted}
+    assert others == {to_hex("0.5")} and len(colours) == number
+    n_others = number - len(highlighted)
+    assert f"{n_others} other models" in legend_of(display)
+    assert not {*report.models} & {*legend_of(display)}
+    assert all(model in display.drawn_ for model in highlighted)
+    assert display.drawn_.endswith(f"; in grey: {n_others} other models.")
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    heights = [ax.get_window_extent().height for ax in display.axes_]
+    assert legend.get_window_extent().height < min(heights)
+    labels = display.axes_[-1].texts
+    assert {text.get_text() for text in labels} == {*highlighted}
+    boxes = [Text.get_window_extent(text) for text in labels]  # without arrows
+    for box, text in zip(boxes, labels, strict=True):
+        assert figure.bbox.x1 >= box.x1 and box.x0 >= 0
+        assert sum(box.padded(-1).overlaps(other) for other in boxes) == 1
+        line = text.arrow_patch.get_edgecolor()
+        assert to_hex(line) == colours[text.get_text()]  # joined to its curve
+
+
+def test_highlighted_curves():
+    report = roc_report(Y, many_scores(12), thresholds=[0.5, 1.5])
+    display = report.plot(highlight=["m3", "x" * 80, "m3"])
+    assert display.highlighted_ == ["m3", "x" * 80]
+    colours = colours_of_curves(display)
+    assert [colours["m3"], colours["x" * 80]] == [c.lower() for c in COLOURS[:2]]
+    assert display.drawn_ == f"In colour: m3 and {'x' * 80}; in grey: 10 other models."
+    assert_readable(display.figure_)
+    few = report.select(models=["m1", "m2", "m3"]).plot()
+    assert few.drawn_ == "" and few.highlighted_ == ["m1", "m2", "m3"]
+    one = report.select(models=["m1", "m2"]).plot(highlight="m2")
+    assert one.drawn_ == "In colour: m2; in grey: 1 other model."
+    with pytest.raises(KeyError, match="highlight must be one of"):
+        report.plot(highlight="m99")
+    with pytest.raises(ValueError, match=r"^highlight must be at most 6 models, got"):
+        report.plot(highlight=report.models[:7])
+    scores = {f"m{k}": 1 / (1 + np.exp(-s)) for k, s in enumerate([SCORES] * 8)}
+    calibration = calibration_report(Y, scores, n_bins=3)
+    drawn = calibration.plot()  # of which no curve is better
+    assert drawn.drawn_ == "In colour: none; in grey: 8 other models."
+    assert calibration.plot(highlight="m3").highlighted_ == ["m3"]
+
+
+def test_highlighted_curves_are_those_whose_mean_may_be_the_best():
+    """By the definition: better limits not below the highest of the worse ones."""
+    report = threshold_report(
+        Y, many_scores(20), metrics=["error_rate", "f1"], thresholds=[0.5, 1, 1.5]
+    )
+    gains = {m: [] for m in report.models}
+    for (model, metric, _), each in report.items():
+        if metric == "error_rate":
+            gains[model].append([-each, -each.high, -each.low])
+    means = {model: np.mean(each, axis=0) for model, each in gains.items()}
+    highest = max(low for _, low, _ in means.values())
+    may_be_best = [m for m, (*_, high) in means.items() if high >= highest]
+    may_be_best.sort(key=lambda model: -means[model][0])
+    assert 0 < len(may_be_best) < 20
+    assert report.plot().highlighted_ == [*may_be_best[:5], "Baseline"]
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_the_legend_of_long_names_is_lower_than_the_axes(number):
+    names = [f"{'a long name ' * 12}{k}" for k in range(number)]
+    scores = dict(zip(names, many_scores(9).values(), strict=False))
+    display = roc_report(Y, scores, thresholds=[0.5, 1.0]).plot()
+    assert_readable(display.figure_)
+    (legend,) = display.figure_.legends
+    (ax,) = display.axes_
+    assert legend.get_window_extent().height < ax.get_window_extent().height
+    assert len({*colours_of_curves(display).values()}) == number
+
+
 # Differences: colours say what the intervals show
-# --------------------------------------------------------------------------------------
 
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#888888"
 SKY, ORANGE, GREEN = "#56b4e9", "#e69f00", "#009e73"
@@ -682,3 +795,42 @@ def test_intervals_have_as_many_labels_as_the_axes_have_room_for():
     _, ax = plt.subplots(figsize=(5, 3))
     display_of(100).plot(ax=ax)
     assert len(ax.get_yticklabels()) == 11
+
+
+def test_the_best_are_drawn_as_compared(report):
+    best = report.best()
+    display = best.plot()
+    assert len(display.axes_) == len(best) == 2
+    for ax, (metric, each) in zip(display.axes_, best.items(), strict=True):
+        assert ax.get_title().replace("\n", " ").startswith(f"{metric}: better than")
+        sign = -1 if metric == "zero_one_loss" else 1
+        values = {model: sign * report[model, metric] for model in NINE}
+        shown = [label.get_text() for label in display.axes_[0].get_yticklabels()]
+        for row, model in enumerate(shown):
+            (thick,) = (lines := lines_of(ax, row))[0].values()
+            others = max(value for name, value in values.items() if name != model)
+            assert lines[1] == pytest.approx(values[model] - others)
+            assert tuple(thick.get_xdata()) == each[model][1:3]
+            expected = BLUE if each[model].may_be_best else GREY
+            assert to_hex(thick.get_color()) == expected
+    assert shown == sorted(NINE, key=lambda model: -report[model, "f1"])
+    assert [*patches_of(display.figure_)] == ["may be best", "worse than another"]
+    assert_readable(display.figure_)
+    assert len(best["f1"].plot().axes_) == 1
+
+
+@pytest.mark.parametrize("number", [2, 12, 60])
+def test_rank_plots_are_not_cut_at_the_edge(number):
+    models = {name: score > 1 for name, score in many_scores(max(number, 3)).items()}
+    models = dict([*models.items()][:number])
+    display = joint_report(Y, models, metrics="accuracy").ranks().plot()
+    display.figure_.draw_without_rendering()
+    (ax,) = display.axes_
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    for line in dots:
+        box = line.get_window_extent()
+        radius = line.get_markersize() / 2 * display.figure_.dpi / 72
+        assert box.x0 - radius > ax.bbox.x0 and box.x1 + radius < ax.bbox.x1
+    ticks = ax.get_xticks()
+    assert ticks[0] == 1 and np.array_equal(ticks, np.round(ticks))
+    assert_readable(display.figure_)

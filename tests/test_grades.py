@@ -146,7 +146,7 @@ def test_a_number_counts_as_a_missing_grade():
 def test_a_pair_without_an_item_of_both_is_an_error():
     scores = {"A": [1, 0, np.nan], "B": [np.nan, np.nan, 1], "C": [1, 0, 1]}
     report = grades_report(scores, missing_grades="pairwise")
-    with pytest.raises(ValueError, match=r"both models .* none of A and B"):
+    with pytest.raises(ValueError, match=r"both models .* none for A and B"):
         report.differences()
 
 
@@ -183,11 +183,6 @@ def test_many_pairs_of_missing_grades_are_an_error():
     with pytest.raises(ValueError, match=r"at most 2,048 differences, got 2,145"):
         report.differences()
     assert len(report.differences(control="0")) == 65
-
-
-def test_lower_losses_are_better():
-    report = sampled(GRADES, higher_is_better=False)
-    assert report.differences().findings() == ["On mean, A is worse than B."]
 
 
 def test_sample_size_of_a_mean():
@@ -494,8 +489,8 @@ def test_selected_models_can_be_planned():
 @pytest.mark.parametrize(
     "scores, samples, error",
     [
-        (GRADES, 0, "samples_per_item must be a whole number from 1 on"),
-        (GRADES, 1.5, "samples_per_item must be a whole number from 1 on"),
+        (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
+        (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
         (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
     ],
 )
@@ -704,9 +699,7 @@ def test_ends_of_the_bounds_that_were_seen_cost_nothing():
     assert "to allow for" not in str(seen)
 
 
-# --------------------------------------------------------------------------------------
 # Items of several files, and models that look like items
-# --------------------------------------------------------------------------------------
 
 QUESTIONS = np.array([f"q{k}" for k in range(40)])
 FIRST, SECOND = np.random.default_rng(1).random((2, 40))

@@ -13,7 +13,7 @@ from tables import table
 
 from skci import joint_intervals, joint_report
 from skci.inference.critical.correlation import Loadings
-from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.max_distribution import step_down_directions
 
 with open(Path(__file__).parent / "reference" / "ranks.csv", encoding="utf-8") as file:
     PISA = list(csv.DictReader(file))
@@ -32,9 +32,7 @@ def limits(ranks):
     return np.transpose([columns["low"], columns["high"]])[order]
 
 
-# --------------------------------------------------------------------------------------
 # Published ranks: R's csranks
-# --------------------------------------------------------------------------------------
 
 
 def pisa(subject, **options):
@@ -85,9 +83,7 @@ def test_published_best_five():
     assert set(best) - set(report.at(0.9).ranks().top(5)) == {"Sweden"}
 
 
-# --------------------------------------------------------------------------------------
 # The definition, by simulation
-# --------------------------------------------------------------------------------------
 
 
 def simulated_ranks(theta, covariance, level, draws, normal, df=None):
@@ -171,9 +167,7 @@ def test_two_models_are_ordered_by_the_test_of_their_difference():
     assert differ  # and not the first
 
 
-# --------------------------------------------------------------------------------------
 # Ties
-# --------------------------------------------------------------------------------------
 
 
 def true_ranks(theta):
@@ -250,9 +244,7 @@ def test_undefined_models_have_any_rank():
     }
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 Y = np.repeat([0, 1], 150)
 _rng = np.random.default_rng(3)
@@ -357,10 +349,9 @@ def test_which_of_many_may_rank_first_with_others_between():
     errors[2] = 0.02  # known to be worse than 0, as no other is
     estimates = [3, 2.9, 2.9, *[2.8] * 6]
     report = given(estimates, np.diag(errors**2))
-    found, _ = report.ranks().findings()
-    assert (
-        found == "On mean, 8 of 9 models, 0, 1, 3, 4, 5 and 3 others, may rank first."
-    )
+    (found,) = report.ranks().findings()
+    others = "may also be best: 1, 3, 4, 5, 6 and 2 others"
+    assert found == f"mean: best estimate: 0; {others}; shown to be worse: 2."
 
 
 @pytest.mark.parametrize(
@@ -393,18 +384,15 @@ def test_findings_name_who_may_be_first():
     scores = [9, 8.9, 5, 1, *np.linspace(-9, -9.4, 9)]
     ranks = given(scores, 0.1 * np.eye(13)).ranks()
     assert ranks.findings() == [
-        "On mean, 0 and 1 may rank first.",
+        "mean: best estimate: 0; may also be best: 1; shown to be worse: 11 others.",
         "On mean, 2 of 13 ranks are shown: 2 (3) and 3 (4).",
     ]
     all_shown = given(range(9), 0.01 * np.eye(9)).ranks().findings()
     found = "9 of 9 ranks are shown: 8 (1), 7 (2), 6 (3), 5 (4), 4 (5) and 4 others."
-    assert all_shown == ["On mean, 8 ranks first.", f"On mean, {found}"]
+    best = "mean: best: 8; shown to be worse: 8 others."
+    assert all_shown == [best, f"On mean, {found}"]
     equal = given(np.linspace(0.9, 0, 9), np.eye(9)).individual().ranks()
-    assert equal.findings() == [
-        "Taken alone: On mean, each of the 9 models may rank first.",
-        "Taken alone: On mean, no rank is shown.",
-    ]
-    close = [3 - k / 100 for k in range(8)]
-    first, _ = given([*close, 0], 0.1**2 * np.eye(9)).ranks().findings()
-    of_all = "the first 8 of 9 models by their estimates, 0 to 7"
-    assert first == f"On mean, {of_all}, may rank first."
+    others = "may also be best: 1, 2, 3, 4, 5 and 3 others"
+    assert equal.findings() == [f"Taken alone: mean: best estimate: 0; {others}."]
+    tied = given([1, 1, 0], 0.01 * np.eye(3)).ranks().findings()
+    assert tied[0] == "mean: best estimate: 0 and 1; shown to be worse: 2."

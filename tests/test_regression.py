@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LinearRegression
 
+import skci
 from skci import (
     R2CI,
     D2TweedieCI,
@@ -80,33 +81,6 @@ def test_wrong_levels_of_a_quantile():
         MeanPinballLossCI(alpha=2)(Y, P)
 
 
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_a_joint_report_of_regression():
-    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    models = {
-        "one": LinearRegression().fit(X[:, :1], Y),
-        "both": LinearRegression().fit(X, Y),
-    }
-
-    class First:
-        def predict(self, X):
-            return models["one"].predict(X[:, :1])
-
-    evaluator = JointEvaluator(
-        {"one": First(), "both": models["both"]}, ["r2", "mean_squared_error"]
-    )
-    report = evaluator.evaluate(X, Y, sample_weight=WEIGHTS)
-    assert list(report) == [
-        (model, name)
-        for model in ("one", "both")
-        for name in ("r2", "mean_squared_error")
-    ]
-    expected = R2CI()(Y, models["both"].predict(X), sample_weight=WEIGHTS)
-    assert report.individual()["both", "r2"].low == pytest.approx(expected.low)
-    assert report["both", "r2"].low < expected.low
-    assert len(report.findings(by="differences")) == 2
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_intervals_cover():
@@ -122,9 +96,7 @@ def test_intervals_cover():
     assert (covered >= 930).all() and (covered <= 970).all()
 
 
-# --------------------------------------------------------------------------------------
 # The median
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [99, 100])
@@ -340,9 +312,7 @@ def test_metrics_of_different_targets():
             joint_report(Y, PREDICTED, metrics=["r2"], method=method)
 
 
-# --------------------------------------------------------------------------------------
 # Several targets
-# --------------------------------------------------------------------------------------
 
 MANY = some_targets()
 MANY_NAMED = pd.DataFrame(MANY.y, columns=["height", "width", "depth"])
@@ -432,3 +402,34 @@ def test_metrics_with_weights_of_targets_are_estimators():
     metric.scorer()
     with pytest.raises(ValueError, match="multioutput must give one number for a sco"):
         R2CI(multioutput="raw_values").scorer()
+
+
+def test_scaled_errors_are_those_over_the_errors_of_the_naive_forecast():
+    """The mean of |y - p| is 0.75, and those of the naive forecasts are 2 and 4."""
+    y, p = [1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10
+    train = np.array([[0, 0], [2, 4], [0, 8], [2, 4]])
+    for metric, expected in [
+        (skci.MeanAbsoluteScaledErrorCI(train[:, 0]), 0.75 / 2),
+        (skci.MeanAbsoluteScaledErrorCI(train[:, 1], seasonality=3), 0.75 / 4),
+    ]:
+        found, error = metric(y, p), skci.MeanAbsoluteErrorCI()(y, p)
+        factor = expected / 0.75
+        assert found == pytest.approx(expected, rel=1e-14)
+        assert found.low == pytest.approx(factor * error.low, rel=1e-9)
+    both = np.column_stack([y, y]), np.column_stack([p, p])
+    found = skci.MeanAbsoluteScaledErrorCI(train)(*both)
+    assert found == pytest.approx((0.75 / 2 + 0.75 / 4) / 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y_train": [1, 2], "seasonality": 2}, "of more than 2 values"),
+        ({"y_train": [1, 2, 1, 2], "seasonality": 2}, "must change within 2 steps"),
+        ({"y_train": [[1, 2], [2, 4]]}, "a column for each of the 1 targets, or one"),
+        ({"y_train": [1, np.nan]}, "y_train must hold finite numbers"),
+    ],
+)
+def test_mistakes_in_training_series(options, message):
+    with pytest.raises(ValueError, match=message):
+        skci.MeanAbsoluteScaledErrorCI(**options)([1, 2, 3], [1, 3, 3])

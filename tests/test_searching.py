@@ -45,9 +45,7 @@ TREE = DecisionTreeClassifier(random_state=0)
 DEPTHS = {"max_depth": [1, 2, 3, 4, 6, None]}
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def test_the_best_models_are_cross_validated_anew_on_common_splits():
@@ -228,7 +226,7 @@ def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
     groups = np.arange(200) // 4
     search = GridSearchCV(BAYES, SMOOTHING, cv=GroupKFold(4)).fit(X, Y, groups=groups)
     report = search_report(search, X, Y, metrics="accuracy", groups=groups)
-    assert "the default with splits of GroupKFold" in str(report)
+    assert "the default for splits by GroupKFold" in str(report)
     assert "search (GroupKFold)" in str(report)
     for train, test in report.splits:
         assert not set(groups[train]) & set(groups[test])
@@ -257,7 +255,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
     report = search_report(ordered, X, Y, metrics="accuracy")
     assert len(report.splits) == 3
-    assert "the default with splits of TimeSeriesSplit" in str(report)
+    assert "the default for splits by TimeSeriesSplit" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +268,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         ),
         ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
-        ({"top": 0}, ValueError, "top must be a whole number from 1 on, got 0"),
+        ({"top": 0}, ValueError, "top must be a whole number of at least 1, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),
         ({"rank_by": "f1"}, ValueError, r"rank_by must be one of \['score'\]"),
         ({"resampling": "boot"}, ValueError, "resampling must be one of"),
@@ -283,9 +281,7 @@ def test_wrong_options_of_reports_are_refused(options, error, message):
         search_report(X=X, y=Y, **arguments)
 
 
-# --------------------------------------------------------------------------------------
 # Scorers of intervals
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

@@ -18,11 +18,17 @@ from benchmarks.common.command import parser, sizes
 from benchmarks.common.pages import present
 from benchmarks.common.peers import with_version
 from benchmarks.speed.comparisons import goals, table
-from benchmarks.speed.tasks import bootstraps, cross_validations, point_estimates
+from benchmarks.speed.tasks import (
+    bootstraps,
+    cross_validations,
+    many_models,
+    point_estimates,
+)
 
 _SECTIONS = {
     "Intervals and point estimates": point_estimates,
     "A joint report and the bootstrap": bootstraps,
+    "Reports of many models": many_models,
     "Cross-validation": cross_validations,
 }
 
@@ -35,6 +41,7 @@ def main() -> None:
         repeats=(31, 3),
         few_repeats=(7, 1),
         resamples=(20, 2),  # timed, in the place of 1,000
+        models=(60, 4),
         columns=((20, 100, 500), (20,)),  # of the cross-validated rows
     )
     rows = {title: list(measure(size)) for title, measure in _SECTIONS.items()}

@@ -23,6 +23,7 @@ from sklearn.metrics import (
     log_loss,
     matthews_corrcoef,
     roc_auc_score,
+    roc_curve,
 )
 from sklearn.model_selection import RepeatedKFold, cross_validate
 
@@ -50,6 +51,7 @@ METRICS = ["accuracy", "f0.5", "mcc"]
 _LABEL_METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
 _SCORE_METRICS = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
 _ROWS, _RESAMPLES = 10_000, 1_000
+_ROWS_OF_MANY, _FEW = 2_000, 30
 
 
 # --------------------------------------------------------------------------------------
@@ -245,6 +247,50 @@ def scipy_bootstrap(number: int, *columns: Array) -> Any:
         vectorized=False,
         method="percentile",
     )
+
+
+# --------------------------------------------------------------------------------------
+# Reports of many models
+# --------------------------------------------------------------------------------------
+
+
+def many_models(size: Sizes) -> Iterator[Row]:
+    """Compare the first views of reports of many models with a loop of resamples."""
+    y, each = scored(_ROWS_OF_MANY, models=size.models)
+    few = y[:_FEW], [values[:_FEW] for values in each[:2]]
+    metrics = ["roc_auc", "average_precision", "log_loss", "brier_score"]
+    jobs: dict[str, tuple[Array, list[Array], Callable[..., Any]]] = {
+        "threshold_report": (y, each, lambda y, s: str(skci.threshold_report(y, s))),
+        "roc_report": (y, each, lambda y, s: str(skci.roc_report(y, s))),
+        "decision_curve_report": (
+            *(y, each),
+            lambda y, s: str(skci.decision_curve_report(y, s)),
+        ),
+        "joint_report of 4 metrics, its page": (
+            *(y, each),
+            lambda y, s: skci.joint_report(y, y_score=s, metrics=metrics).to_html(),
+        ),
+        "best() of roc_report": (*few, lambda y, s: skci.roc_report(y, s).best()),
+    }
+    for name, (truth, scores, view) in jobs.items():
+        ours = partial(seconds, partial(view, truth, named(scores)))
+
+        def theirs(truth: Array = truth, scores: list[Array] = scores) -> float:
+            run = partial(resampled_curves, size.resamples, truth, *scores)
+            return seconds(run) * _RESAMPLES / size.resamples
+
+        yield compared(
+            f"{name}, {len(scores)} models, {len(truth):,} rows",
+            f"roc_curve in a loop, {_RESAMPLES:,} resamples",
+            alternate(ours, theirs, 1),
+        )
+
+
+def resampled_curves(number: int, *columns: Array) -> list[Any]:
+    """ROC curves of all models on some resamples."""
+    rng, n = np.random.default_rng(0), len(columns[0])
+    draws = [rng.integers(n, size=n) for _ in range(number)]
+    return [roc_curve(columns[0][k], s[k]) for k in draws for s in columns[1:]]
 
 
 # --------------------------------------------------------------------------------------

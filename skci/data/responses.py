@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils import parallel
 
 from skci._arrays import Array
+from skci._progress import Progress
 from skci._validation import (
     NamedArray,
     as_array,
@@ -17,6 +18,20 @@ from skci._validation import (
     printable,
 )
 from skci.data.rows import shape_of
+
+
+class Parallel(parallel.Parallel):
+    """Parallel tasks that are counted by a line as they finish."""
+
+    def __init__(self, line: Progress, **options: Any) -> None:
+        super().__init__(**options)
+        self._line, self._counted = line, 0
+
+    def print_progress(self) -> None:
+        """Count the tasks that have finished since the last call by joblib."""
+        finished = self.n_completed_tasks - self._counted
+        self._counted += finished
+        self._line.add(finished)
 
 
 class Request(NamedTuple):
@@ -35,7 +50,7 @@ def respond(
     X: Any,
     request: Request,
     n_jobs: int | None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Predict labels or numbers of X, and score it, in parallel.
 
@@ -43,8 +58,11 @@ def respond(
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
     """
-    tasks = (delayed(_respond)(*named, X, request, verbose) for named in estimators)
-    responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    tasks = (
+        parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
+    )
+    with Progress("predictions", len(estimators), verbose) as line:
+        responses = Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks)
     labels, scores = (
         {name: each[kind] for name, each in responses if each[kind] is not None}
         for kind in range(2)
@@ -55,16 +73,19 @@ def respond(
 def respond_to_each(
     estimators: Sequence[tuple[str, Any]],
     features: Iterable[Any],
+    number: int,
     request: Request,
     n_jobs: int | None,
+    verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Responses to each of some features of the rows; see `respond`."""
-    tasks = (delayed(respond)(estimators, X, request, n_jobs=1) for X in features)
-    return Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    """Responses to each of a number of features of the rows; see `respond`."""
+    tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
+    with Progress("predictions", number, verbose) as line:
+        return list(Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks))
 
 
 def _respond(
-    name: str, estimator: Any, X: Any, request: Request, verbose: int
+    name: str, estimator: Any, X: Any, request: Request, verbose: int | None
 ) -> tuple[str, tuple[Any, Any]]:
     """Name an estimator and its responses; processes find this function by its name."""
     with task(name, "predicted" * bool(verbose)):

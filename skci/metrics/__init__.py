@@ -13,9 +13,11 @@ from skci.metrics.labels import *
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *
+from skci.metrics.scorecards import *
 from skci.metrics.scores import *
 from skci.metrics.skill import *
 from skci.metrics.survival import *
+from skci.metrics.text import *
 
 if not TYPE_CHECKING:  # type checkers find the names in the imports above
     __all__ = sorted(

@@ -196,7 +196,53 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
         ]
 
 
-class CustomItemCI(_FeatureMetric, heavy_tails=True):
+class FunctionOfItemsCI(MetricCI, heavy_tails=True):
+    """A function of means of features of items."""
+
+    reads = "items"
+    _serves_moments = True
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        sample = binding.sample
+        if isinstance(sample, MomentSample):
+            monomials = self.monomials(binding)
+            functional = sample.means.function(self._function, monomials)
+        else:
+            features = self._features_of(binding)[binding.within]
+            functional = FunctionOfMeans(self._function, features)
+        return [binding.of_units(self._measure, functional)]
+
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        name = binding.metric, binding.model
+        if isinstance(binding.sample, MomentSample):
+            kept = binding.sample.means.origins
+            found = [v for v in kept if v[:2] == name]
+            return [(variable,) for variable in found or [Variable(*name)]]
+        return [(variable,) for variable in self.variables(binding)]
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        columns = enumerate(self._features_of(binding).T)
+        return {Variable(binding.metric, binding.model, k): x for k, x in columns}
+
+    def _features_of(self, binding: Binding) -> Array:
+        """Features of all units, which are computed once."""
+        sample = binding.sample
+
+        def compute() -> Array:
+            truth, answer, *_ = binding.columns(self.reads)
+            return self._features(truth, answer, sample.rows.counts)
+
+        return sample.once((self._counted, binding.model, self.reads), compute)
+
+    _function: ClassVar[Any]
+    """Function of the means, safe for complex numbers."""
+    _counted: ClassVar[Any]
+    """What features depend on, besides the items."""
+    _features: ClassVar[Any]
+    """Features of items from truth, answers and weights, (n, k)."""
+
+
+class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
     """Metric defined by a function of means over items; see :func:`make_metric_ci`.
 
     Parameters
@@ -222,46 +268,27 @@ class CustomItemCI(_FeatureMetric, heavy_tails=True):
     """
 
     reads: str = "labels"  # type: ignore[misc]
-    _serves_moments = True
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        return self.g
+
+    @property
+    def _counted(self) -> Any:
+        return self.features
+
+    def _features(self, truth: Array, answer: Array, weights: Array) -> Array:
+        if self.reads == "labels":
+            truth, answer = truth.astype(object), answer.astype(object)
+        return self._checked_features(truth, answer, weights)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        sample = binding.sample
-        if isinstance(sample, MomentSample):
-            functional = sample.means.function(self.g, self.monomials(binding))
-        else:
-            features = self._features_of(binding)[binding.within]
-            functional = FunctionOfMeans(self.g, features)
-        return [binding.of_units(self._measure, functional)]
-
-    def monomials(self, binding: Binding) -> list[Monomial]:
-        name = binding.metric, binding.model
-        if isinstance(binding.sample, MomentSample):
-            kept = binding.sample.means.origins
-            found = [v for v in kept if v[:2] == name]
-            return [(variable,) for variable in found or [Variable(*name)]]
-        return [(variable,) for variable in self.variables(binding)]
-
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
-        columns = enumerate(self._features_of(binding).T)
-        return {Variable(binding.metric, binding.model, k): x for k, x in columns}
-
-    def _features_of(self, binding: Binding) -> Array:
-        """Features of all units, which are computed once."""
-        sample = binding.sample
-        if self.reads == "labels" and sample.vocabulary.multilabel:
+        if self.reads == "labels" and binding.sample.vocabulary.multilabel:
             raise ValueError(
                 f"{self.name!r} needs one label in each row, got several targets; "
                 "reads='items' takes rows of any kind"
             )
-        key = self.features, binding.model, self.reads
-
-        def compute() -> Array:
-            truth, answer, *_ = binding.columns(self.reads)
-            if self.reads == "labels":
-                truth, answer = truth.astype(object), answer.astype(object)
-            return self._checked_features(truth, answer, sample.rows.counts)
-
-        return sample.once(key, compute)
+        return super()._bind(binding)
 
 
 class CustomFunctionCI(_CustomMetric, heavy_tails=True):

@@ -21,8 +21,8 @@ _ALIASES = {
     "specificity": "tnr true_negative_rate",
     "precision": "ppv positive_predictive_value",
     "negative_predictive_value": "npv",
-    "false_positive_rate": "fpr",
-    "false_negative_rate": "fnr",
+    "false_positive_rate": "fpr far false_accept_rate false_alarm_rate",
+    "false_negative_rate": "fnr frr false_reject_rate miss_rate",
     "balanced_accuracy": "bacc uar",
     "matthews_corrcoef": "mcc correlation phi",
     "cohen_kappa": "kappa",
@@ -48,9 +48,16 @@ _ALIASES = {
     "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank rr",
     "precision@k": "p@k",
     "recall@k": "r@k",
+    "r_precision": "rprec",
+    "gini": "accuracy_ratio somers_d",
+    "ks_statistic": "ks kolmogorov_smirnov",
     "hit_rate": "success hits hit hit_ratio",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
+    "wer": "word_error_rate",
+    "cer": "character_error_rate",
+    "bleu": "sacrebleu corpus_bleu",
+    "chrf": "corpus_chrf",
     "concordance": "c_index cindex concordance_index harrell_c "
     "concordance_index_censored",
     "concordance_ipcw": "uno_c concordance_index_ipcw",
@@ -91,7 +98,7 @@ _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_titl
 """Metrics at a threshold or a time, by their names without it."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
-_AT = re.compile(f"(.+)(?:@|_at_|_cut_){_NUMBER}")
+_AT = re.compile(f"(.+?)(?:@|_at_|_cut_|_){_NUMBER}")
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
 _SEVERAL = {
@@ -138,15 +145,14 @@ _REASONS = {
     "'median_absolute_error', or the quantile of errors that matters": "max_error",
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu": """
-        wer word_error_rate cer character_error_rate mer wil bleu sacrebleu chrf chrf++
-        ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
+        mer wil ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
     "is the mean of a number that a package computes of each item; use grades_report "
     "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
         rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
         bert_score bleurt""",
-    "is of boxes that are matched with objects; use "
-    "AveragePrecisionCI(interpolation='101') with a row for each object and each false "
-    "detection, and groups= of the images": """
+    "is of boxes that are matched with objects; use skci.readers.coco for files of "
+    "COCO, or AveragePrecisionCI(interpolation='101') with a row for each object and "
+    "each false detection, and groups= of the images": """
         ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
         map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
     "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
@@ -171,6 +177,8 @@ _REASONS = {
     "needs a beta; use a name such as 'f0.5' or a metric object such as "
     "FBetaCI(0.5)": "fbeta_score",
     "needs times; use IntegratedBrierCI(times)": "integrated_brier",
+    "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)": """
+        mase mean_absolute_scaled_error""",
 }
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
@@ -178,6 +186,7 @@ _REFUSED = (
     | {
         name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
         for name, cls in _AT_A_NUMBER.items()
+        if name not in _BY_NAME
     }
 )
 """Why there is no metric of a name in lower case."""
@@ -210,6 +219,28 @@ def available_metrics() -> list[str]:
     ['accuracy', 'average_precision', 'balanced_accuracy']
     """
     return sorted(_BY_NAME)
+
+
+def listed_metrics() -> dict[str, MetricCI]:
+    """Metrics by name, also those that need a threshold or a time, such as 0.1."""
+    at_a_number = (cls(0.1) for cls in _AT_A_NUMBER.values())
+    known = _BY_NAME | {metric.name: metric for metric in at_a_number}
+    return {name: known[name] for name in sorted(known)}
+
+
+def synonyms(name: str) -> list[str]:
+    """Other names of a listed metric, in which "k" and "t" stand for its number."""
+    base, at, _ = name.partition("@")
+    keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
+    return [alias for alias, known in ALIASES.items() if known in keys]
+
+
+def refusal(name: str) -> str:
+    """Say why there is no metric of a name; empty if there is one, or no reason."""
+    usual = _usual(name).removeprefix(NEGATED)
+    usual = ALIASES.get(usual, usual)
+    known = (each for each in (usual, f"{usual}_score") if each in _REFUSED)
+    return next((f"{name!r} {_REFUSED[each]}" for each in known), "")
 
 
 def resolve_metric(metric: Any) -> MetricCI:
@@ -345,14 +376,12 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, usual: str) -> str:
     """Say what there is in place of a metric."""
-    usual = ALIASES.get(usual, usual)
-    for known in (usual, f"{usual}_score"):
-        if known in _REFUSED:
-            return f"{metric!r} {_REFUSED[known]}"
+    if reason := refusal(metric):
+        return reason
     names = re.split(r"[,;\s]+", metric.strip())
     if len(names) > 1 and all(map(_named, names)):
         return f"unknown metric {metric!r}; give a list, as metrics={names}"
-    near = _near(usual)
+    near = _near(ALIASES.get(usual, usual))
     meant = f"did you mean {near!r}? " if near else ""
     return (
         f"unknown metric {metric!r}; {meant}available_metrics() lists all, "

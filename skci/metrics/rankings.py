@@ -27,6 +27,9 @@ from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import Binding
 from skci.metrics.scores import MetricScorer
 
+NOT_JUDGED = -1
+"""Relevance of a document that was not judged, as in trec_eval."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
@@ -82,8 +85,8 @@ class Rankings:
         """Sum values of the sets over each query."""
         return np.bincount(self.query, values, len(self.sizes))
 
-    def shown(self, k: int | None) -> Array:
-        """Number of documents of each set that are among the first k."""
+    def shown(self, k: int | Array | None) -> Array:
+        """Number of documents of each set that are among the first k of its query."""
         return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
     def discounted_gain(self, discounts: Array) -> Array:
@@ -143,8 +146,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_documents) or (n_samples,)
-            Relevances, numbers of 0 or more. A row has the documents of a query or,
-            with `query`, one document.
+            Relevances, numbers of 0 or more; -1 for a document that was not judged,
+            which counts as not relevant. A row has the documents of a query or, with
+            `query`, one document.
         y_score : array-like of the same shape
             Scores, which increase with the predicted relevance; NaN for documents that
             were not retrieved.
@@ -222,11 +226,12 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         relevance = sample.truth[within]
         scores = sample.scores[binding.model].values[within]
         n = len(relevance)
-        if relevance.min() < 0:
+        negative = relevance[(relevance < 0) & (relevance != NOT_JUDGED)]
+        if len(negative):
             raise ValueError(
-                f"y_true must hold relevances of 0 or more for {binding.metric!r}, got "
-                f"{relevance.min():g}; clip at 0 what counts as not relevant, as in "
-                "np.maximum(y_true, 0)"
+                f"y_true must hold relevances of 0 or more for {binding.metric!r}, or "
+                f"{NOT_JUDGED} of documents that were not judged, got {negative[0]:g}; "
+                "clip at 0 what counts as not relevant, as in np.maximum(y_true, 0)"
             )
         if relevance.shape[1] == 1:
             if sample.queries is None:
@@ -255,25 +260,34 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         raise NotImplementedError
 
 
-class RankingToK(RankingMetricCI):
+class _OrderCI(RankingMetricCI):
+    """A metric of the order of documents, which ties leave open.
+
+    Parameters
+    ----------
+    ties : {"average", "order"}, default="average"
+        Treatment of tied documents: "average" for the mean over all their orders, as in
+        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for the order of the
+        rows. trec_eval has them in descending order of their names, and so do the
+        scores of :func:`skci.readers.trec`, which have no ties.
+    """
+
+    ties: str = option(default="average", check=one_of("average", "order"))
+
+    def _ranked(self, query: Array, gains: Array, scores: Array) -> Rankings:
+        return Rankings.of(query, scores, gains, self.ties == "average")
+
+
+class RankingToK(_OrderCI):
     """A metric of the first documents of a ranking.
 
     Parameters
     ----------
     k : int, optional
         Number of documents from the first on that count; all if not given.
-    ties : {"average", "order"}, default="average"
-        Treatment of tied documents: "average" for the mean over all their orders, as in
-        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for the order of the
-        rows. trec_eval has them in descending order of their names: sort rows so, and
-        set "order", for its values.
     """
 
     k: int | None = option(default=None, check=check_integer)
-    ties: str = option(default="average", check=one_of("average", "order"))
-
-    def _ranked(self, query: Array, gains: Array, scores: Array) -> Rankings:
-        return Rankings.of(query, scores, gains, self.ties == "average")
 
 
 class _GainCI(RankingToK):
@@ -288,7 +302,9 @@ class _GainCI(RankingToK):
     gain: str = option(default="linear", check=one_of("linear", "exponential"))
 
     def _gains(self, relevance: Array) -> Array:
-        gains = relevance if self.gain == "linear" else np.exp2(relevance) - 1
+        gains = np.maximum(relevance, 0)
+        if self.gain == "exponential":
+            gains = np.exp2(gains) - 1
         if not np.isfinite(gains.sum()):
             raise ValueError(
                 "y_true must hold relevances with gains in the range of floats, got "
@@ -367,7 +383,7 @@ class DCGCI(
         return rankings.discounted_gain(discounts) + 0 * rankings.totals
 
 
-class _HitsCI(RankingToK):
+class _RelevantCI(_OrderCI):
     """A metric of documents that are relevant or not.
 
     Parameters
@@ -385,6 +401,10 @@ class _HitsCI(RankingToK):
     def _of_hits(self, hits: Rankings) -> Array:
         """Value of each query; NaN where it has no relevant document."""
         raise NotImplementedError
+
+
+class _HitsCI(_RelevantCI, RankingToK):
+    """A metric of the relevant documents among the first ones."""
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
@@ -519,6 +539,67 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
 
     def _of_hits(self, hits: Rankings) -> Array:
         return hits.first_hit(self.k, power=0)
+
+
+class RPrecisionCI(_RelevantCI, measure="r_precision"):
+    r"""Share of relevant documents among as many as are relevant, mean over queries.
+
+    .. math:: \frac 1Q \sum_q
+        \frac{\#\{j \le R_q : d_j \text{ relevant}\}}{R_q}
+
+    with the :math:`R_q` relevant documents of query q: ``Rprec`` of trec_eval.
+
+    Examples
+    --------
+    >>> from skci import RPrecisionCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> RPrecisionCI()(y_true, y_score)
+    r_precision = 0.50 [0.40, 0.60], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Rankings) -> Array:
+        shown = hits.shown(hits.totals[hits.query])
+        return hits.sums(hits.gains * shown / hits.size) / hits.totals
+
+
+class BprefCI(_RelevantCI, measure="bpref"):
+    r"""Binary preference (bpref) of judged documents, the mean over queries [1]_.
+
+    .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}} \Bigl(1 -
+        \frac{\min(n_i, R_q)}{\min(N_q, R_q)}\Bigr)
+
+    with the :math:`R_q` documents of query q that are judged relevant, the :math:`N_q`
+    that are judged not relevant, and the number :math:`n_i` of the latter that are
+    ranked above document i. Documents that were not judged, of relevance -1, are left
+    out. It is ``bpref`` of trec_eval.
+
+    References
+    ----------
+    .. [1] Buckley and Voorhees (2004). Retrieval evaluation with incomplete
+           information. SIGIR, 25-32.
+
+    Examples
+    --------
+    >>> from skci import BprefCI
+    >>> y_true = [[1, 0, 1, -1], [0, 1, -1, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> BprefCI()(y_true, y_score)
+    bpref = 0.50 [0.40, 0.60], 95% interval (score, n = 60)
+    """
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        relevant, judged = relevance >= self.relevance_level, relevance >= 0
+        hits = self._ranked(query, relevant, np.where(judged, scores, np.nan))
+        n_relevant = hits.totals[hits.query]
+        n_others = np.bincount(query, judged & ~relevant)[hits.query]
+        before, tied = hits.before - hits.gains_before, hits.size - hits.gains
+        # Any number of tied others, from none to all, is as likely to be above each.
+        below_limit = np.clip(n_relevant - before, 0, tied + 1)
+        above = below_limit * (before + (below_limit - 1) / 2)
+        above = (above + (tied + 1 - below_limit) * n_relevant) / (tied + 1)
+        lost = above / np.maximum(np.minimum(n_relevant, n_others), 1)
+        return hits.sums(hits.gains * (1 - lost)) / hits.totals
 
 
 class _LabelRankingCI(RankingMetricCI):

@@ -23,6 +23,7 @@ from skci._validation import (
     LARGEST,
     as_numbers,
     check_choice,
+    check_integer,
     check_nonnegative,
     check_number,
     check_share,
@@ -431,6 +432,70 @@ class MeanAbsoluteErrorCI(
     """
 
     _loss = staticmethod(absolute_error)
+
+
+class MeanAbsoluteScaledErrorCI(
+    MeanAbsoluteErrorCI, measure="mean_absolute_scaled_error"
+):
+    r"""Mean absolute scaled error (MASE) of forecasts of a series. Lower is better.
+
+    .. math:: \frac{E|y - \hat y|}{\frac 1{T - m} \sum_{t=m+1}^T |x_t - x_{t-m}|}
+
+    The denominator is the mean absolute error of the naive forecast of the training
+    series x, which repeats the value m steps before [1]_. It is a known number: the
+    interval is that of the numerator.
+
+    Parameters
+    ----------
+    y_train : array-like of shape (n_timepoints,) or (n_timepoints, n_targets)
+        Training series in order of time; of several targets a column for each, or one
+        series for all.
+    seasonality : int, default=1
+        Steps m of the naive forecast, such as 12 for months.
+
+    References
+    ----------
+    .. [1] Hyndman and Koehler (2006). Another look at measures of forecast accuracy.
+           International Journal of Forecasting 22, 679-688.
+
+    Examples
+    --------
+    >>> mase = MeanAbsoluteScaledErrorCI(y_train=[1, 3, 2, 4, 3, 5])
+    >>> mase([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_absolute_scaled_error = 0.47 [0.31, 0.65], 95% interval (hall, n = 40)
+    """
+
+    y_train: Any = option(kw_only=False, check=as_numbers)
+    seasonality: int = option(default=1, check=check_integer)
+
+    _serves_moments = False
+
+    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
+        columns, scale = [*super()._targets(binding)], self._scale
+        if len(scale) not in (1, len(columns)):
+            raise ValueError(
+                f"y_train must have a column for each of the {len(columns)} targets, "
+                f"or one, got {len(scale)}"
+            )
+        pairs = zip(columns, np.resize(scale, len(columns)), strict=True)
+        return ((y / each, values / each) for (y, values), each in pairs)
+
+    @property
+    def _scale(self) -> Array:
+        """Mean absolute error of the naive forecast of each column."""
+        series, m = as_numbers(self.y_train, "y_train"), self.seasonality
+        if series.ndim not in (1, 2) or len(series) <= m:
+            raise ValueError(
+                "y_train must be a series, or columns of series, of more than "
+                f"{m} values (seasonality), got shape {series.shape}"
+            )
+        scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
+        if not scale.all():
+            raise ValueError(
+                f"y_train must change within {m} steps (seasonality), got a naive "
+                "forecast without an error"
+            )
+        return scale
 
 
 class MedianAbsoluteErrorCI(

@@ -32,14 +32,14 @@ from skci.data.labels import (
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.data.sample import Scores
-from skci.inference.intervals.methods import Known
+from skci.inference.intervals.methods import AvailableData
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
-    Among,
     Boundary,
     Component,
     Evaluation,
     Functional,
+    SubsetFunctional,
     Support,
 )
 from skci.measures.traits import EDGE, Trait
@@ -51,6 +51,8 @@ from skci.metrics.labels import AccuracyCI
 
 class ShareOfPairs(Functional):
     """A share of pairs of rows of two classes that are in order."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     @abstractmethod
@@ -71,8 +73,10 @@ class ShareOfPairs(Functional):
         return Support(self._classes, self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
-        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+        low, high = self.bounds
+        inside = EDGE < (float(self.estimate(counts)) - low) / (high - low) < 1 - EDGE
+        n = self.rarer_class
+        return [] if inside or not n else [Boundary(high - low, n)]
 
 
 def mass_below(mass: Array) -> Array:
@@ -99,13 +103,13 @@ def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
     return value, of_negative, of_positive
 
 
-def _mass_from(mass: Array) -> Array:
+def mass_from(mass: Array) -> Array:
     """Total mass of the same score or a greater one."""
     return np.cumsum(mass[::-1])[::-1]
 
 
 @dataclass(frozen=True, eq=False)
-class _Area(ShareOfPairs):
+class OrderOfScores(ShareOfPairs):
     """A functional of the order of scores within two classes.
 
     The table has two cells for each distinct score, in ascending order: its negative
@@ -130,6 +134,10 @@ class _Area(ShareOfPairs):
     def _classes(self) -> tuple[Array, ...]:
         return self.positive, ~self.positive
 
+
+class _Area(OrderOfScores):
+    """An area under a curve."""
+
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         """Smallest and largest value if rows of some scores are ordered in any way.
@@ -138,12 +146,12 @@ class _Area(ShareOfPairs):
         """
 
 
-def _masses(p: Array) -> Array:
+def masses(p: Array) -> Array:
     """Weights of the negative and of the positive rows of each score, (2, scores)."""
     return p.reshape(-1, 2).T
 
 
-def _cells(of_negative: Array, of_positive: Array) -> Array:
+def cells_of(of_negative: Array, of_positive: Array) -> Array:
     """Values of the cells, from those of the negative and positive rows."""
     return np.stack([of_negative, of_positive], axis=1).ravel()
 
@@ -162,25 +170,25 @@ class RocAuc(_Area):
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
-        negative, positive = _masses(p)
+        negative, positive = masses(p)
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
             return np.asarray(dot(positive, mass_below(negative)) / pairs)
 
     def placements(self, p: Array) -> Array:
         """Mass of the other class with a lower score than the rows of each cell."""
-        negative, positive = _masses(p)
-        return _cells(mass_below(positive), mass_below(negative))
+        negative, positive = masses(p)
+        return cells_of(mass_below(positive), mass_below(negative))
 
     def __call__(self, p: Array) -> Evaluation:
-        value, *slopes = roc_area(*_masses(p))
+        value, *slopes = roc_area(*masses(p))
         rows, sizes = self.n_rows, np.array(self.sizes)
         with np.errstate(all="ignore"):
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
             for slope, factor in zip(slopes, factors, strict=True):
                 slope *= factor
-        return Evaluation(np.asarray(value), _cells(*slopes), self._gradient)
+        return Evaluation(np.asarray(value), cells_of(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value if rows of some scores are ordered in any way.
@@ -192,7 +200,7 @@ class RocAuc(_Area):
 
         of that with ties, p and n the masses of positive and negative rows.
         """
-        negative, positive = _masses(p)
+        negative, positive = masses(p)
         value = float(self.estimate(p))
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
@@ -226,14 +234,14 @@ class AveragePrecision(_Area):
             # A row counts at its own score and at all below it.
             lowers = np.cumsum(share * precision)
             raises = precision - value + np.cumsum(share)
-            influence = _cells(-lowers, raises - lowers)
+            influence = cells_of(-lowers, raises - lowers)
             influence /= positive.sum()
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
         """Positive mass, the precision, and the mass over all from the score on."""
-        negative, positive = _masses(p)
-        hits, flagged = _mass_from(positive), _mass_from(negative + positive)
+        negative, positive = masses(p)
+        hits, flagged = mass_from(positive), mass_from(negative + positive)
         flagged[: self.n_missed] = np.inf
         flagged[flagged <= 0] = np.inf
         return positive, hits / flagged, positive / flagged
@@ -253,8 +261,8 @@ class AveragePrecision(_Area):
 
         Precisions at other scores are not affected.
         """
-        negative, positive = _masses(p)
-        hits, flagged = _mass_from(positive), _mass_from(positive + negative)
+        negative, positive = masses(p)
+        hits, flagged = mass_from(positive), mass_from(positive + negative)
         above = flagged - positive  # with the negative rows of the score
         with np.errstate(all="ignore"):
             tied = positive * np.where(positive > 0, hits / flagged, 0)
@@ -279,7 +287,7 @@ class InterpolatedPrecision(AveragePrecision):
 
     def estimate(self, p: Array) -> Array:
         positive, precision, _ = self._curve(p)
-        reached = _mass_from(positive)
+        reached = mass_from(positive)
         if not reached[0] > 0:
             return np.asarray(np.nan)
         recall = (reached / reached[0])[self.n_missed :]  # 1 first, despite rounding
@@ -294,7 +302,7 @@ class InterpolatedPrecision(AveragePrecision):
         rises = np.append(True, best[1:] > best[:-1])
         source = np.maximum.accumulate(np.where(rises, np.arange(len(best)), 0))
         mass = np.bincount(source, positive * (best > 0), len(best))
-        flagged = _mass_from(_masses(p).sum(axis=0))
+        flagged = mass_from(masses(p).sum(axis=0))
         with np.errstate(all="ignore"):
             share = np.where(flagged > 0, mass / flagged, 0)
         _, influence = self._mean(positive, best, share)
@@ -436,107 +444,36 @@ def with_binning_error(
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
-class _AreaCI(
+class OrderMetricCI(
     ScoreMetricCI,
     automatic=("logit", "hall"),
     undefined_by="no row of one of the classes",
 ):
-    """An area under a curve, which depends on the order of scores only.
+    """A metric of the order of scores only, such as an area under a curve.
 
     Parameters
     ----------
-    method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: on the logit scale, corrected for skewness, or symmetric. If
-        not given, that of the report, or "auto", which is "logit".
     pos_label : int, float, bool or str, optional
         The positive one of two labels, that the scores are of. If not given, 1, or that
         of the report. Labels that are strings need it.
-    average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
-        Average over more than two labels, or several targets: the mean; the mean
-        weighted by the number of positive rows, which is estimated as well; the area of
-        the scores of all columns together; of several targets the mean over rows; None
-        for a report on each.
     """
 
-    average: str | None = option(
-        default="macro", check=one_of(*AVERAGES, "samples"), may_be_none=True
-    )
-
-    _serves_bins = True
-    _plain_averages = ("macro", None)
-    _area: ClassVar[type[RocAuc | AveragePrecision]]
+    _area: ClassVar[Any]
 
     def without_table(
-        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+        self,
+        method: str | None,
+        available: AvailableData,
+        preferred: Sequence[str] = (),
     ) -> Self:
         # Scores of different models are not compared, and so no skewness is known.
         return super().without_table(method, "covariance", preferred)
-
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        area = self._area_of(binding.truth == code, scores, binding.frequencies)
-        parameter = self._of_cells(binding, area)
-        if scores.edges is None or not scores.mixed.any():
-            return parameter
-        kind = cast(_Area, area.functional)
-        ends = kind.range_of_orders(parameter.counts, scores.mixed)
-        return with_binning_error(parameter, ends)
-
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        truth, measure = binding.positives, self._trait_at(binding)
-        scores = scores.among(binding.within)
-        if self.average == "micro":
-            area = self._area_of(truth, scores.pooled, binding.frequencies)
-            return [binding.of_units(measure, area)]
-        if self.average == "samples":
-            each = np.ones(truth.shape[1])
-            values = [
-                self._area_of(row, Scores(column), each).estimate(each)
-                for row, column in zip(truth, scores.values, strict=True)
-            ]
-            return [binding.of_unit_values(measure, np.array(values))]
-        areas = self._areas(binding, scores.columns)
-        if self.average is None:
-            names = map(binding.name_of, binding.sample.vocabulary.classes)
-            named = zip(areas, names, strict=True)
-            return [self._of_cells(binding, *each) for each in named]
-        weighted = self.average == "weighted"
-        sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
-        return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _of_cells(
         self, binding: Binding, area: Component, metric: str = ""
     ) -> TableParameter:
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
-
-    def _trait_at(self, binding: Binding) -> Trait:
-        """Properties that name the classes without an area."""
-        vocabulary, truth = binding.sample.vocabulary, binding.positives
-        lacking = {"positive": ~truth.any(axis=0)}
-        if issubclass(self._area, RocAuc):
-            lacking["negative"] = truth.all(axis=0)
-        kind = "target" if vocabulary.multilabel else "class"
-        causes = {}
-        for sign, lacks in lacking.items():
-            names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
-            if names:
-                named = join_names(first_names(names, _MOST_NAMED))
-                causes[sign] = f"no {sign} row of the {kind} {named}"
-        if [*causes] == ["positive"] and self.average == "macro":
-            causes["weighted"] = "which average='weighted' leaves out"
-        undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
-        return replace(self._measure, undefined_by=undefined_by)
-
-    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
-        """Area of each label or target, from a column of scores for each."""
-        return [
-            self._area_of(positive, column, binding.frequencies)
-            for positive, column in zip(binding.positives.T, columns, strict=True)
-        ]
-
-    def _sizes(self, binding: Binding) -> Any:
-        """Units that count in the weight of each area, (units, areas)."""
-        return binding.positives.astype(float)
 
     def _area_of(
         self,
@@ -570,6 +507,90 @@ class _AreaCI(
         n = round(frequencies.sum() if n_rows is None else n_rows)
         area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
         return (Component if alone else Pooled)(area, cells, 2 * n_scores)
+
+
+class _AreaCI(OrderMetricCI):
+    """An area under a curve.
+
+    Parameters
+    ----------
+    method : {"auto", "logit", "hall", "delta"}, optional
+        Interval method: on the logit scale, corrected for skewness, or symmetric. If
+        not given, that of the report, or "auto", which is "logit".
+    average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
+        Average over more than two labels, or several targets: the mean; the mean
+        weighted by the number of positive rows, which is estimated as well; the area of
+        the scores of all columns together; of several targets the mean over rows; None
+        for a report on each.
+    """
+
+    average: str | None = option(
+        default="macro", check=one_of(*AVERAGES, "samples"), may_be_none=True
+    )
+
+    _serves_bins = True
+    _plain_averages = ("macro", None)
+    _area: ClassVar[type[RocAuc | AveragePrecision]]
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        area = self._area_of(binding.truth == code, scores, binding.frequencies)
+        parameter = self._of_cells(binding, area)
+        if scores.edges is None or not scores.mixed.any():
+            return parameter
+        kind = cast(_Area, area.functional)
+        ends = kind.range_of_orders(parameter.counts, scores.mixed)
+        return with_binning_error(parameter, ends)
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        truth, measure = binding.positives, self._trait_at(binding)
+        scores = scores.among(binding.within)
+        if self.average == "micro":
+            area = self._area_of(truth, scores.pooled, binding.frequencies)
+            return [binding.of_units(measure, area)]
+        if self.average == "samples":
+            each = np.ones(truth.shape[1])
+            values = [
+                self._area_of(row, Scores(column), each).estimate(each)
+                for row, column in zip(truth, scores.values, strict=True)
+            ]
+            return [binding.of_unit_values(measure, np.array(values))]
+        areas = self._areas(binding, scores.columns)
+        if self.average is None:
+            names = map(binding.name_of, binding.sample.vocabulary.classes)
+            named = zip(areas, names, strict=True)
+            return [self._of_cells(binding, *each) for each in named]
+        weighted = self.average == "weighted"
+        sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
+        return [binding.of_units(measure, WeightedMean(areas, sizes))]
+
+    def _trait_at(self, binding: Binding) -> Trait:
+        """Properties that name the classes without an area."""
+        vocabulary, truth = binding.sample.vocabulary, binding.positives
+        lacking = {"positive": ~truth.any(axis=0)}
+        if issubclass(self._area, RocAuc):
+            lacking["negative"] = truth.all(axis=0)
+        kind = "target" if vocabulary.multilabel else "class"
+        causes = {}
+        for sign, lacks in lacking.items():
+            names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
+            if names:
+                named = join_names(first_names(names, _MOST_NAMED))
+                causes[sign] = f"no {sign} row of the {kind} {named}"
+        if [*causes] == ["positive"] and self.average == "macro":
+            causes["weighted"] = "which average='weighted' leaves out"
+        undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
+        return replace(self._measure, undefined_by=undefined_by)
+
+    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
+        """Area of each label or target, from a column of scores for each."""
+        return [
+            self._area_of(positive, column, binding.frequencies)
+            for positive, column in zip(binding.positives.T, columns, strict=True)
+        ]
+
+    def _sizes(self, binding: Binding) -> Any:
+        """Units that count in the weight of each area, (units, areas)."""
+        return binding.positives.astype(float)
 
 
 @dataclass(eq=False)
@@ -648,7 +669,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
             between = columns[k].among(units), frequencies[units], frequencies.sum()
             area = self._area_of(positive, *between)
             table = area.functional, area.cells, area.size
-            areas.append(Among(*table, units, len(frequencies)))
+            areas.append(SubsetFunctional(*table, units, len(frequencies)))
         return areas
 
     def _sizes(self, binding: Binding) -> Any:

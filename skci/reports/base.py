@@ -15,7 +15,6 @@ from skci._validation import (
     check_confidence_level,
     check_names,
     check_text,
-    join_names,
     printable,
 )
 from skci.data.storage import replacing
@@ -193,7 +192,7 @@ class Report(TabularReport[MetricEstimate]):
         path : str or path-like, optional
             File to write, whole or not at all; if not given, the page is returned.
         title : str, optional
-            Title of the page; the metrics and the models if not given.
+            Title of the page; the question and the number of rows if not given.
         call : str, optional
             Command or lines of code that made the report, to be shown as they are.
         sections : mapping of str to report, optional
@@ -212,7 +211,7 @@ class Report(TabularReport[MetricEstimate]):
         >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
         >>> b = [0] * 24 + [1] * 46 + [0] * 10
         >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
-        >>> "On accuracy, A ranks first." in report.to_html()
+        >>> "accuracy: best: A; shown to be worse: B." in report.to_html()
         True
         """
         check_text(title, "title")
@@ -230,7 +229,7 @@ class Report(TabularReport[MetricEstimate]):
             k: v for k, v in parts.items() if isinstance(given[k], RequirementReport)
         }
         parts = first | self._parts(without=given) | parts
-        html = page(self._joint, title, self._topic, parts, call)
+        html = page(self._joint, title, self._question, parts, call)
         if path is None:
             return html
         with replacing(path) as part:
@@ -238,10 +237,12 @@ class Report(TabularReport[MetricEstimate]):
         return None
 
     @property
-    def _topic(self) -> str:
-        """Subject of the report, as in a title."""
+    def _question(self) -> str:
+        """Question that the report answers, as in a title."""
         header, names = next(iter(self._labels.items()))
-        return f"{join_names(self.metrics)} of {few(names, header)}"
+        verb = "is" if len(self.metrics) == 1 else "are"
+        metrics = few(self.metrics, "metric")
+        return f"How large {verb} the {metrics} of {few(names, header)}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         """Parts of a page by heading, without those that others replace."""
@@ -295,8 +296,28 @@ class Report(TabularReport[MetricEstimate]):
         else:
             options = {"metrics": [""] * len(self), **options}
             options["individual_intervals"] = None
-        together = {"simultaneous": self._joint.simultaneous}
-        return ConfidenceBandDisplay(**self._drawing() | together | options)
+        compared = self.metrics[: 1 + ("horizontal_intervals" in options)]
+        drawing = self._drawing() | {"leaders": self._leaders(compared)}
+        drawing |= {"simultaneous": self._joint.simultaneous}
+        return ConfidenceBandDisplay(**drawing | options)
+
+    def _leaders(self, metrics: Sequence[str]) -> list[str]:
+        """Models whose mean over their curve may be the best, the best estimate first.
+
+        When all intervals cover, the mean of the better limits of the best model is not
+        worse than the mean of the worse limits of any other.
+        """
+        numbers = np.column_stack([self._joint.estimates, self._limits()])
+        models, gains = self._models, dict[str, list[Array]]()
+        for k, parameter in enumerate(self._joint.parameters):
+            known = parameter.trait.has_better and not np.isnan(numbers[k, 0])
+            if known and parameter.key.title in metrics:
+                gain = parameter.trait.sign * numbers[k]
+                gains.setdefault(models[k], []).append(gain)
+        means = {model: np.mean(each, axis=0) for model, each in gains.items()}
+        highest = max((mean.min() for mean in means.values()), default=0.0)
+        leaders = [model for model, mean in means.items() if mean.max() >= highest]
+        return sorted(leaders, key=lambda model: -means[model][0])
 
     @property
     def _models(self) -> list[str]:
@@ -336,7 +357,7 @@ class Report(TabularReport[MetricEstimate]):
                 about["binning"],
             ),
         ]
-        if not source.is_simple and joint.n_given is None:
+        if not source.is_simple and joint.n_user_rows is None:
             pairs = zip(source.table_sizes, source.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
@@ -357,7 +378,7 @@ class Report(TabularReport[MetricEstimate]):
                 f'up to {widening:.1f} times as wide as by method="hall", to allow for '
                 "ends of the bounds that were not seen"
             )
-        if any(p.interval_method.of_agreement for p in parameters):
+        if any(p.interval_method.for_agreement for p in parameters):
             parts.append(
                 '"agreement" where models agree in all n independent rows or groups, '
                 "and so in all but a share of at most 1 - alpha^(1/n) of the population"
@@ -524,9 +545,10 @@ class Report(TabularReport[MetricEstimate]):
         ----------
         requirements : str, list of str, or mapping of str to (str, float)
             Such as ``"recall >= 0.9 and specificity >= 0.8"``, of all estimates; as
-            ``"new recall >= 0.9"`` of the model "new"; as ``"new - old recall >=
-            -0.02"`` of a difference of two. A single metric may be left out. In a
-            mapping, ``(">=", value)`` or ``("<=", value)``.
+            ``"new recall >= 0.9"`` of the model "new"; as ``"recall: new >= old -
+            0.02"`` or ``"new - old recall >= -0.02"`` of a difference of two. A single
+            metric may be left out; > and < are read as >= and <=. In a mapping,
+            ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------
@@ -625,7 +647,7 @@ def _widening_by_unseen_ends(joint: JointEstimate) -> float:
     lacking = {
         k: parameter.with_method("hall")
         for k, parameter in enumerate(joint.parameters)
-        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds
     }
     if not (lacking and isinstance(joint.source, RowEstimates)):
         return 1.0

@@ -225,6 +225,7 @@ class CalibrationReport(Report):
             axis_labels=("mean prediction", "fraction of positives"),
             diagonal="calibrated",
             n_rows=self._n_rows,
+            leaders=(),
         )
 
 

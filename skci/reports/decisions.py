@@ -8,7 +8,9 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
@@ -28,12 +30,17 @@ from skci.reports.rendering import (
 )
 
 SIGNS = (">=", "<=")
+GRAMMAR = (
+    "'METRIC >= NUMBER', 'MODEL METRIC >= NUMBER' or 'METRIC: NEW >= OLD - NUMBER', "
+    "where a single metric and the last number may be left out"
+)
 _WANTED = (
-    "a string such as 'recall >= 0.9', with >= or <= and a number, a list of such, or "
+    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such, or "
     "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
-_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
+_SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -209,7 +216,7 @@ def read_requirements(
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
         if all(isinstance(text, str) for text in texts):
-            required = [each for text in texts for each in _parse(text)]
+            required = [each for text in texts for each in _parse(text, metrics)]
     if not required:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
     found = []
@@ -244,36 +251,58 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     hint = f"; did you mean {meant[0]!r}?" if meant and meant != [subject] else ""
     return KeyError(
         f"requirements must be of one of the metrics {metrics}, perhaps after one of "
-        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r}, got "
-        f"{subject!r}{hint}"
+        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r} or "
+        f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{hint}"
     )
 
 
-def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
+def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, float]]]:
     """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements = []
     for part in _AND.split(text):
-        found = split_comparison(part, SIGNS)
-        if found is None or any(sign in found[0] for sign in SIGNS):
+        left, sign, right = split_comparison(part) or ("", "", "")
+        other, value = _other_and_number(right)
+        is_metric = left in metrics and other
+        if not sign or is_metric or any(sign in left for sign in SIGNS):
             of = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
-        subject, sign, value = found
-        requirements.append((subject, (sign, value)))
+        subject = _subject([left, other] if other else [left], metrics)
+        requirements.append((subject, (f"{sign[0]}=", value)))
     return requirements
 
 
-def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
-    """Split "recall >= 0.9" if that is a comparison with a number by one of signs."""
-    match = _COMPARISON.fullmatch(text)
-    if match is None or match[2] not in signs:
-        return None
+def _other_and_number(right: str) -> tuple[str, float]:
+    """Other model and number on the right of a requirement, as in "old - 0.02"."""
     try:
-        return match[1], match[2], float(match[3])
+        return "", float(right)
     except ValueError:
-        return None
+        other, shift = cast(re.Match[str], _SHIFTED.fullmatch(right)).groups()
+        return other, float((shift or "0").replace(" ", ""))
+
+
+def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
+    """Write the subject of a requirement, as "new - old f1" for "f1: new" and "old".
+
+    The metric may come first, before a colon, or last on either side.
+    """
+    for metric in sorted(metrics, key=len, reverse=True):
+        names = [
+            side.removeprefix(f"{metric}:").removesuffix(f" {metric}").strip()
+            for side in sides
+        ]
+        if names != [*sides]:
+            return f"{' - '.join(names)} {metric}"
+    return " - ".join(sides)
+
+
+def split_comparison(text: str) -> tuple[str, str, str] | None:
+    """Split a comparison such as "recall >= 0.9" at its sign; None if it is none."""
+    match = _COMPARISON.fullmatch(text)
+    return (match[1], match[2], match[3]) if match else None
 
 
 _MOST_NAMED = 6  # in a sentence
+_GAIN = "better than the best other by"
 
 
 class ComparisonWithBest(NamedTuple):
@@ -403,8 +432,12 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     @property
     def models(self) -> list[str]:
         """Models that may be the best; their names in several columns are joined."""
-        names = map(", ".join, zip(*self.names.values(), strict=True))
-        return list(itertools.compress(names, self.may_be_best))
+        return list(itertools.compress(self._rows, self.may_be_best))
+
+    @property
+    def _rows(self) -> list[str]:
+        """Names of what is compared; those in several columns are joined."""
+        return list(map(", ".join, zip(*self.names.values(), strict=True)))
 
     def _entry(self, position: int) -> ComparisonWithBest:
         estimate, limits = self.estimates[position], self.intervals[position]
@@ -416,6 +449,34 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
             f"Best on {self.metric}, {format_level(self.confidence_level)} confidence"
         )
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
+
+    def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
+        """Draw the differences to the best of the others, the best model first.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`ConfidenceIntervalDisplay.plot`.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+            With the axes and the figure.
+        """
+        return BestReports({self.metric: self}).plot(**kwargs)
+
+    @property
+    def _best_first(self) -> list[int]:
+        return np.argsort(-self._gains, kind="stable").tolist()
+
+    @property
+    def _gains(self) -> Array:
+        """Each estimate minus the best of the others, above 0 if better, shape (R,)."""
+        values = self.estimates if self.greater_is_better else -self.estimates
+        ranked = np.sort(np.fmax(values, -np.inf))  # undefined ones first
+        others = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
+        with np.errstate(invalid="ignore"):  # of infinite ones
+            return np.asarray(values - others)
 
     def _columns(self) -> list[Column]:
         side = "above" if self.greater_is_better else "below"
@@ -444,7 +505,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     _other_attributes: ClassVar = {
         f"that of a metric, as best()[metric].{name}": name
-        for name in ("estimate", "models", "plot", "to_dict", "to_frame", "to_latex")
+        for name in ("estimate", "models", "to_dict", "to_frame", "to_latex")
     }
 
     def __missing__(self, metric: Any) -> BestReport:
@@ -455,6 +516,36 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self.values()))
+
+    def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
+        """Draw the comparisons with the best, a panel for each metric.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`ConfidenceIntervalDisplay.plot`; rows are sorted unless
+            ``sort=False``.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+            With the axes and the figure.
+        """
+        reports = [*self.values()]
+        may_be_best = np.concatenate([report.may_be_best for report in reports])
+        panels = [[f"{name}: {_GAIN}"] * len(report) for name, report in self.items()]
+        display = ConfidenceIntervalDisplay(
+            rows=[row for report in reports for row in report._rows],
+            metrics=[*itertools.chain(*panels)],
+            estimates=np.concatenate([report._gains for report in reports]),
+            intervals=np.concatenate([report.intervals for report in reports]),
+            confidence_level=reports[0].confidence_level,
+            reference=0.0,
+            verdicts=np.where(
+                may_be_best, "may be best", "worse than another"
+            ).tolist(),
+        )
+        return display.plot(**{"sort": True} | kwargs)
 
     def _repr_html_(self) -> str:
         return notebook_html(*self.values())
@@ -505,7 +596,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     ['A']
     >>> for finding in ranks.findings():
     ...     print(finding)
-    On accuracy, A ranks first.
+    accuracy: best: A; shown to be worse: B.
     On accuracy, 2 of 2 ranks are shown: A (1) and B (2).
     """
 
@@ -556,11 +647,11 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         metric = panels[0] if metric is None else metric
         check_known(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
-        k = check_integer(k, "k", most=len(rows))
+        k = check_integer(k, "k", maximum=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:
-        """Say in words which models may rank first, and which ranks are shown.
+        """State in words which models may be best, and which ranks are shown.
 
         With the confidence level, all findings hold together; of individual intervals,
         each by itself.
@@ -568,7 +659,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         Returns
         -------
         list of str
-            Two sentences for each metric.
+            A sentence for each metric, and one for the ranks that are shown, if any.
 
         See Also
         --------
@@ -577,17 +668,34 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         sentences = []
         for panel in dict.fromkeys(self.panels):
             rows = [k for k, name in enumerate(self.panels) if name == panel]
-            models = [self.models[k] for k in rows]
-            first = _who_may_be_first(self.top(1, panel), models)
-            limits = self.intervals[rows].tolist()
-            ranked = zip(models, limits, strict=True)
-            shown = [f"{model} ({low})" for model, (low, high) in ranked if low == high]
-            found = "no rank is shown"
+            ranked = [(self.models[k], *self.intervals[k].tolist()) for k in rows]
+            shown = [f"{model} ({low})" for model, low, high in ranked if low == high]
+            sentences.append(self._best_on(panel))
             if shown:
                 named = join_names(first_names(shown, _MOST_NAMED))
                 found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
-            sentences += [f"On {panel}, {first} first.", f"On {panel}, {found}."]
+                sentences.append(f"On {panel}, {found}.")
         return Findings(sentences, self.simultaneous)
+
+    def _best_on(self, panel: str) -> str:
+        """Sentence on the best models of a panel and those shown to be worse."""
+        rows, first = self.panels, self.top(1, panel)
+        models = {self.models[k]: k for k, name in enumerate(rows) if name == panel}
+        leaders = [model for model, k in models.items() if self.estimates[k] == 1]
+        others = [model for model in first if model not in leaders]
+        worse = [model for model in models if model not in first]
+        worse = worse if len(worse) <= _MOST_NAMED else [f"{len(worse)} others"]
+        said = {
+            "best" if len(first) == 1 else "best estimate": leaders,
+            "may also be best" if leaders else "may be best": others,
+            "shown to be worse": worse,
+        }
+        parts = [
+            f"{label}: {join_names(first_names(names, _MOST_NAMED))}"
+            for label, names in said.items()
+            if names
+        ]
+        return f"{panel}: {'; '.join(parts)}."
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
@@ -606,7 +714,8 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """What a page shows of the ranks."""
-        return Part(self, self.findings())
+        best = map(self._best_on, dict.fromkeys(self.panels))
+        return Part(self, Findings(best, self.simultaneous))
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(
@@ -638,19 +747,3 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             Column({"estimate": ranks}, "estimate"),
             Column({"low": low, "high": high}, interval, "[{}, {}]".format),
         ]
-
-
-def _who_may_be_first(first: Sequence[str], models: Sequence[str]) -> str:
-    """Subject and verb of a sentence on the first of some models, the best first."""
-    number = len(models)
-    if len(first) == 1:
-        return f"{first[0]} ranks"
-    if len(first) == number:
-        return f"each of the {number} models may rank"
-    if len(first) <= _MOST_NAMED:
-        return f"{join_names(first)} may rank"
-    if first == models[: len(first)]:
-        of_all = f"the first {len(first)} of {number} models by their estimates"
-        return f"{of_all}, {first[0]} to {first[-1]}, may rank"
-    named = join_names(first_names(first, _MOST_NAMED))
-    return f"{len(first)} of {number} models, {named}, may rank"

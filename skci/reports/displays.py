@@ -18,8 +18,8 @@ from scipy.special import ndtri
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
 from skci._packages import optional_module
-from skci._validation import check_choice, printable
-from skci.reports.rendering import format_level
+from skci._validation import check_choice, check_names, join_names, printable
+from skci.reports.rendering import format_level, shorten
 
 # Okabe and Ito's palette, safe for the colour blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
@@ -36,11 +36,14 @@ VERDICT_COLOURS = {
     **{f"second is {relation}": _VERMILION for relation in _SHOWN},
     "above 0": _BLUE,
     "below 0": _VERMILION,
+    "may be best": _BLUE,
+    "worse than another": _GREY,
 }
 """Colour of each verdict, in the order of the legend."""
 
 _WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
 _MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
+_MAX_CURVE = 24  # characters of a label beside a curve
 _BELOW = "skci-below"  # to find a legend again
 _MOST_ROOM = 0.5  # share of the height of a panel, for a legend
 
@@ -61,7 +64,11 @@ QUANTILES = 3.3
 """Greatest normal quantile that is drawn."""
 _RATES = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999]
 _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
-_REFERENCE = "skci-diagonal"  # to find a line again
+_REFERENCE = "skci-diagonal"  # to find lines again
+_LABELLED, _OTHER = "skci-labelled", "skci-other"
+_IN_COLOUR = len(COLOURS) - 1  # curves besides grey ones
+_BASELINES = ("baseline", "control", "treat all")  # names, in lower case
+_LINE_OF_TEXT = 0.16  # in inches
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -149,8 +156,8 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         for text in legend.get_texts():
             text.set_parse_math(False)
         if is_new:
-            lines = -(-len(handles) // columns)
-            figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))
+            height = legend.get_window_extent().height / figure.dpi
+            figure.set_figheight(figure.get_figheight() + max(height - 0.3, 0))
         elif self._is_rows and not below:
             figure.draw_without_rendering()  # for the heights of the layout
             share = legend.get_window_extent().height / ax.bbox.height
@@ -328,21 +335,18 @@ class ConfidenceIntervalDisplay(Display):
         ValueError
             If the axes are not as many as the metrics, or none is to be sorted by.
         """
-        self._rows = self._sorted_rows(sort)
+        self._rows = self._best_first(sort) if sort else [*dict.fromkeys(self.rows)]
         return self._plot(ax, title)
 
-    def _sorted_rows(self, sort: bool | str) -> list[str]:
-        """Different rows from top to bottom."""
-        rows = list(dict.fromkeys(self.rows))
-        if not sort:
-            return rows
+    def _best_first(self, sort: bool | str = True) -> list[str]:
+        """Different rows, the best estimate on a metric first."""
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
         better = self.greater_is_better or [True] * len(self.rows)
         loss = np.where(better, -self.estimates, self.estimates)
         order = np.argsort(np.nan_to_num(loss, nan=np.inf), kind="stable").tolist()
         best_first = [self.rows[k] for k in order if self.metrics[k] == metric]
-        return [*best_first, *(row for row in rows if row not in best_first)]
+        return [*dict.fromkeys([*best_first, *self.rows])]
 
     def _handles(self) -> list[Any]:
         from matplotlib.patches import Patch
@@ -359,6 +363,12 @@ class ConfidenceIntervalDisplay(Display):
         ]
         return patches + line_handles(widths)
 
+    def _row_labels(self) -> list[str]:
+        """Labels of the rows, of which many have a line each."""
+        if len(self._rows) > _MANY_ROWS:
+            return shorten([*map(printable, self._rows)], _MAX_LABEL)
+        return [*map(wrapped, self._rows)]
+
     def _colours(self) -> list[str]:
         """Colour of each interval, shape (K,)."""
         if self.verdicts is not None:
@@ -369,7 +379,7 @@ class ConfidenceIntervalDisplay(Display):
         return [COLOURS[places[model]] for model in self.models]
 
     def _new_axes(self, panels: int) -> Array:
-        rows = [wrapped(row).splitlines() for row in self._rows]
+        rows = [label.splitlines() for label in self._row_labels()]
         characters = max(len(line) for row in rows for line in row)
         gap = 0.22 if len(rows) <= _SPACED_ROWS else 0.06
         gap, line = (0.02, 0.13) if len(rows) > _MANY_ROWS else (gap, 0.16)
@@ -399,15 +409,17 @@ class ConfidenceIntervalDisplay(Display):
         most = max(height, 0) / _LEAST_LINE  # labels that do not touch
         step = next((k for k in _STEPS_OF_LABELS if k * most >= len(rows)), 100)
         labelled = [k for k in range(len(rows)) if k == 0 or (k + 1) % step == 0]
-        labels = [wrapped(rows[k]) for k in labelled]
-        ax.set_yticks(labelled, labels, parse_math=False)
+        labels = self._row_labels()
+        ax.set_yticks(labelled, [labels[k] for k in labelled], parse_math=False)
         if len(rows) > _MANY_ROWS:
             ax.tick_params(axis="y", labelsize="small")
             ax.tick_params(axis="x", labeltop=True)  # the bottom may be off the screen
         ax.set(xlim=edges, ylim=(len(rows) - 0.5, -0.5))
         if self.are_ranks:
             ax.locator_params(axis="x", nbins="auto", integer=True)
-            ax.set_xlim(left=max(edges[0], 0.5))  # there is no rank 0
+            ticks = np.unique(np.maximum(ax.get_xticks(), 1))  # there is no rank 0
+            ax.set_xticks(ticks[ticks <= edges[1]])
+            ax.set_xlim(edges)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
@@ -481,6 +493,9 @@ class ConfidenceBandDisplay(Display):
         Number of rows at each point, drawn in a panel below.
     known_models : sequence of str, optional
         Models in the order of their colours; those drawn if not given.
+    leaders : sequence of str, default=()
+        Models that may be the best, the best estimate first. Their curves are in colour
+        where there are more curves than colours.
 
     Attributes
     ----------
@@ -493,6 +508,10 @@ class ConfidenceBandDisplay(Display):
         Empty where there are bars.
     chance_level_ : matplotlib Line2D or None
         The diagonal, or the baseline.
+    highlighted_ : list of str
+        Models whose curves are in colour.
+    drawn_ : str
+        Sentence that names them and counts the grey curves; empty without any.
 
     Examples
     --------
@@ -515,13 +534,22 @@ class ConfidenceBandDisplay(Display):
     floor: float | None = None
     joins_corners: bool = False
     n_rows: Array | None = None  # type: ignore[misc]
+    leaders: Sequence[str] = ()
 
     _legend_columns: ClassVar = 3
 
     def plot(
-        self, *, ax: Any = None, title: str | None = None, name: str | None = None
+        self,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        name: str | None = None,
+        highlight: str | Sequence[str] | None = None,
     ) -> Self:
         """Draw the curves and the bands; matplotlib is needed.
+
+        With more than seven curves, at most six are in colour and have labels beside
+        them; the others are grey and have no band. ``drawn_`` names those in colour.
 
         Parameters
         ----------
@@ -534,6 +562,11 @@ class ConfidenceBandDisplay(Display):
             Title of the figure.
         name : str, optional
             Label of the curve of a model without a name.
+        highlight : str or sequence of str, optional
+            Models whose curves are in colour, at most six. By default all models, up to
+            seven. With more models, the default is those that may be the best, by the
+            mean over all points of the curve, the best estimates first; and a model
+            named "baseline" or "control".
 
         Returns
         -------
@@ -542,14 +575,48 @@ class ConfidenceBandDisplay(Display):
 
         Raises
         ------
-        ValueError
-            If the axes are not as many as the metrics.
+        KeyError, ValueError
+            If the axes are not as many as the metrics, or the highlighted models are
+            too many or not drawn.
         """
         self._name = name or "estimate"
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         self.chance_level_ = None
-        return self._plot(ax, title)
+        self.highlighted_ = self._in_colour(highlight)
+        self._plot(ax, title)
+        labelled = [line for line in self.lines_ if line.get_gid() == _LABELLED]
+        last = {line.get_label(): line for line in labelled}  # in the last panel
+        if last and ax is None and not self.joins_corners:
+            width = 0.3 + 0.08 * max(map(len, last))
+            self.figure_.set_figwidth(self.figure_.get_figwidth() + width)
+        for each in self.axes_:
+            self._label(each, [line for line in last.values() if line.axes is each])
+        return self
+
+    def _in_colour(self, highlight: str | Sequence[str] | None) -> list[str]:
+        """Models whose curves are in colour."""
+        models, styles = list(dict.fromkeys(self.models)), list(cycle_of_curves())
+        most = min(_IN_COLOUR, len(styles))
+        if highlight is None:
+            if len(models) <= min(len(COLOURS), len(styles)):
+                return models
+            baselines = [each for each in models if each.lower() in _BASELINES][:most]
+            leaders = self.leaders[: most - len(baselines)]
+            return list(dict.fromkeys([*leaders, *baselines]))
+        names = list(dict.fromkeys(check_names(highlight, models, "highlight")))
+        if len(names) > most:
+            raise ValueError(f"highlight must be at most {most} models, got {names}")
+        return names
+
+    @property
+    def drawn_(self) -> str:
+        """Sentence on the curves in colour and in grey."""
+        if not self._has_others:
+            return ""
+        others = _others(len({*self.models}) - len(self.highlighted_))
+        coloured = join_names(self.highlighted_ or ["none"])
+        return f"In colour: {coloured}; in grey: {others}."
 
     def _new_axes(self, panels: int) -> Array:
         if not self.unit_square:
@@ -567,15 +634,21 @@ class ConfidenceBandDisplay(Display):
         limits = axis_limits(
             *(np.maximum(x[panel], floor) for x in drawn if x is not None)
         )
-        for place, model in enumerate(models):
+        longest = _MAX_CURVE if self._has_others else 2 * _MAX_LABEL
+        labels = dict(zip(models, shorten(models, longest), strict=True))
+        for model in models:
             curve = [k for k in panel if self.models[k] == model]
             if not self.unit_square:
                 curve.sort(key=lambda k: self.points[k, 0])
             if not curve:
                 continue
-            points = self._shifted(curve, place)
-            line = self._draw_line(ax, points, wrapped(model or self._name))
+            is_other = model not in self.highlighted_
+            points = self.points[curve] if is_other else self._shifted(curve, model)
+            label = wrapped(labels[model] or self._name)
+            line = self._draw_line(ax, points, label, is_other)
             self.lines_.append(line)
+            if is_other:
+                continue
             if not self._bars:
                 self._draw_band(ax, curve, limits, line.get_color())
                 continue
@@ -603,15 +676,51 @@ class ConfidenceBandDisplay(Display):
         if self.n_rows is not None and len(self.axes_) > 1:
             self._draw_rows(self.axes_[1], self.n_rows)
 
+    def _label(self, ax: Any, lines: Sequence[Any]) -> None:
+        """Label the lines in colour, in the order of their heights.
+
+        The labels are at the right, joined to the ends of the curves; below the
+        diagonal, joined to the corners of the curves, where all end in one point.
+        """
+        anchors = []
+        for across, up in (line.get_xydata().T for line in lines):
+            gain = -np.abs(across + up - 1) if self.joins_corners else across
+            seen = np.isfinite(gain) & (up >= ax.get_ylim()[0])
+            nearest = np.argmax(np.where(seen, gain, -np.inf))
+            anchors.append((across[nearest], up[nearest]))
+        places = (ax.transData - ax.transAxes).transform(np.reshape(anchors, (-1, 2)))
+        order = np.argsort(-places[:, 1], kind="stable")
+        steps = np.arange(len(order)) * _LINE_OF_TEXT * ax.figure.dpi / ax.bbox.height
+        at, heights = (0.55, 0.45) if self.joins_corners else (1.04, places[order, 1])
+        heights = np.minimum.accumulate(heights + steps) - steps  # none on another
+        heights = np.maximum(heights, steps[::-1])
+        style: Any = {
+            "textcoords": "axes fraction",
+            "fontsize": "small",
+            "va": "center",
+        }
+        style |= {"parse_math": False, "annotation_clip": False}
+        for k, height in zip(order, heights, strict=True):
+            leader = {"arrowstyle": "-", "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
+            leader["color"] = lines[k].get_color()
+            text, end = lines[k].get_label(), (at, height)
+            ax.annotate(text, anchors[k], end, arrowprops=leader, **style)
+
     def _set_colours(self, ax: Any) -> None:
         """Make the first colours of axes those of the models, in the order drawn."""
-        styles = list(cycle_of_curves())
-        places = colour_places(self.models, self.known_models)
-        drawn = [places[model] for model in dict.fromkeys(self.models)]
-        if max(drawn) < len(styles):
+        styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
+        known = self.highlighted_ if self._has_others else self.known_models
+        places = colour_places(self.highlighted_, known)
+        drawn = [places[model] for model in models if model in self.highlighted_]
+        if max(drawn, default=0) < len(styles):
             first = [styles[k] for k in drawn]
             styles = first + [style for style in styles if style not in first]
         ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there are curves that are grey."""
+        return len({*self.models}) > len(self.highlighted_)
 
     @property
     def _several(self) -> bool:
@@ -624,27 +733,35 @@ class ConfidenceBandDisplay(Display):
         few = len(np.unique(self.points[:, 0])) <= _MOST_BARS
         return self._several and few and not self.unit_square
 
-    def _shifted(self, curve: list[int], place: int) -> Array:
+    def _shifted(self, curve: list[int], model: str) -> Array:
         """Points of a model, with its bars beside those of the others."""
         points = self.points[curve]
         if not self._bars:
             return points
-        positions, n = np.unique(self.points[:, 0]), len(set(self.models))
+        positions, n = np.unique(self.points[:, 0]), len(self.highlighted_)
+        place = self.highlighted_.index(model)
         extent = np.ptp(positions)
         gap = min(np.diff(positions).min(), extent / 8) if extent else 1.0
         shift = (place - (n - 1) / 2) * min(0.6 * gap / n, 0.2 * gap)
         return points + np.array([shift, 0.0])
 
-    def _draw_line(self, ax: Any, points: Array, label: str) -> Any:
-        """Draw the points of a model, and its line, perhaps from corner to corner."""
+    def _draw_line(self, ax: Any, points: Array, label: str, is_other: bool) -> Any:
+        """Draw the points of a model, and its line, perhaps from corner to corner.
+
+        Others are thin grey lines below, which take no colour of the axes.
+        """
         marked = [*range(len(points))]
         if self.joins_corners:  # which have no marks, for they are known
             points = np.concatenate([_CORNERS[1:], points, _CORNERS[:1]])
             marked = [k + 1 for k in marked]
         style: dict[str, Any] = {"linewidth": _THIN_LIMIT} if self._bars else {}
         style |= {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
-        style |= {"markevery": marked, "label": label}
-        (line,) = ax.plot(*points.T, marker="o", **style)
+        style |= {"markevery": marked, "label": label, "marker": "o"}
+        style["gid"] = _LABELLED if self._has_others else None
+        if is_other:
+            style = {"color": GREY, "alpha": 0.5, "linewidth": _THIN_LIMIT}
+            style |= {"linestyle": "-", "zorder": 1.7, "gid": _OTHER, "label": "_other"}
+        (line,) = ax.plot(*points.T, **style)
         return line
 
     def _draw_band(
@@ -710,7 +827,9 @@ class ConfidenceBandDisplay(Display):
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
         diagonal = [line for line in lines if line.get_gid() == _REFERENCE]
-        curves = [line for line in lines if line not in diagonal]
+        others = _REFERENCE, _LABELLED
+        curves = [line for line in lines if line.get_gid() not in others]
+        n_others = sum(line.get_gid() == _OTHER for line in self.axes_[0].lines)
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey
         level = format_level(self.confidence_level, self.simultaneous)
@@ -720,7 +839,13 @@ class ConfidenceBandDisplay(Display):
         if self.individual_intervals is not None and (self._bars or not self._several):
             label = f"{format_level(self.confidence_level, False)} intervals"
             handles += line_handles({label: _THICK_BAR if self._bars else _THIN_LIMIT})
+        if n_others:
+            handles += line_handles({_others(n_others): _THIN_LIMIT})
         return handles + diagonal
+
+
+def _others(number: int) -> str:
+    return f"{number} other model{'s' * (number > 1)}"
 
 
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_integer, check_positive_number, join_names
+from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items, sizes_of
 from skci.data.runs import RunsOfModels
 from skci.data.suites import Suite
@@ -23,7 +23,6 @@ from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.curves import ThresholdReport
 from skci.reports.displays import ConfidenceBandDisplay
 from skci.reports.joint import JointReport, References
-from skci.reports.page import few
 
 
 class CrossValidationReport(JointReport):
@@ -409,7 +408,7 @@ class RunsReport(_OverRuns, JointReport):
                 "by must not have a column 'run', which runs() adds; rename it, as in "
                 "by={'run of the machine': ...}"
             )
-        return JointReport(replace(self._joint, source=self._estimates.each_run("run")))
+        return JointReport(replace(self._joint, source=self._estimates.by_run("run")))
 
 
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
@@ -730,8 +729,3 @@ class VotesReport(JointReport):
     A      strength  0.55      [0.32, 0.78]    [0.32, 0.78]
     B      strength  -0.55     [-0.78, -0.32]  [-0.78, -0.32]
     """
-
-    @property
-    def _topic(self) -> str:
-        models = [key.name for key in self._keys if key.metric == "strength"]
-        return f"{join_names(self.metrics)} of {few(models, 'model')}"

@@ -11,6 +11,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from skci._packages import DEPENDENCIES, version_of
+from skci._progress import progress
 from skci._validation import join_names, printable
 from skci.inference.joint import JointEstimate
 from skci.reports.estimate import describe, describe_warnings
@@ -18,9 +19,10 @@ from skci.reports.rendering import format_level, packaged
 
 _MOST_ROWS = 60  # rows of a table that is not folded
 _MOST_FOLDED = 2000  # rows of a table that is not left out
-_MOST_DRAWN = 300  # rows of a picture
+_MOST_DRAWN = 300  # rows of a picture of intervals
 _MOST_FINDINGS = 12  # that are not folded
 _MOST_NAMED = 6  # in a warning
+_LEAST_SIZE = 0.7  # of a picture on a narrow screen, on which it then scrolls
 _POPULATION = "the population that the rows were sampled from"
 _CHANCE = (
     "The intervals allow for chance in which rows were sampled. They do not allow for "
@@ -36,14 +38,14 @@ class Part(NamedTuple):
     report: Any
     """A table; its picture and the warnings of its joint estimate, if it has these."""
     findings: Sequence[str] = ()
-    sort: bool = False
-    """Whether the picture has the best estimate first."""
+    is_leading: bool = True
+    """Whether the box at the top of the page has the findings, if they are few."""
 
 
 def page(
     joint: JointEstimate,
     title: str | None,
-    topic: str,
+    question: str,
     parts: Mapping[str, Part],
     call: str | None,
 ) -> str:
@@ -53,8 +55,8 @@ def page(
     ----------
     joint : JointEstimate
     title : str or None
-    topic : str
-        What the first part is about.
+    question : str
+        Question that the first part answers.
     parts : mapping of str to Part
         By heading.
     call : str or None
@@ -65,10 +67,11 @@ def page(
     level = format_level(joint.confidence_level, joint.simultaneous)
     about = describe(joint, joint.parameters)
     size = about["size"]
-    asked = f"What was asked: {join_names([topic, *others])}. "
-    asked += f"Answered by {level} confidence intervals{size and f', {size}'}."
-    said = [part.findings for part in parts.values()]
-    short = [f for each in said if len(each) <= _MOST_FINDINGS for f in each]
+    asked = " ".join(filter(None, [question, size]))
+    also = f", also of {join_names(others)}" if others else ""
+    answered = [f"Answered by {level} confidence intervals{also}."]
+    leading = [part.findings for part in parts.values() if part.is_leading]
+    short = [f for each in leading if len(each) <= _MOST_FINDINGS for f in each]
     joints = [getattr(part.report, "_joint", None) for part in parts.values()]
     warned = [
         text for each in joints if each for text in describe_warnings(each, _MOST_NAMED)
@@ -82,17 +85,18 @@ def page(
         "Python": platform.python_version(),
         **{name: version_of(name) for name in DEPENDENCIES},
     }
+    numbered = enumerate(progress(parts.items(), "sections", len(parts)))
     sections = {
-        **{name: _part(name, part, k) for k, (name, part) in enumerate(parts.items())},
+        **{name: _part(name, part, k) for k, (name, part) in numbered},
         "What the intervals promise": _paragraphs(_promises(joint, others)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),
     }
     return Template(packaged("page.html").rstrip()).substitute(
-        title=_text(title or f"Report: {topic}"),
+        title=_text(title or asked),
         generator=f"skci {version_of('skci')}",
         style=packaged("style.css"),
-        lead=_paragraphs([asked]) + _list(short, "findings"),
+        lead=_paragraphs([asked] * bool(title) + answered) + _list(short, "findings"),
         sections="\n".join(
             f'<section aria-labelledby="part-{k}">\n<h2 id="part-{k}">{_text(heading)}'
             f"</h2>\n{body}\n</section>"
@@ -151,7 +155,7 @@ def _folded(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n{body}</details>\n"
 
 
-def _picture(part: Part, number: int) -> str:
+def _picture(part: Part, display: Any, number: int) -> str:
     """HTML of the figure of a part, which matplotlib draws.
 
     The index of the part makes identifiers in the figure unique on the page.
@@ -160,8 +164,8 @@ def _picture(part: Part, number: int) -> str:
         from matplotlib import pyplot as plt
     except ImportError:
         return _paragraphs(["A picture needs matplotlib, which is not installed."])
-    options: dict[str, Any] = {"sort": True} if part.sort else {}
-    drawn = part.report._display().plot(**options)
+    is_sorted = part.report._best_first is not None
+    drawn = display.plot(**{"sort": True} if is_sorted else {})
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skci"}):
         svg = io.StringIO()
         drawn.figure_.savefig(
@@ -170,23 +174,29 @@ def _picture(part: Part, number: int) -> str:
     plt.close(drawn.figure_)
     figure = svg.getvalue()
     figure = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>p{number}-", figure)
+    width = f"{_LEAST_SIZE * drawn.figure_.get_figwidth():.2f}in"
+    figure = figure.replace("<svg", f'<svg style="min-width: {width}"')
     label = _text(f"Picture of {part.report._title()}; the table has all numbers.")
-    return (
-        f'<figure class="drawn" role="img" aria-label="{label}">'
+    return _paragraphs(filter(None, [getattr(drawn, "drawn_", "")])) + (
+        f'<figure class="drawn" role="img" aria-label="{label}" tabindex="0">'
         f"{figure[figure.index('<svg') :]}</figure>"
     )
 
 
 def _part(heading: str, part: Part, number: int) -> str:
     """HTML of a picture, of findings that are too many for the top, and of a table."""
-    n_rows = len(part.report)
-    is_drawn = hasattr(part.report, "_display") and n_rows <= _MOST_DRAWN
-    body = _picture(part, number) if is_drawn else ""
+    n_rows, body = len(part.report), ""
+    if hasattr(part.report, "_display"):
+        display = part.report._display()
+        if n_rows <= _MOST_DRAWN or not display._is_rows:
+            body = _picture(part, display, number)
     if len(part.findings) > _MOST_FINDINGS:
         body += _folded(f"{len(part.findings)} findings", _list(part.findings))
+    elif not part.is_leading:
+        body += _list(part.findings)
     if n_rows > _MOST_FOLDED:
         return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
-    table = part.report._grid().to_html()
+    table = part.report._html()
     if n_rows > _MOST_ROWS:
         table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
     return f"{body}\n{table}"

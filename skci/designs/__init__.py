@@ -5,12 +5,14 @@ their own, `groups` and `sample_weight`.
 """
 
 from skci.data.runs import Runs
+from skci.designs.calibrated import Calibrated
 from skci.inference.designs.crossed import Crossed
 from skci.inference.designs.design import Component, Design
 from skci.inference.designs.strata import Prevalence, Strata
 from skci.inference.designs.time_order import TimeOrder
 
 __all__ = [
+    "Calibrated",
     "Component",
     "Crossed",
     "Design",

@@ -1,0 +1,279 @@
+"""Metrics of scorecards: Gini coefficient, Kolmogorov-Smirnov statistic, gain, lift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skci._arrays import Array, dot
+from skci._validation import check_probability
+from skci.data.sample import Scores
+from skci.inference.parameter import TableParameter
+from skci.measures.functional import Evaluation
+from skci.measures.traits import Trait
+from skci.metrics.base import option
+from skci.metrics.binding import Binding
+from skci.metrics.scores import (
+    OrderMetricCI,
+    OrderOfScores,
+    RocAuc,
+    cells_of,
+    mass_from,
+    masses,
+)
+
+_REACH = 1.96  # standard deviations of the share of rows above a score
+_SPLITS = 8  # of the rows in halves
+
+
+class GiniCoefficient(RocAuc):
+    """Twice an area under the ROC curve, less 1."""
+
+    bounds = -1.0, 1.0
+
+    def estimate(self, p: Array) -> Array:
+        return 2 * super().estimate(p) - 1
+
+    def __call__(self, p: Array) -> Evaluation:
+        area, influence, gradient = super().__call__(p)
+        return Evaluation(2 * area - 1, 2 * influence, 2 * gradient)
+
+
+class KolmogorovSmirnov(OrderOfScores):
+    """Largest distance of the distributions of scores in two classes.
+
+    Influence values are those of the distance at the score where it is largest.
+    """
+
+    @property
+    def rarer_class(self) -> int:
+        return min(self.sizes)
+
+    def estimate(self, p: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(self._distances(p).max(axis=-1))
+
+    def _distances(self, p: Array) -> Array:
+        """Distance from each score on, 0 from the smallest one on."""
+        of_negative, of_positive = (mass_from(each) / each.sum() for each in masses(p))
+        return of_positive - of_negative
+
+    def __call__(self, p: Array) -> Evaluation:
+        negative, positive = masses(p)
+        with np.errstate(all="ignore"):
+            distances = self._distances(p)
+            above = np.arange(self.n_scores) >= distances.argmax()
+            slopes = [
+                sign * (above - dot(mass, above) / mass.sum()) / mass.sum()
+                for sign, mass in ((-1, negative), (1, positive))
+            ]
+        return Evaluation(distances.max(), cells_of(*slopes), self._gradient)
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeGain(OrderOfScores):
+    """Share of the positive rows among the rows with the largest scores.
+
+    These are a share of all rows; those of the score at the cut count in proportion.
+    The cut moves with the rows, along the slope of the gain between the ends of a 95%
+    interval of its position.
+    """
+
+    share: float = 0.1
+    factor: float = 1.0
+    """Multiple of the share of the positive rows."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return 0.0, self.factor
+
+    @property
+    def rarer_class(self) -> int:
+        return self.sizes[1]
+
+    def estimate(self, p: Array) -> Array:
+        return np.asarray(self.factor * self._gains(p, self.share))
+
+    def _gains(self, p: Array, shares: Any) -> Any:
+        """Gains of some shares of the rows."""
+        negative, positive = masses(p)
+        rows, hits = mass_from(negative + positive)[::-1], mass_from(positive)[::-1]
+        with np.errstate(all="ignore"):
+            rows, hits = rows / rows[-1], hits / hits[-1]
+        return np.interp(shares, np.append(0.0, rows), np.append(0.0, hits))
+
+    def __call__(self, p: Array) -> Evaluation:
+        negative, positive = masses(p)
+        share, rows = self.share, negative + positive
+        value = self._gains(p, share)
+        reach = _REACH * np.sqrt(share * (1 - share) / self.n_rows)
+        ends = np.clip([share - reach, share + reach], 0, 1)
+        slope = np.diff(self._gains(p, ends)) / np.diff(ends)
+        with np.errstate(all="ignore"):
+            above = (share * rows.sum() - mass_from(rows)) / rows + 1
+            above = np.clip(np.nan_to_num(above), 0, 1)
+            of_cut = (share - above) * slope
+            of_positive = (above - value) / positive.sum() + of_cut
+        influence = self.factor * cells_of(of_cut, of_positive)
+        return Evaluation(np.asarray(self.factor * value), influence, self._gradient)
+
+
+class _ScorecardCI(OrderMetricCI):
+    """A metric of a column of scores for two labels.
+
+    Parameters
+    ----------
+    method : {"auto", "logit", "hall", "delta"}, optional
+        Interval method: on the logit scale, corrected for skewness, or symmetric. If
+        not given, that of the report, or "auto", which is "logit".
+    """
+
+    _several = False
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        area = self._area_of(binding.truth == code, scores, binding.frequencies)
+        return self._of_cells(binding, area)
+
+
+class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=True):
+    r"""Gini coefficient of scores (accuracy ratio), :math:`2 \mathrm{AUC} - 1`.
+
+    It is Somers' D of the scores and the label. The interval is twice that of the area
+    under the ROC curve, less 1; see :class:`RocAucCI`.
+
+    Examples
+    --------
+    >>> from skci import GiniCI
+    >>> GiniCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
+    gini = 0.75 [0.63, 0.84], 95% interval (logit, n = 160)
+    """
+
+    _area = GiniCoefficient
+
+
+class KolmogorovSmirnovCI(
+    _ScorecardCI, measure="ks_statistic", has_curvature=False, automatic=("delta",)
+):
+    r"""Kolmogorov-Smirnov statistic of the scores of two classes.
+
+    .. math:: \max_t \, P(S_+ \ge t) - P(S_- \ge t)
+
+    :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row, and
+    the statistic is the largest informedness of all thresholds. The estimate equals
+    that of :func:`scipy.stats.ks_2samp` with ``alternative="less"`` for the scores of
+    positive and of negative rows.
+
+    Parameters
+    ----------
+    method : {"auto", "logit", "delta"}, optional
+        Interval method: on the logit scale, or symmetric. If not given, that of the
+        report, or "auto", which is "delta".
+
+    Notes
+    -----
+    The standard error is that of the distance at the threshold where it is largest.
+    The statistic exceeds the distance in the population, since it is a maximum. The
+    interval is extended downwards by the mean excess: halves of the rows exceed all
+    rows by at least :math:`\sqrt 2 - 1` times as much.
+
+    Examples
+    --------
+    >>> from skci import KolmogorovSmirnovCI
+    >>> KolmogorovSmirnovCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
+    ks_statistic = 0.50 [0.18, 0.61], 95% interval (delta, n = 160)
+    """
+
+    _area = KolmogorovSmirnov
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        parameter = super()._bind_one(binding, scores, code)
+        cells, repeats = parameter.index[binding.within], binding.frequencies
+        weights = binding.sample.rows.counts[binding.within] / repeats
+        # Rows of one cell and weight are drawn together, whatever their order.
+        levels, level = np.unique(weights, return_inverse=True)
+        kinds, index = np.unique(cells * len(levels) + level, return_inverse=True)
+        cells, weights = kinds // len(levels), levels[kinds % len(levels)]
+        repeats = np.bincount(index, repeats).astype(int)
+        rng, halves = np.random.default_rng(0), []
+        for _ in range(_SPLITS):
+            some = rng.binomial(repeats, 0.5)
+            for half in (some, repeats - some):
+                mass = np.bincount(cells, weights * half, len(parameter.counts))
+                halves.append(parameter.functional.estimate(mass))
+        excess = (np.nanmean(halves) - parameter.value) / (np.sqrt(2) - 1)
+        return replace(parameter, extension=(max(float(excess), 0.0), 0.0))
+
+
+class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
+    """A metric of the rows with the largest scores.
+
+    Parameters
+    ----------
+    share : float
+        Share of all rows that are selected, above 0 and below 1.
+    method : {"auto", "logit", "delta"}, optional
+        Interval method: on the logit scale, or symmetric. If not given, that of the
+        report, or "auto", which is "logit".
+    """
+
+    share: float = option(kw_only=False, check=check_probability)
+
+    _title: ClassVar[str]
+    _number = "a share of the rows", "0.1"
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        name = f"{self._title}@{check_probability(self.share, 'share'):g}"
+        return Trait(name, **self._properties | {"bounds": (0.0, self._factor)})
+
+    @property
+    def _area(self) -> Any:
+        return partial(CumulativeGain, share=self.share, factor=self._factor)
+
+    @property
+    def _factor(self) -> float:
+        return 1.0
+
+
+class GainAtCI(_AtShareCI):
+    r"""Share of the positive rows that are among the rows with the largest scores.
+
+    .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t) = k
+
+    for a share k of all rows, such as the customers that a campaign reaches. Rows with
+    the score at the cut count in proportion. Its string name is "gain@0.1" for a tenth
+    of the rows.
+
+    Examples
+    --------
+    >>> from skci import GainAtCI
+    >>> GainAtCI(0.25)([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
+    gain@0.25 = 0.500 [0.435, 0.565], 95% interval (logit, n = 160)
+    """
+
+    _title = "gain"
+
+
+class LiftAtCI(_AtShareCI):
+    r"""Lift: share of positive rows among the largest scores, over that share in all.
+
+    .. math:: \frac{P(y = 1 \mid s \ge t)}{P(y = 1)}, \quad P(s \ge t) = k
+
+    for a share k of all rows. It is the gain (:class:`GainAtCI`) over k, and at
+    most 1 / k. Its string name is "lift@0.1" for a tenth of the rows.
+
+    Examples
+    --------
+    >>> from skci import LiftAtCI
+    >>> LiftAtCI(0.25)([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
+    lift@0.25 = 2.00 [1.74, 2.26], 95% interval (logit, n = 160)
+    """
+
+    _title = "lift"
+
+    @property
+    def _factor(self) -> float:
+        return 1 / self.share

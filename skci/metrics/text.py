@@ -1,0 +1,259 @@
+"""Metrics of texts: functions of sums of the counts of each item.
+
+References
+----------
+Papineni, K., Roukos, S., Ward, T. and Zhu, W.-J. (2002). BLEU: a method for automatic
+evaluation of machine translation. ACL, 311-318.
+
+Popović, M. (2015). chrF: character n-gram F-score for automatic MT evaluation. WMT,
+392-395.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from operator import truediv
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._packages import optional_module
+from skci._validation import check_integer, check_positive_number
+from skci.measures.functional import divisor
+from skci.metrics.base import option
+from skci.metrics.custom import FunctionOfItemsCI
+
+
+class _TextMetricCI(FunctionOfItemsCI):
+    """A metric of texts, which are the items.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    """
+
+    @property
+    def _counted(self) -> Any:
+        return type(self), *map(str, self.get_params().values())
+
+    def _features(self, truth: Array, answer: Array, weights: Array) -> Array:
+        for name, items in (("y_true", truth), ("y_pred", answer)):
+            is_several = name == "y_true" and self._takes_several
+            kinds = (str, tuple) if is_several else str
+            for item in (x for x in items if not isinstance(x, kinds)):
+                must = f"{name} must hold texts for {self.name!r}"
+                raise TypeError(f"{must}, got {item!r:.60}")
+        return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)
+
+    _takes_several: ClassVar[bool] = False
+    """Whether an item may have a tuple of references."""
+
+    def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
+        """Counts of each item."""
+        raise NotImplementedError
+
+
+# --------------------------------------------------------------------------------------
+# Edits
+# --------------------------------------------------------------------------------------
+
+
+class _EditRateCI(
+    _TextMetricCI,
+    bounds=(0.0, np.inf),
+    greater_is_better=False,
+    undefined_by="references without a text",
+):
+    """A rate of edits, which jiwer counts."""
+
+    _function = staticmethod(truediv)
+    _align: ClassVar[str]
+    """Function of jiwer that aligns texts."""
+
+    def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
+        jiwer = optional_module("jiwer", repr(self.name), "text")
+        found = getattr(jiwer, self._align)(references, answers)
+        for reference, chunks in zip(found.references, found.alignments, strict=True):
+            yield sum(map(_edits, chunks)), len(reference)
+
+
+def _edits(chunk: Any) -> int:
+    """Count the edits in a chunk of an alignment."""
+    removed = chunk.ref_end_idx - chunk.ref_start_idx
+    added = chunk.hyp_end_idx - chunk.hyp_start_idx
+    return 0 if chunk.type == "equal" else max(removed, added)
+
+
+class WordErrorRateCI(_EditRateCI, measure="wer"):
+    r"""Word error rate of a corpus. Lower is better.
+
+    .. math:: \sum_i E_i / \sum_i N_i
+
+    with the :math:`E_i` substitutions, deletions and insertions of words that turn
+    reference i, of :math:`N_i` words, into the recognised text. The estimate equals
+    ``jiwer.wer``, and jiwer must be installed. Case and punctuation count: normalise
+    both texts before.
+
+    Examples
+    --------
+    >>> from skci import WordErrorRateCI
+    >>> said, heard = ["turn on the light", "call me"], ["turn on a light", "call me"]
+    >>> WordErrorRateCI()(said * 20, heard * 20)
+    wer = 0.167 [0.125, 0.199], 95% interval (hall, n = 40)
+    """
+
+    _align = "process_words"
+
+
+class CharacterErrorRateCI(_EditRateCI, measure="cer"):
+    r"""Character error rate of a corpus. Lower is better.
+
+    .. math:: \sum_i E_i / \sum_i N_i
+
+    with the :math:`E_i` substitutions, deletions and insertions of characters that turn
+    reference i, of :math:`N_i` characters, into the recognised text. The estimate
+    equals ``jiwer.cer``, and jiwer must be installed.
+
+    Examples
+    --------
+    >>> from skci import CharacterErrorRateCI
+    >>> said, heard = ["turn on the light", "call me"], ["turn on a light", "call me"]
+    >>> CharacterErrorRateCI()(said * 20, heard * 20)
+    cer = 0.125 [0.097, 0.145], 95% interval (hall, n = 40)
+    """
+
+    _align = "process_characters"
+
+
+# --------------------------------------------------------------------------------------
+# N-grams
+# --------------------------------------------------------------------------------------
+
+
+class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
+    """A metric of n-grams, which sacrebleu counts.
+
+    Parameters
+    ----------
+    lowercase : bool, default=False
+        Whether upper and lower case are the same.
+    """
+
+    lowercase: bool = False
+
+    _takes_several = True
+
+    def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
+        metrics = optional_module("sacrebleu.metrics", repr(self.name), "text")
+        count = self._counter(metrics)._extract_corpus_statistics
+        for reference, answer in zip(references, answers, strict=True):
+            several = reference if isinstance(reference, tuple) else [reference]
+            yield count([answer], [[each] for each in several])[0]
+
+    def _counter(self, metrics: Any) -> Any:
+        """Metric of sacrebleu that counts."""
+        raise NotImplementedError
+
+
+def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
+    """BLEU from the lengths, and the n-grams that match and all of each order."""
+    half = len(counts) // 2
+    pairs = zip(counts[:half], counts[half:], strict=True)
+    logs = [np.log(divisor(match) / total) for match, total in pairs]
+    return 100 * np.exp(np.minimum(0, 1 - reference / answer) + sum(logs) / half)
+
+
+class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
+    r"""BLEU of a corpus of translations, from 0 to 100.
+
+    .. math:: 100 \exp \Bigl(\min(0, 1 - r / c) + \frac 14 \sum_{k=1}^4
+        \log \frac{m_k}{n_k}\Bigr)
+
+    with the lengths r of the references and c of the translations, the :math:`n_k`
+    n-grams of order k of the latter, and the :math:`m_k` that match. The estimate
+    equals ``sacrebleu.corpus_bleu``, and sacrebleu must be installed. BLEU is undefined
+    where no n-gram of an order matches, which sacrebleu smooths. A reference may be a
+    tuple of several.
+
+    Parameters
+    ----------
+    tokenize : str, optional
+        Tokenizer of sacrebleu, such as "zh"; "13a" if not given.
+
+    Examples
+    --------
+    >>> from skci import BleuCI
+    >>> reference = ["the cat sat on the mat", "he read the book to her last night"]
+    >>> answer = ["the cat sat on a mat", "he read the book to him last night"]
+    >>> BleuCI()(reference * 20, answer * 20)
+    bleu = 57.21 [56.24, 58.03], 95% interval (hall, n = 40)
+    """
+
+    tokenize: str | None = None
+
+    _function = staticmethod(_bleu)
+
+    def _counter(self, metrics: Any) -> Any:
+        return metrics.BLEU(tokenize=self.tokenize, lowercase=self.lowercase)
+
+
+def _chrf(*counts: Any, beta: float) -> Any:
+    """Compute chrF from the n-grams of answers and references, and those that match."""
+    precision: Any = 0.0
+    recall: Any = 0.0
+    n_orders: Any = 0.0
+    for answer, reference, match in zip(*(counts[k::3] for k in range(3)), strict=True):
+        known = (np.real(answer) > 0) & (np.real(reference) > 0)
+        precision = precision + np.where(known, match / answer, 0)
+        recall = recall + np.where(known, match / reference, 0)
+        n_orders = n_orders + known
+    score = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+    return 100 * np.where(np.real(precision) > 0, score, 0) / n_orders
+
+
+class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
+    r"""Character n-gram F-score (chrF) of a corpus of translations, from 0 to 100.
+
+    .. math:: 100 \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+    with the means P and R over the orders of the n-grams, one to six characters, of
+    their precision and recall in the corpus. The estimate equals
+    ``sacrebleu.corpus_chrf``, and sacrebleu must be installed. A reference may be a
+    tuple of several.
+
+    Parameters
+    ----------
+    word_order : int, default=0
+        Orders of n-grams of words that count too; chrF++ has 2.
+    beta : float, default=2
+        Weight of the recall.
+
+    Examples
+    --------
+    >>> from skci import ChrfCI
+    >>> reference = ["the cat sat on the mat", "he read the book to her last night"]
+    >>> answer = ["the cat sat on a mat", "he read the book to him last night"]
+    >>> ChrfCI()(reference * 20, answer * 20)
+    chrf = 75.60 [73.05, 77.64], 95% interval (hall, n = 40)
+    """
+
+    _variants = ({"word_order": 2},)
+
+    word_order: int = option(default=0, check=partial(check_integer, minimum=0))
+    beta: float = option(default=2, check=check_positive_number)
+
+    @property
+    def _name(self) -> str:
+        return super()._name + "+" * self.word_order
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        return partial(_chrf, beta=self.beta)
+
+    def _counter(self, metrics: Any) -> Any:
+        options = {"word_order": self.word_order, "lowercase": self.lowercase}
+        return metrics.CHRF(beta=self.beta, **options)

@@ -1,0 +1,16 @@
+"""Files that a field has, as the arguments of :func:`skci.joint_report`.
+
+:func:`trec` reads judgements and runs of search, :func:`coco` objects and detections,
+and :func:`transcripts` references and hypotheses of speech. Each reads paths, which may
+end in ``.gz``, or open files, of a model or several by name.
+"""
+
+from skci.readers.detection import coco
+from skci.readers.search import trec
+from skci.readers.speech import transcripts
+
+__all__ = ["coco", "transcripts", "trec"]
+
+
+def __dir__() -> list[str]:
+    return __all__

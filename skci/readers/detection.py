@@ -1,0 +1,342 @@
+"""Detections and their objects, in the format of COCO.
+
+References
+----------
+Lin, T.-Y. and others (2014). Microsoft COCO: common objects in context. ECCV, 740-755.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.inference.parameter import TableParameter
+from skci.measures.functional import FixedValueFunctional
+from skci.measures.traits import Trait
+from skci.metrics.base import MetricCI
+from skci.metrics.binding import Binding
+from skci.metrics.custom import CustomInfluenceCI
+from skci.readers.files import by_model, opened
+
+_OVERLAPS = np.linspace(0.5, 0.95, 10)
+_RECALLS = np.linspace(0, 1, 101)
+_AREAS = {
+    "all": (0, 1e10),
+    "small": (0, 32**2),
+    "medium": (32**2, 96**2),
+    "large": (96**2, 1e10),
+}
+_MOST = 1, 10, 100  # detections of a class in an image
+
+
+def coco(annotations: Any, detections: Any) -> dict[str, Any]:
+    """Read objects and detected boxes of COCO, for its twelve numbers.
+
+    The result has the arguments of :func:`skci.joint_report`, which reports AP and AR
+    as pycocotools' ``COCOeval`` does, with intervals by image.
+
+    Parameters
+    ----------
+    annotations : path, open file or mapping
+        JSON with "images", "categories" and "annotations" of objects: "image_id",
+        "category_id", "bbox", "area" and perhaps "iscrowd".
+    detections : path, open file, or list or mapping of these
+        JSON arrays of detections: "image_id", "category_id", "bbox" and "score". A
+        detector is named by a mapping, or else by its file. In a mapping it may be a
+        list of detections.
+
+    Returns
+    -------
+    dict
+        ``y_true``, the IDs of the images; ``y_pred``, for each detector its matches in
+        each image; and ``metrics``, those of areas with objects.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, or a detection is in no image of the annotations.
+
+    Notes
+    -----
+    Images are the independent units. The metrics are ``"AP"``, the mean over classes
+    and overlaps (IoU) of .50, .55, ..., .95 of the mean interpolated precision at the
+    recalls 0, .01, ..., 1; ``"AP50"`` and ``"AP75"`` at one overlap; ``"AP small"``,
+    ``"AP medium"`` and ``"AP large"`` of objects of an area; ``"AR@1"``, ``"AR@10"``
+    and ``"AR@100"``, the largest recall of as many detections in an image; and ``"AR
+    small"``, ``"AR medium"`` and ``"AR large"``. Detections are matched in order of
+    their scores; crowds, and objects of another area, are ignored.
+
+    The influence of an image on AP is that on the mean of the interpolated precision
+    over the objects, of which the mean over 101 recalls is an approximation.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> from skci.readers import coco
+    >>> box = {"category_id": 1, "bbox": [0, 0, 50, 50]}
+    >>> images = [{"id": k} for k in range(40)]
+    >>> objects = [{"image_id": k, "area": 2500, **box} for k in range(40)]
+    >>> truth = {"images": images, "annotations": objects, "categories": [{"id": 1}]}
+    >>> found = [{"image_id": k, "score": k % 7, **box} for k in range(0, 40, 2)]
+    >>> report = joint_report(**coco(truth, {"A": found}))
+    >>> print(report["A", "AP50"])
+    0.50 [0.35, 0.66]
+    """
+    place, truth = _parsed(annotations, "annotations")
+    images = sorted(x["id"] for x in _records(place, truth, "images", "id"))
+    categories = _records(place, truth, "categories", "id")
+    objects = _by_class(place, truth, "annotations", "area", images)
+    evaluations = {}
+    for name, source in by_model(detections, "detections").items():
+        place, parsed = _parsed(source, name)
+        parent = {"detections": parsed}
+        found = _by_class(place, parent, "detections", "score", images)
+        evaluations[name] = [
+            _Class.of(objects[x["id"]], found[x["id"]], len(images)) for x in categories
+        ]
+    n_objects = sum(each.objects.sum(axis=0) for each in evaluations[name])
+    return {
+        "y_true": images,
+        "y_pred": {
+            name: [_Image(classes, k) for k in range(len(images))]
+            for name, classes in evaluations.items()
+        },
+        "metrics": _metrics(
+            [x for x, n in zip(_AREAS, n_objects, strict=True) if n][1:]
+        ),
+    }
+
+
+def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
+    """Place for messages, and JSON of a file; what is parsed is returned as it is."""
+    if isinstance(source, Mapping | list):
+        return parameter, source
+    with opened(source, parameter) as (place, file):
+        try:
+            return place, json.load(file)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{place}: must be JSON: {error}") from error
+
+
+def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
+    """Check that the records of a name have some fields."""
+    records = parent.get(name) if isinstance(parent, Mapping) else None
+    if not isinstance(records, list):
+        raise ValueError(f"{place}: must have an array of {name}, as COCO has")
+    for k, record in enumerate(records):
+        if lacking := [x for x in fields if x not in record]:
+            raise ValueError(f"{place}: entry {k} of {name} must have {lacking[0]!r}")
+    return records
+
+
+_Boxes = Mapping[int, list[dict[str, Any]]]
+"""Records of boxes by the position of their image."""
+
+
+def _by_class(
+    place: str, parent: Any, name: str, value: str, images: Sequence[Any]
+) -> Mapping[Any, _Boxes]:
+    """Records of boxes by category and position of the image."""
+    positions = {image: k for k, image in enumerate(images)}
+    boxes: Any = defaultdict(lambda: defaultdict(list))
+    fields = "image_id", "category_id", "bbox", value
+    for k, record in enumerate(_records(place, parent, name, *fields)):
+        if (image := record["image_id"]) not in positions:
+            must = f"{place}: entry {k} must be in an image of annotations"
+            raise ValueError(f"{must}, got {image!r}")
+        boxes[record["category_id"]][positions[image]].append(record)
+    return boxes
+
+
+# --------------------------------------------------------------------------------------
+# Matches
+# --------------------------------------------------------------------------------------
+
+
+class _Class(NamedTuple):
+    """Detections of a class in descending order of their scores, and its objects."""
+
+    image: Array
+    """Position of the image of each detection, (detections,)."""
+    rank: Array
+    """Number of detections of greater scores in the image."""
+    hits: Array
+    """Whether it is an object, (detections, areas, overlaps)."""
+    counts: Array
+    """Whether it counts, and is not ignored."""
+    objects: Array
+    """Number of objects that count, (images, areas)."""
+
+    def at(self, area: int, overlap: int) -> _Class:
+        """Return the part for an area and an overlap, (detections,) and (images,)."""
+        hits, counts = (own[:, area, overlap] for own in (self.hits, self.counts))
+        return _Class(self.image, self.rank, hits, counts, self.objects[:, area])
+
+    @classmethod
+    def of(cls, objects: _Boxes, found: _Boxes, n_images: int) -> _Class:
+        """Match the detections of each image."""
+        n_objects = np.zeros((n_images, len(_AREAS)))
+        nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
+        parts: list[Any] = [([], [], [], nothing, nothing)]
+        for image in sorted({*objects, *found}):
+            ranked = sorted(found.get(image, []), key=lambda x: -x["score"])
+            ranked = ranked[: _MOST[-1]]
+            hits, counts, n_objects[image] = _match(objects.get(image, []), ranked)
+            scores, ranks = [-x["score"] for x in ranked], range(len(ranked))
+            parts.append((scores, [image] * len(ranked), ranks, hits, counts))
+        falling, *columns = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(falling, kind="stable")
+        images, *others = (column[order] for column in columns)
+        return cls._make([images.astype(int), *others, n_objects])
+
+
+def _match(
+    objects: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
+) -> tuple[Array, Array, Array]:
+    """Match detections of an image in order: each with the object that overlaps most.
+
+    Returns which are objects and which count, (detections, areas, overlaps), and the
+    number of objects that count, (areas,).
+    """
+    lowest, highest = np.array([*_AREAS.values()]).T
+    boxes, others = (
+        np.array([x["bbox"] for x in own], dtype=float).reshape(-1, 4)
+        for own in (found, objects)
+    )
+    is_crowd = np.array([bool(x.get("iscrowd")) for x in objects], dtype=bool)
+
+    def outside(sizes: Array) -> Array:
+        return (sizes[:, np.newaxis] < lowest) | (sizes[:, np.newaxis] > highest)
+
+    sizes = np.array([x["area"] for x in objects], dtype=float)
+    ignored = (outside(sizes) | is_crowd[:, np.newaxis]).T[:, np.newaxis]
+    hits = np.zeros((len(found), len(_AREAS), len(_OVERLAPS)), dtype=bool)
+    counts = hits | ~outside(boxes[:, 2] * boxes[:, 3])[..., np.newaxis]
+    overlaps = _overlaps(boxes, others, is_crowd)
+    free = np.ones((len(_AREAS), len(_OVERLAPS), len(objects)), dtype=bool)
+    least = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
+    for k in range(len(found) if objects else 0):
+        # The last object with the largest overlap is taken, an ignored one if no other.
+        fits = free & (overlaps[k] >= least)
+        merit = np.where(fits, overlaps[k] + 2 * ~ignored, -1)
+        best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)
+        taken = fits & (best[..., np.newaxis] == np.arange(len(objects)))
+        hits[k] = (taken & ~ignored).any(axis=-1)
+        counts[k] &= ~taken.any(axis=-1)
+        counts[k] |= hits[k]
+        free &= ~taken | is_crowd
+    return hits, counts, (~ignored).sum(axis=-1)[:, 0]
+
+
+def _overlaps(boxes: Array, others: Array, is_crowd: Array) -> Array:
+    """Intersection over union of boxes and objects; over the box for a crowd."""
+    first, second = boxes[:, np.newaxis], others[np.newaxis]
+    ends = np.minimum(*(x[..., :2] + x[..., 2:] for x in (first, second)))
+    sides = np.maximum(ends - np.maximum(first[..., :2], second[..., :2]), 0)
+    both, size = sides.prod(axis=-1), first[..., 2:].prod(axis=-1)
+    union = np.where(is_crowd, size, size + second[..., 2:].prod(axis=-1) - both)
+    return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+
+
+# --------------------------------------------------------------------------------------
+# Metrics
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Image:
+    """An image of the matches of a detector."""
+
+    classes: Sequence[_Class] = field(repr=False)
+    position: int
+
+
+def _metrics(areas: Sequence[str]) -> list[MetricCI]:
+    """Make the metrics of areas."""
+    every = range(len(_OVERLAPS))
+    curves: dict[str, tuple[Any, str, Sequence[int]]] = {
+        "AP": (_average_precision, "all", every),
+        "AP50": (_average_precision, "all", every[:1]),
+        "AP75": (_average_precision, "all", every[5:6]),
+        **{f"AP {area}": (_average_precision, area, every) for area in areas},
+        **{f"AR@{k}": (partial(_recall, most=k), "all", every) for k in _MOST},
+        **{f"AR {area}": (_recall, area, every) for area in areas},
+    }
+    options: dict[str, Any] = {"bounds": (0.0, 1.0), "reads": "items"}
+    return [
+        _MeanOfCurvesCI(partial(_mean, *curve), name=name, **options)
+        for name, curve in curves.items()
+    ]
+
+
+class _MeanOfCurvesCI(CustomInfluenceCI):
+    """A mean over classes and overlaps, with intervals on the logit scale."""
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        return replace(super()._measure, reads="", automatic=("logit",))
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        # Without the check of the scale, in which rare classes may lack objects.
+        weights = binding.sample.rows.counts[binding.within]
+        images = binding.columns(self.reads)[1][binding.within]
+        functional = FixedValueFunctional(self.g(images, weights), weights)
+        return [binding.of_units(self._measure, functional)]
+
+
+def _mean(
+    of_curve: Callable[..., tuple[float, Array]],
+    area: str,
+    overlaps: Sequence[int],
+    images: Sequence[_Image],
+    image_weights: Array,
+) -> tuple[float, Array]:
+    """Mean over classes with objects and overlaps, and the influence of each image."""
+    classes, k = images[0].classes, [*_AREAS].index(area)
+    positions = np.array([image.position for image in images])
+    weights = np.bincount(positions, image_weights, len(classes[0].objects))
+    found = [
+        of_curve(own.at(k, overlap), weights)
+        for own in classes
+        if weights @ own.objects[:, k] > 0
+        for overlap in overlaps
+    ]
+    if not found:
+        return np.nan, np.zeros(len(positions))
+    slopes = np.mean([slope for _, slope in found], axis=0)[positions]
+    return float(np.mean([value for value, _ in found])), slopes * weights.sum()
+
+
+def _recall(own: _Class, weights: Array, most: int = _MOST[-1]) -> tuple[float, Array]:
+    """Recall of all detections, and its derivatives in the weights of images."""
+    n = weights @ own.objects
+    hits = np.bincount(own.image, own.hits & (own.rank < most), len(weights))
+    value = weights @ hits / n
+    return value, (hits - value * own.objects) / n
+
+
+def _average_precision(own: _Class, weights: Array) -> tuple[float, Array]:
+    """Precision at 101 recalls, and its derivatives in the weights of images."""
+    n, mass = weights @ own.objects, weights[own.image]
+    found, flagged = np.cumsum(mass * own.hits), np.cumsum(mass * own.counts)
+    precision = np.divide(found, flagged, out=0 * found, where=flagged > 0)
+    best = np.maximum.accumulate(precision[::-1])[::-1]
+    value = np.append(best, 0)[np.searchsorted(found / n, _RECALLS)].mean()
+    # The best precision from a score on is that of the next score that has its own.
+    own_best = np.flatnonzero(precision == best)
+    source = own_best[np.searchsorted(own_best, np.arange(len(best)))]
+    share = np.bincount(source, mass * own.hits, len(best)) / n
+    share /= np.where(flagged > 0, flagged, 1)
+    raises = best / n + np.cumsum((share * (1 - precision))[::-1])[::-1]
+    lowers = np.cumsum((share * precision)[::-1])[::-1]
+    of_row = np.where(own.hits, raises, -lowers) * own.counts
+    slopes = np.bincount(own.image, of_row, len(weights))
+    mean = (mass * own.hits) @ best / n
+    return value, slopes - own.objects * mean / n

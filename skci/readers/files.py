@@ -1,0 +1,50 @@
+"""Lines of files, of one model or of several."""
+
+import gzip
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from skci._validation import check_distinct
+
+
+@contextmanager
+def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
+    """Open a path, or take an open file, with a name for messages."""
+    if hasattr(source, "read"):
+        yield str(getattr(source, "name", parameter)), source
+        return
+    if not isinstance(source, str | Path):
+        raise TypeError(
+            f"{parameter} must be a path or an open file, got {source!r:.60}"
+        )
+    opener: Any = gzip.open if Path(source).suffix == ".gz" else open
+    with opener(source, "rt", encoding="utf-8-sig") as file:
+        yield str(source), file
+
+
+def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
+    """Read a path or an open file: the place and the text of each line."""
+    with opened(source, parameter) as (name, file):
+        for number, line in enumerate(file, 1):
+            yield f"{name}, line {number}", line.strip()
+
+
+def by_model(sources: Any, parameter: str) -> dict[str, Any]:
+    """Return files by model, which files without a mapping are named after."""
+    if isinstance(sources, Mapping | list | tuple) and not sources:
+        raise ValueError(f"{parameter} must be of one model or more, got {sources!r}")
+    if isinstance(sources, Mapping):
+        return {str(name): source for name, source in sources.items()}
+    listed = [*sources] if isinstance(sources, list | tuple) else [sources]
+    names = [_stem(getattr(source, "name", source)) for source in listed]
+    check_distinct(names, parameter, "names; pass a mapping of names to files")
+    return dict(zip(names, listed, strict=True))
+
+
+def _stem(name: Any) -> str:
+    """Name of a file without folder and endings."""
+    if not isinstance(name, str | Path):
+        raise ValueError(f"a file without a name must be in a mapping, got {name!r}")
+    return Path(str(name).removesuffix(".gz")).stem

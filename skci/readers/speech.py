@@ -1,0 +1,121 @@
+"""References and hypotheses of speech recognition, or of translation."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from skci._validation import check_choice, first_names, join_names
+from skci.readers.files import by_model, read_lines
+
+_LAYOUTS = {
+    "lines": "",
+    "kaldi": r"(?P<id>\S+)(?P<text>.*)",
+    "trn": r"(?P<text>.*)\((?P<id>[^()]+)\)",
+}
+_AN_ID = r"(?P<id>(?=\S*[\d_-])\S+)\s.*"
+"""First word with a digit, a hyphen or an underscore."""
+_MOST_NAMED = 6  # utterances in a message
+
+
+def transcripts(
+    reference: Any,
+    hypotheses: Any,
+    *,
+    layout: str | None = None,
+    speaker: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    r"""Read references and hypotheses of speech, or of translation, line by line.
+
+    The result has the arguments of :func:`skci.joint_report`.
+
+    Parameters
+    ----------
+    reference : path or open file
+        Reference texts, one for each utterance.
+    hypotheses : path, open file, or list or mapping of these
+        Texts of one or several systems. A system is named by a mapping, or else by its
+        file.
+    layout : {"lines", "kaldi", "trn"}, optional
+        "lines" for texts in the same order in all files, the default; "kaldi" for texts
+        after the ID of the utterance; "trn" for texts before the ID in parentheses, as
+        in the files of NIST's sclite. Without a layout, lines of the reference that
+        look as if they had IDs are an error.
+    speaker : callable, optional
+        Function from the ID of an utterance to its speaker, such as ``lambda utterance:
+        utterance.split("-")[0]``. The utterances of a speaker are then a cluster.
+
+    Returns
+    -------
+    dict
+        ``y_true``, the references; ``y_pred``, the texts of each system; and, with
+        `speaker`, ``groups``.
+
+    Raises
+    ------
+    ValueError
+        If the files have different utterances, an utterance twice, or lines without an
+        ID; the message names the file.
+
+    See Also
+    --------
+    skci.WordErrorRateCI, skci.BleuCI : Metrics of texts.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> from skci.readers import transcripts
+    >>> reference = StringIO("anna-1 turn on the light\nanna-2 call me\n")
+    >>> heard = StringIO("anna-2 call me\nanna-1 turn on a light\n")
+    >>> data = transcripts(reference, {"large": heard}, layout="kaldi")
+    >>> data["y_true"], data["y_pred"]
+    (['turn on the light', 'call me'], {'large': ['turn on a light', 'call me']})
+    """
+    check_choice(layout or "lines", [*_LAYOUTS], "layout")
+    if speaker is not None and not (callable(speaker) and layout in ("kaldi", "trn")):
+        raise ValueError(
+            "speaker must be a function of the ID of an utterance, with layout='kaldi' "
+            f"or 'trn', got {speaker!r} with layout={layout!r}"
+        )
+    said = _read(reference, "reference", layout or "lines")
+    if layout is None:
+        _check_no_ids([*said.values()])
+    columns: dict[str, Any] = {"y_true": [*said.values()], "y_pred": {}}
+    for name, source in by_model(hypotheses, "hypotheses").items():
+        texts = _read(source, name, layout or "lines")
+        if differing := sorted(said.keys() ^ texts.keys()):
+            names = join_names(first_names(differing, _MOST_NAMED))
+            raise ValueError(
+                f"{name!r} must have the {len(said)} utterances of the reference, got "
+                f"{len(texts)}; in one of them only: {names}"
+            )
+        columns["y_pred"][name] = [texts[utterance] for utterance in said]
+    if speaker is not None:
+        columns["groups"] = [speaker(utterance) for utterance in said]
+    return columns
+
+
+def _check_no_ids(lines: list[str]) -> None:
+    """Check that lines do not look as if each had the ID of its utterance."""
+    for layout, pattern in (("trn", _LAYOUTS["trn"]), ("kaldi", _AN_ID)):
+        matches = [re.fullmatch(pattern, line.strip()) for line in lines]
+        ids = {match["id"] for match in matches if match}
+        if len(lines) > 1 and len(ids) == len(lines):
+            raise ValueError(
+                f"layout must be given, since each line may have an ID, such as "
+                f"{min(ids)!r}: {layout!r} if so, or 'lines' if all are words"
+            )
+
+
+def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
+    """Read texts by the ID of the utterance, or by the number of the line."""
+    texts: dict[str, str] = {}
+    for number, (place, line) in enumerate(read_lines(source, parameter), 1):
+        if layout == "lines":
+            texts[f"line {number}"] = line
+        elif line:
+            found = re.fullmatch(_LAYOUTS[layout], line)
+            if not found or found["id"] in texts:
+                must = f"the {layout} layout must have an ID, and each once"
+                raise ValueError(f"{place}: {must}, got {line!r:.80}")
+            texts[found["id"]] = found["text"].strip()
+    return texts

@@ -1,0 +1,116 @@
+"""Metrics of texts have the numbers of jiwer and sacrebleu."""
+
+import numpy as np
+import pytest
+
+import skci
+from skci import JointAccumulator, joint_report
+
+jiwer = pytest.importorskip("jiwer")
+sacrebleu = pytest.importorskip("sacrebleu")
+
+WORDS = np.array(
+    ["please", "Turn", "the", "lights,", "in", "my", "über", "漢字", "off."]
+)
+
+
+def drawn(n=200, seed=0):
+    """Texts, other texts that say the same, and answers, of which one is empty."""
+    rng = np.random.default_rng(seed)
+    said = [np.roll(WORDS, k)[: rng.integers(5, 9)] for k in rng.integers(0, 5, n)]
+    also = [np.roll(own, 2) for own in said]
+    heard = [np.where(rng.random(len(x)) < 0.2, rng.choice(WORDS), x) for x in said]
+    texts = [[" ".join(own) for own in texts] for texts in (said, also, heard)]
+    texts[2][7] = ""
+    return texts
+
+
+SAID, ALSO, HEARD = drawn()
+BOTH = [*zip(SAID, ALSO, strict=True)]
+CHRF = sacrebleu.metrics.CHRF
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "expected"),
+    [
+        (skci.WordErrorRateCI(), SAID, lambda: jiwer.wer(SAID, HEARD)),
+        (skci.CharacterErrorRateCI(), SAID, lambda: jiwer.cer(SAID, HEARD)),
+        (
+            skci.BleuCI(),
+            SAID,
+            lambda: sacrebleu.corpus_bleu(HEARD, [SAID]).score,
+        ),
+        (
+            skci.BleuCI(tokenize="char", lowercase=True),
+            BOTH,
+            lambda: (
+                sacrebleu.corpus_bleu(
+                    HEARD, [SAID, ALSO], tokenize="char", lowercase=True
+                ).score
+            ),
+        ),
+        (skci.ChrfCI(), SAID, lambda: sacrebleu.corpus_chrf(HEARD, [SAID]).score),
+        (
+            skci.ChrfCI(word_order=2, beta=3, lowercase=True),
+            BOTH,
+            lambda: (
+                CHRF(word_order=2, beta=3, lowercase=True)
+                .corpus_score(HEARD, [SAID, ALSO])
+                .score
+            ),
+        ),
+    ],
+)
+def test_values_are_those_of_the_peers(metric, reference, expected):
+    assert metric(reference, HEARD) == pytest.approx(expected(), rel=1e-13)
+
+
+def test_names_and_moments():
+    names = ["wer", "cer", "bleu", "chrf", "chrf++"]
+    answers = {"A": HEARD, "B": ALSO}
+    report = joint_report(SAID, answers, metrics=[*names, "accuracy"])
+    assert report.metrics == [*names, "accuracy"]
+    names.remove("chrf++")  # which counts the most
+    accumulator = JointAccumulator(names, moments=True, method="delta")
+    for rows in (slice(0, 50), slice(50, None)):
+        batch = {name: texts[rows] for name, texts in answers.items()}
+        accumulator.update(SAID[rows], batch)
+    found = accumulator.report()
+    expected = joint_report(SAID, answers, metrics=names, method="delta")
+    np.testing.assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "answer", "message"),
+    [
+        ("wer", [1, 2], ["a", "b"], "y_true must hold texts for 'wer', got 1"),
+        ("chrf", ["a", "b"], [0.5, 2], "y_pred must hold texts for 'chrf', got 0.5"),
+        (
+            "cer",
+            [("a", "b")] * 2,
+            ["a", "b"],
+            r"y_true must hold texts for 'cer', got \('a",
+        ),
+        (
+            "bleu",
+            ["a", "b"],
+            [("a", "b")] * 2,
+            r"y_pred must hold texts for 'bleu', got",
+        ),
+    ],
+)
+def test_items_must_be_texts(metric, reference, answer, message):
+    with pytest.raises(TypeError, match=message):
+        joint_report(reference, {"A": answer}, metrics=metric)
+
+
+def test_bleu_without_matches_is_undefined():
+    with pytest.warns(UserWarning, match="undefined, no n-gram that matches"):
+        assert np.isnan(skci.BleuCI()(["a b c d e"] * 9, ["a b c e d"] * 9))
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jiwer", None)
+    with pytest.raises(ImportError, match=r"'wer' needs jiwer: .*\.\[text\]"):
+        skci.WordErrorRateCI()(["a"], ["b"])
