@@ -3,9 +3,10 @@
 Metric objects such as :class:`F05CI` are called like functions of
 :mod:`sklearn.metrics` and return floats with a confidence interval.
 :class:`JointEvaluator` and :func:`joint_report` put many metrics of many models into
-one report whose intervals all cover simultaneously. Further functions are in
-:mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`, :mod:`skci.reports`,
-:mod:`skci.planning`, :mod:`skci.inference` and :mod:`skci.textbook`.
+one report whose intervals cover simultaneously. More specialised tools are in the
+modules :mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`,
+:mod:`skci.reports`, :mod:`skci.planning`, :mod:`skci.inference` and
+:mod:`skci.textbook`.
 """
 
 from importlib.metadata import version
@@ -76,4 +77,4 @@ else:
     _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}
     """Module of each name that is not a metric; "" for modules."""
 
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES, default_module="metrics")

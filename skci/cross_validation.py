@@ -50,7 +50,7 @@ class Fits(TypedDict, total=False):
 
 
 @parameters_from(joint_report)
-@entry_point(Resampling.read, Fits)
+@entry_point(Resampling.from_data, Fits)
 def cross_validate_report(
     estimators: Any,
     X: Any,
@@ -226,7 +226,7 @@ def cross_validate_report(
     check_choice(target, _TARGETS, "target")
     is_procedure = target == "procedure"
     uses = {"needs_variance": is_procedure, "keep": return_estimator}
-    procedures = Resampling.read(estimators, X, y, metrics, **uses, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **uses, **options)
     if not is_procedure:
         within_folds = "target='fold-models', whose variance is within folds"
         check_alone(within_folds, {"resampling": resampling})
@@ -331,7 +331,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
-    procedures = Resampling.read(estimators, X, y, metrics, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]

@@ -338,7 +338,7 @@ def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
     """Report the metrics of all models, averaged over runs for models with runs."""
-    metrics = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
+    metrics = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
     return runs_report(metrics.estimate(sample), runs)
 
 

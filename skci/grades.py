@@ -383,7 +383,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             f"a number, got shapes {n.shape} and {correct.shape}"
         ) from None
     hint = f"; the smallest of n_samples is {n.min()}"
-    k = check_integer(k, "k", most=int(n.min()), hint=hint)
+    k = check_integer(k, "k", maximum=int(n.min()), hint=hint)
     if (correct < 0).any() or (correct > n).any():
         raise ValueError(
             "n_correct must be between 0 and n_samples, got values from "
@@ -537,7 +537,7 @@ def _metrics(
             chosen = method_without_table(
                 chosen,
                 trait,
-                known=RunEstimates.known,
+                available=RunEstimates.available,
                 preferred=RunEstimates.preferred,
             )
         metrics[name] = trait, chosen

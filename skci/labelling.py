@@ -238,7 +238,7 @@ def label_next(
         enough = choice.where(lambda p: value / z - choice.standard_error(p))
         n_labels = math.ceil(choice.request_probability(enough).sum() - _ROUNDING)
     maximum = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
-    n = check_integer(n_labels, "n_labels", least=0, most=int(maximum))
+    n = check_integer(n_labels, "n_labels", minimum=0, maximum=int(maximum))
     probability = choice.where(lambda p: choice.request_probability(p).sum() - n)
     # Systematic sampling in random order; probabilities sum to n up to rounding.
     rng = np.random.default_rng(fixed_seed(random_state))

@@ -157,7 +157,7 @@ def votes_report(
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     row_estimates = RowEstimates(tuple(parameters), sample.rows, sample.design)
-    estimates = ManyContrasts.from_estimates(row_estimates).with_fewest_df
+    estimates = ManyContrasts.from_estimates(row_estimates).with_minimum_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 

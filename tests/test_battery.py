@@ -9,6 +9,7 @@ import inspect
 from functools import cache, lru_cache
 
 import classes_battery
+import forecasts_battery
 import metrics_battery
 import numpy as np
 import pytest
@@ -41,9 +42,10 @@ from numpy.testing import assert_allclose
 from slow import each_once, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
-from skci.inference.intervals.methods import METHODS, automatic, refusal
+from skci.inference.intervals.methods import METHODS, automatic, unsupported_reason
 from skci.metrics import (
     clinical,
+    forecasts,
     labels,
     probabilities,
     rankings,
@@ -61,7 +63,7 @@ def methods(family, metric):
     if family != "labels":
         return [metric.method]
     names = ("delta", "blurred", "plus-four", "score")
-    return [own for own in names if not refusal(own, metric._measure)]
+    return [own for own in names if not unsupported_reason(own, metric._measure)]
 
 
 # No metric is left out
@@ -110,6 +112,8 @@ def test_every_metric_class_is_in_its_battery():
     assert metrics_in("numbers") == classes_of(*NUMBERS)
     assert metrics_in("rankings") == classes_of(rankings)
     assert metrics_in("risks") | metrics_in("survival") == classes_of(survival)
+    of_forecasts = set.union(*map(metrics_in, forecasts_battery.FAMILIES))
+    assert of_forecasts == classes_of(forecasts)
     several = {cls for cls in of_labels | classes_of(*SCORES) if is_of_several(cls)}
     families = ("classes", "targets", "class scores")
     assert set.union(*map(metrics_in, families)) == several
@@ -490,7 +494,7 @@ def serves(family, name, method):
     if metric.reads != "labels":
         return method == automatic(metric._trait)
     if family == "targets":
-        return method in ("delta", "blurred", "logit") and not refusal(
+        return method in ("delta", "blurred", "logit") and not unsupported_reason(
             method, metric._trait
         )
     traits = [metric._measure if family == "labels" else metric._trait]
@@ -498,7 +502,7 @@ def serves(family, name, method):
         traits.append(metric._trait_of_classes)
     slow = family == "classes" and method == "score"
     slow &= name not in classes_battery.AGREEMENT and "f1" not in name
-    return not slow and not any(refusal(method, trait) for trait in traits)
+    return not slow and not any(unsupported_reason(method, trait) for trait in traits)
 
 
 def assert_valid_on_degenerate_data(family, name, method):

@@ -34,7 +34,7 @@ from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
-from skci.inference.intervals.methods import Known, check_method
+from skci.inference.intervals.methods import AvailableData, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
@@ -111,12 +111,12 @@ class MetricSet:
             ) from error
 
     def without_tables(
-        self, known: Known = "covariance", preferred: Sequence[str] = ()
+        self, available: AvailableData = "covariance", preferred: Sequence[str] = ()
     ) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
         other.metrics = {
-            name: metric.without_table(self.methods[name], known, preferred)
+            name: metric.without_table(self.methods[name], available, preferred)
             for name, metric in self.metrics.items()
         }
         return other
@@ -152,6 +152,8 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a function of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
+                if kind == "labels" and y_score is not None:
+                    hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}{hint}"
@@ -478,7 +480,7 @@ class MetricsByTruth(MetricSet):
             raise ValueError(
                 "design=Prevalence is of the label of one y_true, got y_true by metric"
             )
-        alignment, samples = Alignment(), {}
+        alignment, samples, sizes = Alignment(), [], {}
         for keys, metric_set in self.sets.items():
             truth, pred, score = (
                 values if key is None else values[key]
@@ -489,13 +491,13 @@ class MetricsByTruth(MetricSet):
             reads = metric_set.reads
             pred = pred if reads - {"scores"} else None
             score = score if "scores" in reads else None
-            samples[name] = metric_set.read(truth, pred, score, rows, data, **labels)
-        sizes = {name: len(sample.rows) for name, sample in samples.items()}
+            samples.append(metric_set.read(truth, pred, score, rows, data, **labels))
+            sizes[name] = len(samples[-1].rows)
         if len(set(sizes.values())) > 1:
             raise ValueError(
                 f"y_true must have the same rows for all metrics, got {sizes}"
             )
-        return [*samples.values()]
+        return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Bind all metrics, by model and in the order in which they were given."""
@@ -568,7 +570,7 @@ def estimate_at_points(
     if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
-        rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
+        rows, design = rows.merge_units(unit, len(outcomes)), design.merge_units(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
     keys: dict[str, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival, text
+from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
@@ -21,8 +21,8 @@ _ALIASES = {
     "specificity": "tnr true_negative_rate",
     "precision": "ppv positive_predictive_value",
     "negative_predictive_value": "npv",
-    "false_positive_rate": "fpr",
-    "false_negative_rate": "fnr",
+    "false_positive_rate": "fpr far false_accept_rate false_alarm_rate",
+    "false_negative_rate": "fnr frr false_reject_rate miss_rate",
     "balanced_accuracy": "bacc uar",
     "matthews_corrcoef": "mcc correlation phi",
     "cohen_kappa": "kappa",
@@ -66,6 +66,10 @@ _ALIASES = {
     "integrated_brier": "integrated_brier_score ibs",
     "calibration_intercept": "calibration_in_the_large citl",
     "observed_to_expected": "o/e o:e oe_ratio",
+    "crps": "continuous_ranked_probability",
+    "weighted_interval_score": "wis weighted_interval",
+    "interval_score": "winkler interval winkler_score",
+    "log_score": "logarithmic ignorance",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms, of which some need a k or a time t."""
@@ -81,9 +85,7 @@ _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        scores.RocAucCI(multi_class="ovo"),
-        text.ChrfCI(word_order=2),
-        survival.ConcordanceCI(weighting="ipcw"),
+        *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
 _OF_FIRST = {
@@ -181,12 +183,11 @@ _REASONS = {
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
     | {name: f"is several metrics, {[*each]}" for name, each in _SEVERAL.items()}
-    | {name: f"needs a time, as in '{name}@365'" for name in _AT_A_NUMBER}
     | {
-        name: f"needs a threshold, as in '{name}@0.1'"
-        for name in clinical.AT_THRESHOLDS
+        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        for name, cls in _AT_A_NUMBER.items()
+        if name not in _BY_NAME
     }
-    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
 """Why there is no metric of a name in lower case."""
 _MAP = (
@@ -205,7 +206,9 @@ def available_metrics() -> list[str]:
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
         "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time;
+        "interval_score@<level>" and "interval_coverage@<level>" metrics of prediction
+        intervals, as is "interval_coverage_deviation"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 

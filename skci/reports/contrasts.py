@@ -24,7 +24,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import (
     PowerPlan,
-    Region,
+    TargetRegion,
     margin_pvalues,
     region_of,
     rows_for_width,
@@ -391,7 +391,7 @@ class ContrastReport(ReportWithContrasts):
             f"claim, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
 
-    def _shown(self, claim: str | None) -> float | Region:
+    def _shown(self, claim: str | None) -> float | TargetRegion:
         """Value that intervals must exclude, or region that shows the claim."""
         if claim is None:
             return self._null
@@ -467,12 +467,12 @@ class ContrastReport(ReportWithContrasts):
             none = f"no {kind} is shown to differ from {other}"
             if not np.isnan(margin):
                 none = f"no {kind} is shown not to be worse than another by more than "
-                none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
+                none = self._joint.parameters[first].trait.phrase(none) + f"{margin:g}"
             findings += sentences(panel, separated, none, margin)
         pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
         for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
-                text = parameter.agreement.in_words(self._joint.alpha_of(k))
+                text = parameter.agreement.describe(self._joint.alpha_of(k))
                 findings.append(f"On {panel}, {name} and {second} {text}.")
         return Findings(findings, self._joint.simultaneous)
 
@@ -532,7 +532,7 @@ class ContrastReport(ReportWithContrasts):
             if relation not in ("equivalent", "open"):
                 relation = relation.removesuffix(" by more").removesuffix(" by less")
                 relation = f"{'first' if first else 'second'} is {relation}"
-            verdicts.append(parameter.trait.worded(relation))
+            verdicts.append(parameter.trait.phrase(relation))
         return verdicts
 
     def _display(self, **options: Any) -> Any:
@@ -583,7 +583,7 @@ class ContrastReport(ReportWithContrasts):
                 predicate = verb if differ[k] else None
             if predicate:
                 name, other = pairs[k] if about_first else pairs[k][::-1]
-                finding = name, parameter.trait.worded(predicate), other
+                finding = name, parameter.trait.phrase(predicate), other
                 separated[panels[k]].append(finding)
         order = list(dict.fromkeys(name for pair in pairs for name in pair))
         for panel, findings in separated.items():

@@ -326,7 +326,7 @@ class JointReport(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        is_from_rows = joint.source.known == "table"
+        is_from_rows = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
         if len(contrasts) > maximum:
             raise ValueError(
@@ -483,7 +483,7 @@ class JointReport(ReportWithContrasts):
             names = self._names(positions)
             trait = self._joint.parameters[positions[0]].trait
             low, high = np.sort(trait.sign * limits[positions], axis=1).T
-            relation = trait.worded("is worse than {}")
+            relation = trait.phrase("is worse than {}")
             separated[self._keys[positions[0]].panel] = [
                 (names[i], relation, names[j])
                 for i, j in np.argwhere(high[:, np.newaxis] < low)
@@ -502,9 +502,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str or list of str, optional
-            Metric or metrics; defaults to all metrics with several estimates. The
-            confidence level applies to all metrics simultaneously (by Bonferroni's
-            inequality); in an :meth:`individual` report, to each metric.
+            Metric or metrics; defaults to all metrics with several estimates and a
+            better direction. The confidence level applies to all metrics simultaneously
+            (by Bonferroni's inequality); in an :meth:`individual` report, to each.
 
         Returns
         -------
@@ -514,7 +514,8 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            If a metric is unknown, or the report has several subgroups.
+            If a metric is unknown, the metric is better in neither direction, such as a
+            calibration slope, or the report has several subgroups.
 
         Notes
         -----
@@ -543,12 +544,26 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics with several estimates, or all metrics if no metric has."""
-        several = [self._keys[k[0]].metric for k in self._blocks() if len(k) > 1]
-        return list(dict.fromkeys(several)) or self.metrics
+        """Ranked metrics with several estimates, or all metrics if no metric has."""
+        several = {
+            self._keys[k[0]].metric: None
+            for k in self._blocks()
+            if len(k) > 1 and self._joint.parameters[k[0]].trait.has_better
+        }
+        return list(several) or self.metrics
+
+    def _check_direction(self, position: int) -> None:
+        """Check that the metric of an estimate is better in one direction."""
+        if not self._joint.parameters[position].trait.has_better:
+            raise ValueError(
+                "metric must be better in one direction, which "
+                f"{self._keys[position].metric!r} is not; compare it by differences(), "
+                "or use another metric, such as 'brier_score'"
+            )
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of `n_metrics` metrics (Bonferroni)."""
+        self._check_direction(positions[0])
         joint, keys = self._joint, [self._keys[k] for k in positions]
         level = 1 - (1 - joint.confidence_level) / n_metrics
         level = min(level, _HIGHEST_LEVEL)
@@ -595,7 +610,8 @@ class JointReport(ReportWithContrasts):
         ----------
         metric : str or list of str, optional
             Metric or metrics of the ranks; defaults to all metrics with several
-            estimates. The confidence level applies to all metrics simultaneously.
+            estimates and a better direction. The confidence level applies to all
+            metrics simultaneously.
 
         Returns
         -------
@@ -605,8 +621,8 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            If a metric is unknown, no metric has two models, or the report has a
-            horizon.
+            If a metric is unknown, no metric has two models, the metric is better in
+            neither direction, or the report has a horizon.
 
         See Also
         --------
@@ -652,6 +668,8 @@ class JointReport(ReportWithContrasts):
         """
         chosen = self._metrics_of_several if metric is None else metric
         blocks = self._blocks("model", check_names(chosen, self.metrics, "metric"))
+        for positions in blocks:
+            self._check_direction(positions[0])
         if max(map(len, blocks)) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
         joint = self._joint
