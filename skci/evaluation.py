@@ -129,28 +129,21 @@ def joint_report(
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several proxies by name. `y_true` may then be missing (None, NaN or NA) in
-        unlabelled rows; the labelled rows must be a random sample of all rows.
-        Estimates come from the labelled rows and are corrected by the proxy of all
-        rows: a proxy that is often right makes intervals narrower, a poor one changes
-        little. Pass "prediction" if the decision to label a row depended on `y_pred`
-        alone, for label metrics: the labelled rows with a prediction (or a combination
-        of the models' predictions) then represent all rows with this prediction. See
-        the pages "I have a judge and 200 labels" and "Only some patients were
-        verified".
+        unlabelled rows; the labelled rows must be a random sample of all rows. Pass
+        "prediction" if the decision to label a row depended on `y_pred` alone. See the
+        Notes of :func:`joint_report`.
     label_probability : array-like of shape (n_samples,), optional
         Probability with which the label of each row was requested, independently of
         other rows, if it differs between rows. `y_true` may then be missing, with or
         without a proxy.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name. `y_pred`, `y_score` and
-        `by` name one column, a list of columns, or a mapping from other names to
-        columns; a list instead of a name refers to several targets or to one score per
-        label. No value may be missing. Frames may come from pandas, polars, Arrow,
-        DuckDB, Dask, PySpark or another library that narwhals reads, lazy or not, or
-        may be an Arrow dataset or reader of batches. For metrics of labels and scores,
-        the frame's library counts the rows; only distinct rows and their counts are
-        fetched, at most ten million for labels, unless they are in memory. For metrics
-        of numbers, all rows of the named columns are fetched.
+        Source of the columns that the other parameters name: a mapping, a frame of
+        pandas, polars, Arrow, DuckDB, Dask, PySpark or another library that narwhals
+        reads, lazy or not, or an Arrow dataset or reader of batches. `y_pred`,
+        `y_score` and `by` name one column, a list of columns, or a mapping from other
+        names to columns; a list instead of a name refers to several targets or to one
+        score per label. No value may be missing. For the rows that are fetched, see the
+        Notes of :func:`joint_report`.
     metrics : str, metric object, list of them, or mapping of str to them
         Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
         report. By default, :func:`joint_report` and :class:`JointEvaluator` choose
@@ -230,6 +223,20 @@ def joint_report(
     UserWarning
         If the scores are integer labels, as if predictions were passed as scores; or if
         rows whose true label has probability 0 cause much of a log loss.
+
+    Notes
+    -----
+    With a `proxy`, estimates come from the labelled rows and are corrected by the proxy
+    of all rows. A proxy that is often right makes intervals narrower; a poor one
+    changes little. With "prediction", for label metrics, the labelled rows with a
+    prediction (or a combination of the models' predictions) represent all rows with
+    this prediction. See the pages "I have a judge and 200 labels" and "Only some
+    patients were verified".
+
+    With `data`, for metrics of labels and scores, the frame's library counts the rows.
+    Only distinct rows and their counts are fetched, at most ten million for labels,
+    unless they are in memory. For metrics of numbers, all rows of the named columns
+    are fetched.
 
     Examples
     --------

@@ -97,24 +97,18 @@ def grades_report(
     Parameters
     ----------
     grades : mapping, list of (str, array-like), data frame, or array-like
-        Grades by model name, or the grades of one model. Grades are an array of shape
-        (n_items,), or (n_items, n_columns) with `samples`, or the
-        :class:`~skci.designs.Runs` of a model. An array always belongs to one model;
-        pass several models as a mapping, or as a data frame with one column per model.
-        Grades by several scorers are a mapping from scorer names to arrays, or a data
-        frame with one column per scorer. Items are matched across models by the column
-        `item` of their frames or by a named pandas index, and otherwise by position:
-        for files in a different order, pass `item` or stack them as `data`. NaN is a
-        missing sample; see `missing_grades` for items without any sample. With `data`,
-        the name of the grade column, a list of one column per scorer, or a mapping from
-        scorer names to columns.
+        Grades by model name, or the grades of one model: an array of shape (n_items,),
+        or (n_items, n_columns) with `samples`, or :class:`~skci.designs.Runs`. Pass
+        several models as a mapping, or as a data frame with one column per model. Pass
+        several scorers, for each model, as a mapping from scorer names to arrays, or as
+        a data frame with one column per scorer. With `data`, pass the name of the grade
+        column, a list of one column per scorer, or a mapping from scorer names to
+        columns. NaN is a missing sample; see Notes for the order of items.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
         Grades of all items by a judge, in the form of `grades`; `grades` may then be
         NaN for items that no person graded. The items graded by people must be a random
         sample, possibly a different one for each model; with `tasks` or strata, a
-        random sample within each task or stratum, whose sampling fractions may differ.
-        Means come from the items graded by people and are corrected by the judge's
-        grades of all items; see the page "I have a judge and 200 labels".
+        random sample within each. See Notes.
     data : data frame or mapping of str to array-like, optional
         Source of the columns that the other parameters name, with one row per sample.
         The frame may come from any library that narwhals reads. `groups`,
@@ -169,11 +163,8 @@ def grades_report(
     bounds : (float, float) or mapping of str to (float, float), optional
         Smallest and largest possible grade, such as (0, 1), for all scorers or by
         scorer; scorers missing from a mapping have no bounds. Intervals are then
-        reliable also for few items, and if all items are right or all wrong, since they
-        allow for grades at the bounds that no item has. If grades lie close together,
-        this makes intervals wider; the header says so if they are twice as wide or
-        more. Then pass a range such as (0.5, 1) that covers all possible grades, or
-        ``method="hall"`` if rare failures can be excluded.
+        reliable also for few items, and if all items are right or all wrong. See Notes
+        if grades lie close together.
     higher_is_better : bool or mapping of str to bool, default=True
         Whether higher grades are better, for all scorers or by scorer; False for
         losses. Scorers missing from a mapping default to True.
@@ -204,6 +195,19 @@ def grades_report(
 
     Notes
     -----
+    Items are matched across models by the column `item` of their frames or by a named
+    pandas index, and otherwise by position. For files in a different order, pass `item`
+    or stack them as `data`.
+
+    With a `proxy`, means come from the items graded by people and are corrected by the
+    judge's grades of all items. Sampling fractions may differ between tasks or strata.
+    See the page "I have a judge and 200 labels".
+
+    With `bounds`, intervals allow for grades at the bounds that no item has. If grades
+    lie close together, this makes intervals wider; the header says so if they are twice
+    as wide or more. Then pass a range such as (0.5, 1) that covers all possible grades,
+    or ``method="hall"`` if rare failures can be excluded.
+
     The score interval of a mean of bounded grades contains the values M that a
     multinomial score test does not reject. The categories are the observed grades and
     both `bounds`, which may have positive probability without having been observed. The
