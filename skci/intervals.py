@@ -117,8 +117,8 @@ def joint_intervals(
 
     See Also
     --------
-    skci.inference.critical_value : Only the critical value. combine_independent :
-    Combine reports on several test sets.
+    skci.inference.critical_value : Only the critical value.
+    combine_independent : Combine reports on several test sets.
 
     Notes
     -----
