@@ -132,7 +132,7 @@ def roc_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     thresholds : array-like of float, or mapping of str to array-like, optional
         Thresholds for all models, or by model. A row is predicted positive if its score
         is at least the threshold. By default, up to 20 scores of each model, rounded to
@@ -315,7 +315,7 @@ def decision_curve_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Probabilities of the positive label. Pass several models as a mapping by name
         or a data frame.
@@ -544,7 +544,7 @@ def calibration_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Probabilities of the positive label. Pass several models as a mapping by name
         or a data frame.

@@ -807,7 +807,7 @@ def test_intervals_cover_where_a_class_is_lacking(metric, predicted):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_an_infinite_average_with_an_undefined_class_has_the_whole_range(method):
     metric = PositiveLikelihoodRatioCI(average="weighted", method=method)
-    with pytest.warns(UndefinedMetricWarning, match="class '0'.*hold any value"):
+    with pytest.warns(UndefinedMetricWarning, match="class '0'.*cover any value"):
         found = metric.from_confusion_matrix([[0, 1, 0], [0, 1, 0], [0, 1, 2]])
     assert found == np.inf
     assert found.confidence_interval() == (0, np.inf)

@@ -572,7 +572,7 @@ def test_wrong_sets():
     for wrong, message in [
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
-        ([report, other], "one confidence level"),
+        ([report, other], "the same confidence level"),
         ({1: report, "1": again}, "different names, got '1 A' twice"),
     ]:
         with pytest.raises(ValueError, match=message):
