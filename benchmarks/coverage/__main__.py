@@ -42,6 +42,7 @@ PAGES = {
     "cross_validation": "cross_validation",
     "target": "target",
     "forecasts": "forecasts",
+    "sequential": "sequential",
 }
 """Module that has the tables of a page."""
 
