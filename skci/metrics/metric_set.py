@@ -551,16 +551,26 @@ class Points(NamedTuple):
     """Whether rows of each of L levels are predicted positive at each point, (L, P)."""
 
 
-def estimate_at_points(
-    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
-) -> JointEstimate:
-    """Estimate metrics of labels jointly at points of each model, by name.
+def keys_at_points(
+    column: str, points: Mapping[str, Points]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Model, index of a point and fields of the key, for the points of each model.
 
     Keys are those of models named by their points if there is one model, which has no
     name, and else of the models, with the point in a column beside them.
     """
-    check_both_labels(scored)
     alone = list(points) == [DEFAULT_MODEL]
+    for model, each in points.items():
+        for k, name in enumerate(each.names):
+            key = {"model": model, "subgroup": ((column, name),)}
+            yield model, k, {"model": name, "factor": column} if alone else key
+
+
+def estimate_at_points(
+    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
+) -> JointEstimate:
+    """Estimate metrics of labels jointly at points of each model, by name."""
+    check_both_labels(scored)
     rows, design = scored.rows, scored.design
     outcomes = np.stack(
         [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
@@ -571,12 +581,10 @@ def estimate_at_points(
         rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
-    keys: dict[str, dict[str, Any]] = {}
-    for (model, each), level in zip(points.items(), levels, strict=True):
+    for each, level in zip(points.values(), levels, strict=True):
         columns.append(each.is_positive[level])
-        for name in each.names:
-            key = {"model": model, "subgroup": ((column, name),)}
-            keys[str(len(keys))] = {"model": name, "factor": column} if alone else key
+    found = enumerate(keys_at_points(column, points))
+    keys = {str(number): key for number, (_, _, key) in found}
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)
