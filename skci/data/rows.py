@@ -438,7 +438,8 @@ def event_by(y_true: Any, time: float) -> Array:
     Labels for metrics of labels and scores. They are known only of rows that were not
     censored before the time; leaving these out would bias what is estimated from the
     others, and so any such row is an error. Metrics of survival, such as
-    :class:`~skci.CumulativeDynamicAucCI`, allow for censored rows.
+    :class:`~skci.CumulativeDynamicAucCI`, and net benefit and calibration by a time,
+    such as ``NetBenefitCI(0.2, time=365)``, allow for censored rows.
 
     Parameters
     ----------
@@ -472,7 +473,7 @@ def event_by(y_true: Any, time: float) -> Array:
         raise ValueError(
             f"y_true must not be censored before time={time:g}, for labels to be "
             f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
-            "allow for them, and other metrics, such as net benefits, do not yet"
+            f"such as 'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
+            f"'net_benefit@0.2@{time:g}', allow for them"
         )
     return ((event == 1) & (until <= time)).astype(int)

@@ -21,10 +21,18 @@ from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
+from skci.measures.functional import (
+    Evaluation,
+    Functional,
+    FunctionOfMeans,
+    LinearCombination,
+    Mean,
+    Ratio,
+)
 from skci.measures.traits import LOG, Trait
 from skci.metrics.base import one_of, option
 from skci.metrics.binding import Binding
+from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
 _MOST_STEPS = 100  # of Newton's method, which takes about six
@@ -236,7 +244,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, worth, 0.0)
 
 
-class _ThresholdMetricCI(_ClinicalMetricCI):
+class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
     Parameters
@@ -262,6 +270,13 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
     def _lowest(self, odds: float) -> float:
         """Minimum of the measure."""
         raise NotImplementedError
+
+    def _net_benefit(
+        self, events: Events, positive: Array, treated: Array
+    ) -> Functional:
+        """Net benefit of treating some rows, which alone need a label."""
+        worth = decisions_worth(positive, treated, self.threshold)
+        return events.known(worth, treated)
 
 
 # Rows count between minus the odds and 1, as those of Brier scores from 0 to 1.
@@ -309,6 +324,11 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         treated = predicted >= self.threshold
         return decisions_worth(positive, treated, self.threshold)
 
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return self._net_benefit(events, positive, predicted >= self.threshold)
+
 
 class StandardizedNetBenefitCI(_ThresholdMetricCI):
     r"""Net benefit relative to that of perfect predictions, which is the prevalence.
@@ -333,6 +353,7 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
     """
 
     _title = "standardized_net_benefit"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -np.inf
@@ -341,6 +362,12 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
         treated = predicted >= self.threshold
         worth = decisions_worth(positive, treated, self.threshold)
         return _ratio(worth, positive)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        benefit = self._net_benefit(events, positive, predicted >= self.threshold)
+        return Ratio((benefit, events.known(positive.astype(float))), (1, -1))
 
 
 class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
@@ -367,6 +394,7 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     """
 
     _title = "interventions_avoided"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -1 / odds
@@ -374,6 +402,14 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         spared = predicted < self.threshold
         return decisions_worth(~positive, spared, 1 - self.threshold)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        treated, everyone = predicted >= self.threshold, np.ones(len(predicted), bool)
+        benefits = [self._net_benefit(events, positive, t) for t in (treated, everyone)]
+        rate = 1 / odds(self.threshold)
+        return LinearCombination(benefits, (rate, -rate))
 
 
 AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
@@ -391,7 +427,7 @@ _OF_COEFFICIENTS: dict[str, Any] = {"bounds": (-np.inf, np.inf), "has_better": F
 _NO_LOGIT = "as probabilities are 0 or 1"
 
 
-class _CoefficientCI(_ClinicalMetricCI, **_OF_COEFFICIENTS):
+class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
     """A coefficient of the logistic regression of the label on the logit."""
 
     _fits_slope: ClassVar[bool]
@@ -464,6 +500,7 @@ class CalibrationSlopeCI(
 
 
 class ObservedToExpectedCI(
+    EventMetricCI,
     _ClinicalMetricCI,
     measure="observed_to_expected",
     bounds=(0.0, np.inf),
@@ -487,6 +524,11 @@ class ObservedToExpectedCI(
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         return _ratio(positive, predicted)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return Ratio((events.known(positive.astype(float)), Mean(predicted)), (1, -1))
 
 
 class SquaredCalibrationErrorCI(

@@ -86,7 +86,8 @@ class MetricSet:
             raise ValueError(
                 "metrics must be all of survival or none, whose y_true is events and "
                 f"times, got {join_names(others)} beside metrics of "
-                "survival; joint_report takes y_true by metric, and skci.event_by("
+                "survival; set time of metrics that have it, as NetBenefitCI(0.2, "
+                "time=365); joint_report takes y_true by metric, and skci.event_by("
                 "y_true, time) cuts times to labels"
             )
         of_numbers = "numbers" in self.reads and "survival" not in kinds

@@ -11,6 +11,7 @@ import numpy as np
 from skci.measures.traits import NEGATED
 from skci.metrics import clinical, labels, rankings, scores, survival, text
 from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics.censored import EventMetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -205,7 +206,8 @@ def available_metrics() -> list[str]:
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
         "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time, as are
+        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -326,6 +328,9 @@ def _named(name: str) -> MetricCI | None:
                 return _OF_FIRST[known]._replace({"k": int(number)})
             if known in _AT_A_NUMBER:
                 return _AT_A_NUMBER[known](float(number))
+        metric = _named(base)
+        if isinstance(metric, EventMetricCI) and metric.time is None:
+            return metric._replace({"time": float(number)})
     return None
 
 
