@@ -28,6 +28,10 @@ _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
+_EVENTS = (
+    "; skci.event_by makes labels of events and times, where no row is censored before "
+    "the time; metrics with a time allow for such rows, as NetBenefitCI(0.2, time=365)"
+)
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array of two "
     "fields, as scikit-survival's, or two columns, the event first"
@@ -66,19 +70,17 @@ def as_column(
         more = probabilities_hint(column)
         if column.ndim == 2 and not more:
             more = f"; {several}"
+            if column.shape[1] == 2 and name.startswith("y_true"):
+                more += _EVENTS
             if name.startswith("y_pred"):
                 more += f"; joint_report takes {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
     if column.dtype.kind not in _LABEL_KINDS:
-        survival = (
-            "; skci.event_by makes labels of events and times, where no row is "
-            "censored before the time"
-        )
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
+            f"got dtype {column.dtype}{_EVENTS if column.dtype.names else ''}"
         )
     return column
 
