@@ -1,9 +1,9 @@
 r"""Metrics of probabilities of an event by a time, where rows are censored before.
 
-Whether the event is by the time t is a label, which is known of the rows with an event
-by then and of those that are followed to t. They count for the others by the inverse of
-the probability G not to be censored before, at :math:`\min(T, t)`. It is the
-Kaplan-Meier estimate at the same weights, so that influence values include its error.
+Whether the event is by the time t is a label. It is known if the event is seen, or the
+row is followed up to t. Rows with a known label count for the others by the inverse of
+the probability G not to be censored before :math:`\min(T, t)`. G is the Kaplan-Meier
+estimate at the same weights, so that influence values include its error.
 
 References
 ----------
@@ -106,7 +106,7 @@ class EventBy(Functional):
 
 
 class ShareOfEvents(EventBy):
-    """Share of the rows that need a label with an event, as Kaplan and Meier's."""
+    """Kaplan-Meier estimate of an event by a time, of the rows that need a label."""
 
     @cached_property
     def _n_known(self) -> int:
@@ -156,7 +156,7 @@ _SHARE = Trait(
 
 
 def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
-    """Bind the share of the rows inside of a bin that have the event by a time."""
+    """Bind the fraction of the rows in a bin with an event by a time."""
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
     share = FunctionOfMeans(truediv, features)
@@ -178,7 +178,7 @@ class EventMetricCI(ScoreMetricCI):
     time: float | None = option(default=None, check=check_time)
 
     _of_rows: ClassVar[Callable[..., Functional | Array]]
-    """Functional of rows, or numbers whose mean it is, where all labels are known."""
+    """Functional of rows, or numbers of which it is the mean, if labels are known."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
     """Range of the estimator with a time, if it exceeds that of the measure."""
