@@ -159,9 +159,7 @@ class Draw:
         """Put a column in some container, of one dimension if `flat`."""
         return self.one(CONTAINERS[: -len(COLUMNS)] if flat else CONTAINERS)(column)
 
-    # ----------------------------------------------------------------------------------
     # Columns
-    # ----------------------------------------------------------------------------------
 
     def rows(self) -> int:
         return int(self.one([1, 2, 3, 5, 10, 20, 30, 60]))
@@ -284,9 +282,7 @@ class Draw:
             by = self.boxed(columns["sex"])
         return {"by": by, **missing}
 
-    # ----------------------------------------------------------------------------------
     # Options
-    # ----------------------------------------------------------------------------------
 
     def level(self) -> Any:
         return self.one([0.95] * 12 + [0.5, 0.9, 0.99, 0.999999, 1e-6, 1 - 1e-16])
@@ -394,9 +390,7 @@ class Draw:
         counts[0, 0] += not counts.any()
         return counts * 1.0 if shape == "float" else counts
 
-    # ----------------------------------------------------------------------------------
     # Entry points: a function and its arguments
-    # ----------------------------------------------------------------------------------
 
     def estimate(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         """A metric that is called."""

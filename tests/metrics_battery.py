@@ -94,15 +94,6 @@ CASES = {
 }
 
 
-# What each metric becomes when positive and negative are exchanged; itself if absent.
-PARTNERS = {
-    "precision": "negative_predictive_value",
-    "recall": "specificity",
-    "false_positive_rate": "false_negative_rate",
-}
-PARTNERS |= {partner: name for name, partner in PARTNERS.items()}
-
-
 def labels(n=400, prevalence=0.4, sensitivity=0.8, specificity=0.9, seed=0):
     """Draw a truth and a prediction."""
     rng = np.random.default_rng(seed)

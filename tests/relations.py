@@ -20,9 +20,10 @@ import pandas as pd
 import polars as pl
 from fuzz_cases import METRICS, Draw, Fixed
 from joblib import parallel_backend
+from own_designs import Grouped
 
 import skci
-from skci.designs import Component, Prevalence, Strata
+from skci.designs import Prevalence, Strata
 from skci.metrics.names import resolve_metric
 
 KINDS = ["labels", "labels", "classes", "scores", "numbers", "grades"]
@@ -248,9 +249,7 @@ class Pair:
 Relation = Callable[[Draw, Problem], Pair | Callable[[], None] | None]
 
 
-# --------------------------------------------------------------------------------------
 # The rows
-# --------------------------------------------------------------------------------------
 
 
 def order_of_rows(draw: Draw, p: Problem) -> Pair:
@@ -350,10 +349,11 @@ def one_stratum(draw: Draw, p: Problem) -> Pair | None:
 
 
 def subgroups_are_reports(draw: Draw, p: Problem) -> Pair | None:
-    if not p.has("by") or p.has("groups", "strata", "sample_weight"):
+    """The estimates; and all where rows are neither weighted nor grouped."""
+    if not p.has("by") or p.has("strata"):
         return None
     chosen = p.rows["by"] == draw.one(p.rows["by"])
-    if chosen.sum() == 1:
+    if chosen.sum() == 1 or not p.take(chosen).rows.get("sample_weight", chosen).any():
         return None  # of which no variance is known
     if any(len(np.unique(c)) != len(np.unique(c[chosen])) for c in names_in(p)[1:]):
         return None
@@ -363,6 +363,7 @@ def subgroups_are_reports(draw: Draw, p: Problem) -> Pair | None:
         p,
         alone,
         rename=lambda key: key[:-1] if key[-1] == name else None,
+        only_estimates=p.has("groups", "sample_weight"),
         both_answer=False,
     )
 
@@ -385,9 +386,7 @@ def frames_are_arrays(draw: Draw, p: Problem) -> Pair | None:
     return Pair(p, of_frame)
 
 
-# --------------------------------------------------------------------------------------
 # Labels, scores, numbers and grades
-# --------------------------------------------------------------------------------------
 
 
 def names_of_labels(draw: Draw, p: Problem) -> Pair | None:
@@ -527,9 +526,7 @@ def better_grades(draw: Draw, p: Problem) -> Pair | None:
     return Pair(p, p.with_options(higher_is_better=False))
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def jointly_or_alone(draw: Draw, p: Problem) -> Pair | None:
@@ -692,22 +689,6 @@ def in_threads(draw: Draw, p: Problem) -> Pair:
     return Pair(p, threaded, rtol=1e-12)
 
 
-class ByHand:
-    """Clusters, as a design of a user."""
-
-    def __init__(self, groups: Any) -> None:
-        _, self.groups = np.unique(groups, return_inverse=True)
-        self.n_units = int(self.groups.max()) + 1
-
-    def components(self, influences: Any) -> Any:
-        totals = np.zeros((self.n_units, influences.shape[1]))
-        np.add.at(totals, self.groups, np.asarray(influences))
-        yield Component(totals)
-
-    def __str__(self) -> str:
-        return "by hand"
-
-
 def designs_by_hand(draw: Draw, p: Problem) -> Pair | None:
     weights = p.rows.get("sample_weight", np.ones(len(p)))
     if not p.has("groups") or p.has("by") or not weights.all():
@@ -716,7 +697,7 @@ def designs_by_hand(draw: Draw, p: Problem) -> Pair | None:
         return None  # a simple random sample, which a design does not say of itself
     p = p.with_options(method="delta")
     by_hand = p.with_rows(groups=None)
-    options = {"design": ByHand(p.rows["groups"])}
+    options = {"design": Grouped(p.rows["groups"])}
     by_hand = by_hand.with_options(**options)
     return Pair(p, by_hand, rtol=1e-6, both_answer=False)
 
@@ -743,9 +724,7 @@ def prevalence_of_the_other_label(draw: Draw, p: Problem) -> Pair | None:
     )
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 LEVELS = [1e-3, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.9999]
 

@@ -64,9 +64,7 @@ def methods(family, metric):
     return [own for own in names if not refusal(own, metric._measure)]
 
 
-# --------------------------------------------------------------------------------------
 # No metric is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_every_metric_of_labels_has_a_formula():
@@ -122,9 +120,7 @@ def is_of_several(cls):
     return cls._several is True or "average" in inspect.signature(cls).parameters
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -232,9 +228,7 @@ def test_each_model_has_its_precision(name):
     assert len(set(report.estimates)) == 3
 
 
-# --------------------------------------------------------------------------------------
 # Invariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case_with("weighted", [False, True])
@@ -374,9 +368,7 @@ def test_groups_of_one_row_change_nothing(family, name):
         assert_allclose(found.confidence_interval(), expected, rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Standard errors and covariances
-# --------------------------------------------------------------------------------------
 
 
 @every_case
@@ -489,9 +481,7 @@ def test_differences_have_the_standard_error_of_the_jackknife(family, name):
     assert_allclose(found, first - second, rtol=1e-10, atol=1e-15)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 
 def serves(family, name, method):

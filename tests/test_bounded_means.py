@@ -141,9 +141,7 @@ def test_a_difference_equals_the_mean_of_the_differences():
     assert (pair.low, pair.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Losses of probabilities
-# --------------------------------------------------------------------------------------
 
 
 def predicted(n, seed=0, columns=2):

@@ -67,9 +67,6 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.methods import refusal
-from skci.measures.functional import FunctionOfMeans
-from skci.metrics.classes import Correlation, Kappa, disagreement
-from skci.metrics.names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -89,7 +86,6 @@ AVERAGED = [
 ]
 SAMPLE = {family.reads: family.sample[:2] for family in FAMILIES.values()}
 QUICK_NAMES = [name for name in OF_LABELS if is_quick((name, "labels"))]
-every_name = pytest.mark.parametrize("name", slow_except(QUICK_NAMES, OF_LABELS))
 every_average = pytest.mark.parametrize(
     ("name", "reads"), slow_except(is_quick, AVERAGED)
 )
@@ -106,9 +102,7 @@ def scikit(name, rows, zero_division=np.nan, **options):
     return np.atleast_1d(quiet(case.scikit, rows.y, rows.p, **options))
 
 
-# --------------------------------------------------------------------------------------
 # No average is left out
-# --------------------------------------------------------------------------------------
 
 
 def test_every_average_is_in_the_battery():
@@ -120,18 +114,7 @@ def test_every_average_is_in_the_battery():
         assert (f"{name}_samples" in CASES) == (name not in OFTEN_INFINITE)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
-def test_string_names_set_the_average(average):
-    for metric, _ in ONE_VS_REST.values():
-        named = resolve_metric(f"{metric.name}_{average}")
-        assert type(named) is type(metric)
-        assert named.average == average
-        assert named.name == f"{metric.name}_{average}"
-
-
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 WORDS = np.array(["ant", "bee", "cat"])
@@ -335,9 +318,7 @@ def test_interval_contains_any_value_of_an_undefined_class(method, zero_division
     assert low < min(possible) and max(possible) < high
 
 
-# --------------------------------------------------------------------------------------
 # Invariances
-# --------------------------------------------------------------------------------------
 
 
 NAMES = np.array(["c", "a", "b"])
@@ -374,18 +355,6 @@ def test_labels_in_reverse_disagree_as_much(weights):
     found, again = kappa(rows.y, rows.p), kappa(3 - rows.y, 3 - rows.p)
     assert again == pytest.approx(found, rel=1e-12)
     assert_allclose(limits(again), limits(found), rtol=1e-9)
-
-
-@every_name
-def test_a_confusion_matrix_equals_labels(name):
-    metric = CASES[name].metric
-    matrix = THREE.truth.T.astype(int) @ THREE.answer
-    by_labels, by_matrix = (
-        metric(THREE.y, THREE.p),
-        metric.from_confusion_matrix(matrix),
-    )
-    assert_allclose(estimates(by_matrix), estimates(by_labels), rtol=1e-14)
-    assert_allclose(limits(by_matrix), limits(by_labels), rtol=1e-12)
 
 
 MATRICES = {2: [[50, 10], [15, 25]], 3: [[30, 8, 2], [6, 25, 4], [3, 2, 9]]}
@@ -430,9 +399,7 @@ def test_differences_do_not_depend_on_labels_that_do_not_occur(rows, method):
         assert_allclose(again.covariance, one.covariance, rtol=1e-9, atol=1e-15)
 
 
-# --------------------------------------------------------------------------------------
 # Intervals
-# --------------------------------------------------------------------------------------
 
 OF_MANY_METHODS = [name for name in OF_LABELS if name in AGREEMENT or "f1" in name]
 
@@ -504,9 +471,7 @@ def test_score_limits_are_of_few_cells(name):
         metric(labels, labels)
 
 
-# --------------------------------------------------------------------------------------
 # Simulation
-# --------------------------------------------------------------------------------------
 
 F1_TABLES = {
     "fair": np.array([[40, 6, 4], [6, 20, 4], [2, 4, 14]]),
@@ -536,9 +501,7 @@ def test_score_intervals_of_macro_f1_cover(table):
     assert 0.93 <= covered / 700 <= 0.97
 
 
-# --------------------------------------------------------------------------------------
 # Many at once
-# --------------------------------------------------------------------------------------
 
 
 def reported(reads, rows, others, metrics, **options):
@@ -653,9 +616,7 @@ def test_targets_of_any_kind(kind):
     assert_allclose(chosen.estimates, report.estimates[:0:-1], rtol=1e-12)
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 ONES = np.ones((150, 3))
@@ -728,9 +689,7 @@ def test_samples_of_some_targets():
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-# --------------------------------------------------------------------------------------
 # Classes of zero variance, or undefined
-# --------------------------------------------------------------------------------------
 
 SURE = np.array([[30, 8, 0], [6, 25, 0], [0, 0, 4]])
 """The third class is always found, in four rows."""
@@ -875,9 +834,7 @@ def test_interval_with_a_class_never_found():
     assert found.pvalue(found.low - 1e-6) == pytest.approx(0.05, abs=1e-3)
 
 
-# --------------------------------------------------------------------------------------
 # Scores of several targets
-# --------------------------------------------------------------------------------------
 
 X, MANY = make_multilabel_classification(n_samples=300, n_classes=3, random_state=0)
 MANY_NAMED = pd.DataFrame(MANY, columns=["ant", "bee", "cat"])
@@ -972,25 +929,6 @@ def test_the_brier_score_of_two_targets_is_half_of_the_sum():
     assert wrong == 1 and quiet(wrong.confidence_interval)[1] == 1
 
 
-def of_means(function, weights):
-    """A function of means whose derivatives are taken by complex steps."""
-    truth, answer = np.indices(weights.shape).reshape(2, -1)
-    one_hot = np.eye(len(weights))
-    features = [weights.reshape(-1, 1), one_hot[answer], one_hot[truth]]
-    return FunctionOfMeans(function, np.hstack(features))
-
-
-def of_marginals(mean, *shares, weights):
-    a, z = np.split(np.stack(shares, axis=-1), 2, axis=-1)
-    return 1 - mean / ((z @ weights) * a).sum(axis=-1)
-
-
-def of_one_hot(right, *shares):
-    a, z = np.split(np.stack(shares, axis=-1), 2, axis=-1)
-    spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
-    return (right - (a * z).sum(axis=-1)) / np.sqrt(spread)
-
-
 def test_the_correlation_of_rare_labels_among_many_rows_is_defined():
     matrix = [[10**8, 1, 0], [1, 2, 0], [0, 0, 1]]
     columns = [*zip(*matrix, strict=True)]
@@ -1002,19 +940,3 @@ def test_the_correlation_of_rare_labels_among_many_rows_is_defined():
     found = MatthewsCorrCoefCI().from_confusion_matrix(matrix)
     assert found == pytest.approx(expected, rel=1e-6)
     assert quiet(found.confidence_interval)[0] > 0
-
-
-@pytest.mark.parametrize("name", ["correlation", None, "linear", "quadratic"])
-@pytest.mark.parametrize("several", [False, True])
-def test_derivatives_of_agreement_are_those_by_complex_steps(name, several):
-    weights = np.eye(5) if name == "correlation" else disagreement(5, range(5), name)
-    if name == "correlation":
-        found, expected = Correlation(np.eye(5)), of_means(of_one_hot, weights)
-    else:
-        function = partial(of_marginals, weights=weights)
-        found, expected = Kappa(weights), of_means(function, weights)
-    p = np.random.default_rng(0).dirichlet(np.ones(25), 3)
-    p = p if several else p[0]
-    for one, other in zip(found(p), expected(p), strict=True):
-        assert_allclose(one, other, atol=1e-13)
-    assert_allclose(found.estimate(2 * p), expected.estimate(p), rtol=1e-13)

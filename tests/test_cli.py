@@ -20,12 +20,15 @@ import pytest
 from slow import in_turn, slow
 
 import skci.__main__
-from skci import JointAccumulator, joint_report, sample_size
+import skci.metrics
+from skci import JointAccumulator, joint_report, sample_size, votes_report
 from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
 from skci.data import files
+from skci.designs import Strata
 
+REFERENCE = Path(__file__).parent / "reference"
 RNG = np.random.default_rng(0)
 N = 500
 Y = (RNG.random(N) < 0.4).astype(int)
@@ -125,6 +128,33 @@ SELECTIONS = {
         (SCORES[0], {"unsure": SCORES[1]}),
         {"metrics": ["r2", "mean_squared_error"]},
     ),
+    "usual metrics": (BINARY[:2], (Y, AB), {"metrics": None}),
+    "usual metrics of probabilities": (
+        ["--truth=kind", "--models=m=guess", "--scores=m=p1:p2:p3"],
+        (COLUMNS["kind"], {"m": COLUMNS["guess"]}),
+        {
+            "y_score": {"m": np.column_stack([COLUMNS[f"p{k}"] for k in (1, 2, 3)])},
+            "metrics": None,
+        },
+    ),
+    "usual metrics in strata": (
+        [*BINARY[:2], "--strata=sex"],
+        (Y, AB),
+        {"metrics": None, "design": Strata(COLUMNS["sex"])},
+    ),
+    "usual metrics of a proxy": (
+        [*OF_SOME[:2], "--proxy=judge"],
+        (PARTLY["some"], AB),
+        {"metrics": None, "proxy": {"judge": PARTLY["judge"]}},
+    ),
+    "survival": (
+        ["--truth=y,w", "--scores=sure,unsure"],
+        (np.column_stack([Y, COLUMNS["w"]]),),
+        {
+            "y_score": {"sure": SCORES[0], "unsure": SCORES[1]},
+            "metrics": "concordance",
+        },
+    ),
     "proxy": (
         [*OF_SOME, "--proxy=judge"],
         (PARTLY["some"], AB),
@@ -183,8 +213,17 @@ def write_arrow(path, columns=COLUMNS):
         writer.write_table(table, max_chunksize=300)
 
 
+def write_json(path, columns):
+    values = zip(*(np.asarray(x).tolist() for x in columns.values()), strict=True)
+    rows = [json.dumps(dict(zip(columns, row, strict=True))) for row in values]
+    is_array = path.suffix == ".json"
+    path.write_text(f"[{','.join(rows)}]" if is_array else "\n".join(rows))
+
+
 WRITERS = {
     ".csv": write_csv,
+    ".json": write_json,
+    ".jsonl": write_json,
     ".tsv": lambda path, columns: write_csv(path, columns, delimiter="\t"),
     ".parquet": write_parquet,
     ".arrow": write_arrow,
@@ -241,7 +280,7 @@ def test_the_report_is_that_of_the_columns(selection, ending, tmp_path, rows):
     path = tmp_path / f"predictions{ending}"
     WRITERS[ending](path, PARTLY)
     report = joint_report(*columns, **{"metrics": ["accuracy", "f1"]} | options)
-    if selection == "probabilities":  # not all labels need be in each chunk
+    if "probabilities" in selection:  # not all labels need be in each chunk
         quoted = (label.replace('"', '""') for label in CLASSES)
         arguments = [*arguments, "--labels", ",".join(f'"{x}"' for x in quoted)]
     assert_equal(rows("report", path, *arguments), report.to_dict())
@@ -265,6 +304,38 @@ def test_comparisons_are_paired_differences(predictions, rows):
     assert_equal(found, expected.to_dict())
     both = rows("report", *arguments, "--differences", name="differences")
     assert_equal(both, report.differences().to_dict())
+
+
+BATTLES = {
+    "model_a": np.array(["ada", "bob", "cleo"])[RNG.integers(0, 2, N)],
+    "model_b": np.full(N, "cleo"),
+    "winner": np.array(["model_a", "model_b", "tie", "tie (bothbad)"])[KINDS + Y],
+    "turn": np.ones(N, int),
+}
+"""Votes as arenas write them."""
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_votes_of_arenas_need_no_options(ending, tmp_path, rows, run):
+    path = tmp_path / f"votes{ending}"
+    WRITERS[ending](path, BATTLES)
+    expected = votes_report("model_a", "model_b", "winner", data=BATTLES)
+    assert_equal(rows("votes", path), expected.to_dict())
+    WRITERS[ending](path, {**BATTLES, "result": BATTLES["winner"], "winner": Y})
+    assert_equal(rows("votes", path, "--outcome=result"), expected.to_dict())
+    WRITERS[ending](path, {"first": Y, "model_b": Y, "winner": Y})
+    status, output, errors = run("votes", path)
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert re.search("'model_a', got .*'first'", errors)
+
+
+def test_votes_from_standard_input(tmp_path):
+    write_csv(tmp_path / "votes.csv", BATTLES)
+    command = [*COMMAND, "votes", "-", "--format=markdown"]
+    content = (tmp_path / "votes.csv").read_bytes()
+    found = subprocess.run(command, input=content, capture_output=True, check=True)
+    expected = votes_report("model_a", "model_b", "winner", data=BATTLES)
+    assert expected.to_markdown() in found.stdout.decode()
 
 
 @pytest.mark.parametrize(
@@ -486,22 +557,13 @@ def test_malformed_files_have_one_line(kind, tmp_path, run):
     path, out = tmp_path / "malformed.csv", tmp_path / "out.txt"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     columns = "--truth=y", "--models=a", "--scores=a=s", "--weights=w"
-    status, output, errors = run(
-        "report", path, *columns, "--metrics=f1,roc_auc", "--out", out
-    )
-    assert status == 2 and not output and not out.exists()
-    assert errors.count("\n") == 1
-    assert errors.startswith("skci report: error: ") and message in errors
-    assert str(path) in errors
-
-
-def test_counts_are_rows_that_occur_again(tmp_path, rows):
-    path, repeated = tmp_path / "counts.csv", tmp_path / "repeated.csv"
-    write_csv(path)
-    again = np.repeat(np.arange(N), COLUMNS["n"])
-    write_csv(repeated, {name: column[again] for name, column in COLUMNS.items()})
-    found = rows("report", path, *BINARY, "--counts=n")
-    assert_equal(found, rows("report", repeated, *BINARY))
+    for metrics in (["--metrics=f1,roc_auc"], [])[: 2 - (kind == "three labels")]:
+        found = run("report", path, *columns, *metrics, "--out", out)
+        status, output, errors = found
+        assert status == 2 and not output and not out.exists()
+        assert errors.count("\n") == 1
+        assert errors.startswith("skci report: error: ") and message in errors
+        assert str(path) in errors
 
 
 @pytest.mark.parametrize("count", ["-1", "1.5"])
@@ -665,10 +727,14 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
             "score_bins must be a number of bins from 1 to 10,000,000",
         ),
         (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
-        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric, perhaps af"),
-        (["report", "FILE", *BINARY, "--fail-if=f1 <= 1"], "as 'accuracy < 0.9', got"),
-        (["report", "FILE", *BINARY, "--require=f1 > 1"], "as 'accuracy >= 0.9', got"),
-        (["report", "FILE", *BINARY, "--require=f1 >= x"], "and a number"),
+        (["report", "FILE", *BINARY, "--fail-if=f1"], "'METRIC: NEW < OLD - NUMBER'"),
+        (["report", "FILE", *BINARY, "--require=f1 1"], "'METRIC: NEW >= OLD - NUMB"),
+        (
+            ["report", "FILE", *BINARY, "--fail-if=f1 < .9 and accuracy < .9"],
+            "must be one condition",
+        ),
+        (["report", "FILE", *BINARY, "--require=f1 >= x"], "NEW >= OLD - NUMBER'"),
+        (["report", "FILE", *BINARY, "--require=f1: x >= a"], "- 0.01', got 'x - a'"),
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (
             ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
@@ -707,6 +773,10 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         ),
         (["report", "FILE", *BINARY, "--proxy=judge", "--moments"], "moments"),
         (["report", "FILE", *OF_SOME], "--proxy judge"),
+        (["report", "FILE", "--truth=y"], "--models or --scores must be given"),
+        (["report", "FILE", "--truth=w,y", "--scores=sure"], "is the time first?"),
+        (["report", "FILE", "--truth=y,w", "--models=sure"], "--scores must be given"),
+        (["report", "FILE", "--truth=kind", "--models=a"], "labels of one type"),
     ],
 )
 def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
@@ -735,6 +805,33 @@ def test_help_of_a_command_has_its_options_only(command, run):
         assert (f"  {option} " in output) == (command in commands.split())
 
 
+def test_examples_of_the_help_are_commands(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    shutil.copytree(REFERENCE / "logs" / "inspect_ai", "logs")
+    write_csv(Path("test.csv"), {"y": Y, "new": A, "old": B})
+    write_json(Path("battles.jsonl"), BATTLES)
+    documents = [(query, document) for query in range(20) for document in range(5)]
+    for path, line in {
+        "qrels.txt": lambda q, d: f"{q} 0 {d} {(q + d) % 3 // 2}",
+        "old.run": lambda q, d: f"{q} Q0 {d} {d + 1} {-d} old",
+        "new.run": lambda q, d: f"{q} Q0 {d} {d + 1} {(q * d) % 7} new",
+    }.items():
+        Path(path).write_text("\n".join(line(*each) for each in documents))
+    selection = "--truth=y", "--models=new,old", "--metrics=f1,accuracy"
+    for table in ("here.npz", "there.npz"):
+        assert run("report", "test.csv", *selection, "--save", table)[0] == 0
+    _, page, _ = run("--help")
+    assert max(map(len, page.splitlines())) < 80
+    examples = [shlex.split(each) for each in re.findall("^  (skci .*)", page, re.M)]
+    assert [command for _, command, *_ in examples] == NAMES
+    for _, *arguments in examples:
+        status, output, errors = run(*arguments)
+        assert (status, errors) == (0, "") and output
+        _, page, _ = run(arguments[0], "--help")
+        assert page.endswith(f"\n\nexample:\n  skci {shlex.join(arguments)}\n")
+
+
 @pytest.mark.parametrize("command", NAMES)
 def test_options_are_those_of_the_signatures(command):
     (commands,) = (x for x in parser(COMMANDS)._actions if x.dest == "command")
@@ -752,11 +849,86 @@ def test_options_are_those_of_the_signatures(command):
                 sentence = argument.help
                 assert default in (None, False, (), inspect.Parameter.empty)
             if default is inspect.Parameter.empty and not argument.required:
-                assert name in ("y_true", "files", "half_width")
+                assert name in (
+                    *("y_true", "metrics", "files", "half_width"),
+                    *("first", "second", "outcome"),
+                )
             documented = " ".join(function.__doc__.split()).replace("`", "")
             assert sentence[:30] in documented
             for choice in argument.choices or ():
                 assert f'"{choice}"' in documented
+
+
+# The list of metrics.
+
+
+def entries(output):
+    """Entries of metrics by name: their other names, and the text on them."""
+    found = {}
+    for entry in output.split("\n\n"):
+        title, *lines = re.split(r"\n(?=  \S)", entry.strip("\n"))
+        if lines:
+            name, _, others = title.removesuffix(")").partition(" (")
+            others = [x for x in re.split(r",\s+", others) if x]
+            found[name] = others, " ".join(" ".join(lines).split())
+    return found
+
+
+def test_all_metrics_are_listed_with_their_names(run):
+    status, output, errors = run("metrics")
+    assert (status, errors) == (0, "")
+    assert max(map(len, output.splitlines())) < 80
+    assert not re.search(r"[\\`{}]|\]_", output)
+    found = entries(output)
+    assert {*skci.available_metrics()} < found.keys()
+    assert {"net_benefit@0.1", "survival_brier@0.1"} < found.keys()
+    for name, (others, text) in found.items():
+        call = re.search(r"; (\w+)(\(.*\))$", text)
+        metric = eval(f"{call[1]}{call[2]}", {call[1]: getattr(skci.metrics, call[1])})
+        assert metric.name == name
+        assert ("lower is better" in text) != metric.greater_is_better
+        for other in others if metric.reads == "labels" else ():
+            report = joint_report(Y, {"a": A}, metrics=other)
+            assert report["a", other] == metric(Y, A)
+    for name, facts in {
+        "roc_auc": "Range [0, 1], higher is better; reads scores (--scores)",
+        "mse": "Range [0, inf], lower is better; reads numbers (--models)",
+        "r2": "Range [-inf, 1], higher is better; reads numbers (--models)",
+        "mcc": "Range [-1, 1], higher is better; reads labels (--models)",
+        "concordance": "event and its time (--truth event,time)",
+    }.items():
+        (text,) = (text for key, (x, text) in found.items() if name in (key, *x))
+        assert facts in text
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "others"),
+    [
+        ("auc", "roc_auc", {"average_precision", "roc_auc_ovo"}),
+        ("ROC AUC", "roc_auc", {"roc_auc_ovo"}),
+        ("log loss", "log_loss", {"d2_log_loss"}),
+        ("Youden", "informedness", set()),
+        ("f0.3", "f0.3", set()),
+        ("f1_macro", "f1_macro", set()),
+        ("neg_rmse", "neg_rmse", set()),
+    ],
+)
+def test_metrics_that_match_a_word(word, first, others, run):
+    status, output, errors = run("metrics", word)
+    assert (status, errors) == (0, "")
+    names = [*entries(output)]
+    assert names[0] == first and others <= {*names[1:]} and len(names) < 6
+
+
+def test_names_that_are_no_metrics(run):
+    status, output, _ = run("metrics", "spearman")
+    assert status == 0 and output.startswith("'spearman' is a function of ranks; use")
+    assert not entries(output)
+    status, output, _ = run("metrics", "net_benefit")
+    assert status == 0 and output.startswith("'net_benefit' needs a threshold")
+    assert next(iter(entries(output))) == "net_benefit@0.1"
+    status, output, errors = run("metrics", "accurcy")
+    assert (status, output) == (2, "") and "did you mean 'accuracy'?" in errors
 
 
 # Requirements.
@@ -810,6 +982,28 @@ def test_requirements_are_of_all_models_or_of_one(predictions, run):
     both = f"--fail-if=b accuracy < {value}", "--fail-if=a f1 > 0"
     status, _, errors = run(*arguments, *both)
     assert status == 1 and errors.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "of_difference"),
+    [
+        ("--require=f1: a > b - 0.5", "--require=a - b f1 >= -0.5"),
+        ("--require=f1: b >= a + .5", "--require=b - a f1 >= 0.5"),
+        ("--require=a f1 <= b f1", "--require=a - b f1 <= 0"),
+        ("--fail-if=b f1 < a - 1e-4", "--fail-if=b - a f1 < -1e-4"),
+        ("--fail-if=f1: a <= b", "--fail-if=a - b f1 < 0"),
+    ],
+)
+def test_two_models_are_compared_in_a_requirement(
+    option, of_difference, predictions, run
+):
+    assert option != of_difference
+    arguments = "report", predictions, *BINARY
+    found = run(*arguments, option)
+    assert "a - b" in found[1] or "b - a" in found[1]
+    assert found == run(*arguments, of_difference)
+    compared = "compare", predictions, *BINARY
+    assert run(*compared, option) == run(*compared, of_difference)
 
 
 @pytest.mark.parametrize(
@@ -920,6 +1114,56 @@ def test_formats_are_those_of_the_report(predictions, run, tmp_path):
         assert [row[name] for row in table] == [*map(str, column)]
 
 
+@pytest.fixture
+def terminal(run, monkeypatch):
+    def terminal(width, *arguments):
+        """Standard output on a terminal of a width, by paragraphs."""
+        with monkeypatch.context() as patch:
+            patch.setenv("COLUMNS", str(width))
+            patch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+            return run(*arguments)[1].split("\n\n")
+
+    return terminal
+
+
+@pytest.mark.parametrize("width", [48, 60, 72, 80, 100, 200])
+def test_tables_fit_the_terminal(width, predictions, terminal, run):
+    names = ["the model of the year 2025", "the model of the year 2026"]
+    models = f"--models={names[0]}=a,{names[1]}=b"
+    start = "report", predictions, "--truth=y", models, "--metrics=accuracy,mcc"
+    more = "--differences", f"--require=mcc: {names[1]} <= {names[0]}"
+    title, table, *others = terminal(width, *start, *more)
+    lines = "\n".join([title, table, *others]).splitlines()
+    assert max(map(len, lines)) <= width
+    named = dict(zip(names, (A, B), strict=True))
+    report = joint_report(Y, named, metrics=["accuracy", "mcc"])
+    assert title.split() == str(report).split("\n\n")[0].split()
+    header, _, *rows = table.splitlines()
+    for (model, metric), estimate in report.items():
+        cells = metric, f"[{estimate.low:.3f}, {estimate.high:.3f}]", model[-2:]
+        assert sum(all(cell in row for cell in cells) for row in rows) == 1
+    assert ("individual" in header) == (width >= 100)
+    assert (names[0] in table) == (width >= 72)
+    assert " ".join(others[-1].split()) == " ".join(report.differences().findings())
+    assert run(*start)[1] == f"{report}\n"
+
+
+def test_wide_tables_on_a_narrow_terminal(predictions, terminal, run, tmp_path):
+    metrics = ["accuracy", "precision", "recall", "f1", "mcc"]
+    start = "report", predictions, *BINARY[:2], f"--metrics={','.join(metrics)}"
+    _, *tables = terminal(80, *start, "--wide")
+    assert len(tables) == 2
+    headers = [table.split("\n")[0].split() for table in tables]
+    assert [header[0] for header in headers] == ["model", "model"]
+    assert [x for header in headers for x in header[1:]] == metrics
+    report = joint_report(Y, AB, metrics=metrics)
+    cells = report.to_frame(wide=True).to_numpy().ravel()
+    assert all(sum(cell in table for table in tables) for cell in cells)
+    terminal(80, *start, "--wide", "--out", tmp_path / "wide.txt")
+    text = (tmp_path / "wide.txt").read_text(encoding="utf-8")
+    assert text == run(*start, "--wide", "--format=text")[1]
+
+
 def test_tables_for_a_paper(predictions, run):
     report = joint_report(Y, AB, metrics=["accuracy", "f1"])
     start = "report", predictions, *BINARY, "--wide"
@@ -983,11 +1227,24 @@ def test_interrupted_while_writing(option, predictions, run, monkeypatch):
     assert list(predictions.parent.iterdir()) == [predictions]
 
 
-def test_progress_is_shown_on_a_terminal_only(predictions, run, monkeypatch):
-    assert run("report", predictions, *BINARY)[2] == ""
+@pytest.mark.parametrize(
+    ("ending", "total"),
+    [
+        (".csv", f" of {N + 1} lines"),
+        (".jsonl", f" of {N} lines"),
+        (".json", "   "),
+        (".parquet", "   "),
+    ],
+)
+def test_progress_is_shown_on_a_terminal_only(
+    ending, total, tmp_path, run, monkeypatch
+):
+    path = tmp_path / f"predictions{ending}"
+    WRITERS[ending](path, {"y": Y, "a": A, "b": B})
+    assert run("report", path, *BINARY)[2] == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    status, output, errors = run("report", predictions, *BINARY)
-    assert status == 0 and f"predictions.csv: {N} rows" in errors
+    status, output, errors = run("report", path, *BINARY)
+    assert status == 0 and f"{path.name}: {N} rows{total}" in errors
     assert errors.endswith("\r") and output.startswith("Joint")
 
 
@@ -1073,7 +1330,6 @@ def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
     assert capsys.readouterr().out == "1068\n"
 
 
-REFERENCE = Path(__file__).parent / "reference"
 DOCS = Path(__file__).parents[1] / "docs"
 
 

@@ -42,9 +42,7 @@ WEIGHTS, GROUPS = RNG.uniform(0.3, 2, N), RNG.integers(0, 60, N)
 REFERENCE = Path(__file__).parent / "reference"
 
 
-# --------------------------------------------------------------------------------------
 # Net benefit
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +117,7 @@ def test_scores_are_probabilities_of_two_labels(metric):
         metric(three, RNG.dirichlet([1, 1, 1], N))
 
 
-# --------------------------------------------------------------------------------------
 # Decision curves
-# --------------------------------------------------------------------------------------
 
 THRESHOLDS = [0.1, 0.2, 0.35, 0.5]
 
@@ -216,21 +212,16 @@ def test_thresholds_by_model():
         ({"thresholds": [0.1, 1.0]}, "^thresholds must be probabilities above 0 and"),
         ({"thresholds": [0.1, 0.1]}, "^thresholds must differ in six digits"),
         ({"method": "wilson"}, "^method='wilson' needs a proportion"),
+        (
+            {"y_score": {"treat all": RIGHT}},
+            "^y_score must not name a model 'treat all'",
+        ),
+        ({"y_true": np.ones(N)}, "must hold two labels"),
     ],
 )
 def test_wrong_options_of_decision_curves(options, message):
     with pytest.raises(ValueError, match=message):
-        decision_curve_report(Y, RIGHT, **options)
-
-
-def test_no_model_is_named_as_the_default():
-    with pytest.raises(ValueError, match=r"^y_score must not name a model 'treat all'"):
-        decision_curve_report(Y, {"treat all": RIGHT})
-
-
-def test_one_label_has_no_decision_curve():
-    with pytest.raises(ValueError, match="must hold two labels"):
-        decision_curve_report(np.ones(N), RIGHT)
+        decision_curve_report(**{"y_true": Y, "y_score": RIGHT} | options)
 
 
 def test_a_decision_curve_is_drawn_with_both_defaults():
@@ -253,9 +244,7 @@ def test_a_decision_curve_is_drawn_with_both_defaults():
     plt.close("all")
 
 
-# --------------------------------------------------------------------------------------
 # Detection error tradeoff
-# --------------------------------------------------------------------------------------
 
 
 def test_rates_of_errors_are_those_of_scikit_learn():
@@ -291,9 +280,7 @@ def sm_quantile(rates):
         return np.clip(probit(np.clip(rates, 1e-12, 1 - 1e-12)), -3.3, 3.3)
 
 
-# --------------------------------------------------------------------------------------
 # Calibration
-# --------------------------------------------------------------------------------------
 
 
 def regression(scores, slope, weights=None, groups=None):
@@ -436,9 +423,7 @@ def test_wrong_options_of_bins(options, message):
         SquaredCalibrationErrorCI(**options)(Y, RIGHT)
 
 
-# --------------------------------------------------------------------------------------
 # Beside other metrics
-# --------------------------------------------------------------------------------------
 
 METRICS = [
     *("accuracy", "roc_auc", "brier_score", "net_benefit@0.2", "calibration_slope"),

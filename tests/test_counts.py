@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from slow import each_once
 
 from skci import available_metrics, joint_report
-from skci.inference.designs.totals import weight_of_tail
 from skci.metrics.names import resolve_metric
 
 RNG = np.random.default_rng(0)
@@ -190,18 +189,6 @@ def test_a_table_of_counts_is_its_confusion_matrix():
 def test_wrong_counts(counts, error, message):
     with pytest.raises(error, match=f"^{message}"):
         joint_report([0, 1, 1], [0, 1, 0], counts=counts, metrics="accuracy")
-
-
-@pytest.mark.parametrize(
-    ("n", "least", "most"), [(3000, 1, 2), (3000, 1, 4), (3000, 1, 2000), (400, 0, 3)]
-)
-def test_the_tail_of_totals_that_repeat_is_that_of_their_copies(n, least, most):
-    rng = np.random.default_rng(5)
-    totals = rng.standard_t(1 if least else 2, n)
-    counts = rng.integers(least, most, n)
-    expected = weight_of_tail(np.repeat(totals, counts))
-    assert weight_of_tail(totals, counts) == pytest.approx(expected, rel=1e-12) != 0
-    assert np.isfinite(weight_of_tail(totals, np.full(n, 10**13)))
 
 
 def test_memory_does_not_grow_with_counts():

@@ -14,7 +14,6 @@ from slow import slow
 
 from skci.exceptions import CriticalValueWarning
 from skci.inference import CriticalValue, critical_value
-from skci.inference.critical.exceedances import batches
 from skci.inference.critical.law import MaximumLaw
 
 # Correlation matrices
@@ -566,24 +565,6 @@ def test_order_and_signs_do_not_matter(rows):
         assert max(q.error, other.error) <= 1e-3
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
-def test_monotone_in_the_level(alternative):
-    levels = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999, 1 - 1e-9]
-    for matrix in (irregular(8), irregular(8, rows=4)):
-        values = [
-            critical_value(matrix, level, alternative=alternative) for level in levels
-        ]
-        assert np.diff(values).min() > 0.02
-
-
-@pytest.mark.parametrize("level", [1e-4, 0.01, 0.95, 1 - 1e-12])
-def test_between_one_and_independent(level):
-    for seed in range(5):
-        # Levels far below any use are reached less accurately, and it is said so.
-        q = critical_value(irregular(6, seed), level, tol=0.5)
-        assert sidak(1, level) - 1e-9 <= q <= sidak(6, level) + 1e-9
-
-
 def test_input_is_not_changed_and_may_be_rounded():
     matrix = irregular(5)
     before = matrix.copy()
@@ -599,31 +580,17 @@ def test_input_is_not_changed_and_may_be_rounded():
 # Determinism and error
 
 
-def test_same_call_same_bits():
-    matrix = irregular(7)
-    assert critical_value(matrix) == critical_value(matrix)
-    assert critical_value(matrix, random_state=3) == critical_value(
-        matrix, random_state=3
-    )
-
-
 def test_random_state():
     matrix = irregular(7)
     values = [critical_value(matrix, random_state=seed) for seed in (None, 1, 2)]
+    again = [critical_value(matrix, random_state=seed) for seed in (None, 1, 2)]
+    assert again == values
     for make in (np.random.default_rng, np.random.RandomState):
         state = make(5)
         values += [critical_value(matrix, random_state=state) for _ in range(2)]
         assert values[-2] == critical_value(matrix, random_state=make(5))
     assert len(set(values)) == len(values)
     assert np.ptp(values) <= 2e-3
-
-
-def test_global_random_state_is_untouched():
-    before = np.random.get_state()
-    critical_value(irregular(7))
-    critical_value(irregular(7), random_state=1)
-    for one, other in zip(before, np.random.get_state(), strict=True):
-        assert_array_equal(one, other)
 
 
 def random_cases():
@@ -756,12 +723,3 @@ def test_accepted_numbers():
     assert q == pytest.approx(stats.norm.ppf(0.75), abs=1e-7)
     assert critical_value(True) == critical_value(1.0)
     assert critical_value(1, random_state=np.int64(3)) == critical_value(1)
-
-
-@pytest.mark.parametrize(("rank", "start", "stop"), [(5, 0, 512), (300, 1024, 4096)])
-def test_points_do_not_depend_on_the_size_of_batches(rank, start, stop):
-    """Few are in memory at once, however many coordinates they are projected on."""
-    together = [*batches(rank, 1, start, stop, [1, 2])]
-    apart = [*batches(rank, 10_000, start, stop, [1, 2])]
-    assert max(map(len, apart)) <= 128 < max(map(len, together))
-    assert_array_equal(np.concatenate(apart), np.concatenate(together))

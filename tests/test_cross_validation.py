@@ -52,7 +52,7 @@ from skci.inference.critical.correlation import correlation_from, shrink_correla
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import GivenEstimates, excess_shares
 from skci.inference.parameter import Key, Parameter
-from skci.inference.resampling_variance import corrected_t, group_jackknife
+from skci.inference.resampling_variance import group_jackknife
 from skci.measures.traits import Trait
 from skci.metrics.names import resolve_metric
 from skci.reports import JointReport
@@ -112,17 +112,7 @@ def of_all(function, *arguments):
     return np.concatenate([function(each, *arguments) for each in ESTIMATORS.values()])
 
 
-# --------------------------------------------------------------------------------------
 # Formulas
-# --------------------------------------------------------------------------------------
-
-
-def test_corrected_t_is_nadeau_and_bengio_s():
-    values = np.random.default_rng(0).normal(size=(10, 3)) * [1, 10, 0.1]
-    estimates, covariance, df, _ = corrected_t(values, 0.25)
-    np.testing.assert_allclose(estimates, np.mean(values, axis=0))
-    np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
-    assert df == 9
 
 
 def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
@@ -275,9 +265,7 @@ def test_estimated_variances_have_joint_intervals_that_cover():
     assert covered / n_samples == pytest.approx(0.94, abs=0.045)
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def test_the_jackknife_repeats_the_cross_validation_without_each_group():
@@ -323,6 +311,9 @@ def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
     np.testing.assert_allclose(report.estimates, columns.mean(axis=1))
     expected = (1 / cv.get_n_splits() + ratio) * np.cov(columns)
     np.testing.assert_allclose(report.covariance, expected)
+    share = report.individual()["Bayes", "accuracy"]
+    quantile = stats.t.ppf(0.975, cv.get_n_splits() - 1)
+    assert share.high - share == pytest.approx(quantile * share.standard_error)
 
 
 def test_fold_models_have_the_mean_of_the_folds_and_their_variance_within():
@@ -629,7 +620,11 @@ STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"
 
 @pytest.mark.parametrize(
     "cv",
-    [StratifiedKFold(3), slow(RepeatedStratifiedKFold(n_splits=2, random_state=0))],
+    [
+        StratifiedKFold(3),
+        type("OfUser", (StratifiedKFold,), {})(3),
+        slow(RepeatedStratifiedKFold(n_splits=2, random_state=0)),
+    ],
 )
 def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
     options = {"cv": cv, "resampling": "corrected-t"}
@@ -639,13 +634,6 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     names = str(warning.message).split(": the variance")[0].split(", ")
     assert names == [f"{name} of gaussiannb" for name in MOVING]
     cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
-
-
-def test_a_kind_of_stratified_splits_is_stratified():
-    cv = type("OfUser", (StratifiedKFold,), {})(3)
-    options = {"cv": cv, "resampling": "corrected-t", "metrics": "accuracy"}
-    with pytest.warns(ResamplingWarning, match="between stratified splits"):
-        cross_validate_report(GaussianNB(), X, Y, **options)
 
 
 def as_folds(splits):
@@ -741,9 +729,7 @@ def test_an_undefined_measure_changes_no_other_interval(resampling):
     assert errors[1] == pytest.approx(errors[0])
 
 
-# --------------------------------------------------------------------------------------
 # Models that were fitted before
-# --------------------------------------------------------------------------------------
 
 
 def fitted_by_scikit_learn(estimator, **options):
@@ -800,9 +786,7 @@ def test_results_that_hold_no_common_models_are_refused():
         fold_models_report(results, X[:, :2], Y, metrics="accuracy")
 
 
-# --------------------------------------------------------------------------------------
 # Options
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -223,9 +223,7 @@ def test_estimators_predict_block_by_block():
         evaluator.evaluate(da.from_array(X[:, :3]), Z)
 
 
-# --------------------------------------------------------------------------------------
 # Clusters of processes
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture

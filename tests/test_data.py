@@ -139,9 +139,7 @@ def message_of(call, values, error):
     return str(caught.value)
 
 
-# --------------------------------------------------------------------------------------
 # Containers
-# --------------------------------------------------------------------------------------
 
 NO_ARRAYS = {
     "generator": lambda: (value for value in Y),
@@ -342,9 +340,7 @@ def test_nulls_of_arrow_are_missing(name, call):
     assert "missing" in message or "nan in row 1" in message
 
 
-# --------------------------------------------------------------------------------------
 # Kinds of numbers
-# --------------------------------------------------------------------------------------
 
 DAYS = np.arange(N).astype("M8[D]")
 NO_NUMBERS = {
@@ -427,9 +423,7 @@ def test_masked_targets_are_refused():
             HammingLossCI()(*pair)
 
 
-# --------------------------------------------------------------------------------------
 # Weights of any scale
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("exponent", [-1060, -600, 600, 1020])
@@ -480,9 +474,7 @@ def test_support_is_in_the_weights_as_given():
             assert found.support[label] == pytest.approx(total)
 
 
-# --------------------------------------------------------------------------------------
 # The order of rows
-# --------------------------------------------------------------------------------------
 
 ORDER = RNG.permutation(N)
 INDEXES = {
@@ -604,9 +596,7 @@ def test_what_estimators_predict_is_taken_by_position():
     assert found["model", "accuracy"] == AccuracyCI()(Y, P)
 
 
-# --------------------------------------------------------------------------------------
 # Likely mistakes
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["f1", "accuracy", "mean_squared_error", "roc_auc"])

@@ -334,11 +334,6 @@ def test_subgroups_of_zero_weight_are_left_out(metric):
     assert [key[-1] for key in report] == ["a", "c"]
 
 
-def test_levels_that_are_too_low():
-    with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
-        F1CI(confidence_level=1e-300)(Y, P)
-
-
 @pytest.mark.parametrize("method", ["delta", "blurred"])
 def test_the_highest_level_is_shared_by_the_best_on_several_metrics(method):
     """Half of the error of the highest level below 1 rounds to none."""
@@ -435,6 +430,8 @@ def of_classes(labels):
          ValueError, "^power must be a finite number"),
         (lambda: decision_curve_report(Y, SCORES, metrics=NOTHING),
          ValueError, "^metrics must be one of"),
+        (lambda: F1CI(confidence_level=1e-300)(Y, P), ValueError,
+         r"^confidence_level must be .*got 1e-300"),
         (lambda: grades_report(SCORES, item=[]), ValueError, "^item must name a col"),
         (lambda: grades_report(SCORES, missing_grades=1e300), ValueError,
          r"^missing_grades must be .*, or a number of a size up to 1e\+125"),

@@ -105,16 +105,12 @@ def test_targets_and_batches():
     assert accumulator.report()["y_pred", "average_precision"] == expected
 
 
-def test_a_score_below_all_is_told_to_be_missing():
-    y, scores = [1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5
-    with pytest.raises(ValueError, match=r"-inf in row 2; a missing value is NaN"):
-        STEPS(y, scores)
-
-
 def test_mistakes():
     y, scores, _ = some_detections()
     with pytest.raises(ValueError, match="may be missing in positive rows only"):
         STEPS(1 - y, scores)
+    with pytest.raises(ValueError, match=r"-inf in row 2; a missing value is NaN"):
+        STEPS([1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5)
     with pytest.raises(ValueError, match=r"interpolation must be one of \['101'\]"):
         AveragePrecisionCI(interpolation=101)(y, scores)
     with pytest.raises(ValueError, match="score_bins needs a score in every row"):
@@ -125,9 +121,7 @@ def test_mistakes():
         AveragePrecisionCI(interpolation="101", method="hall")(y, scores)
 
 
-# --------------------------------------------------------------------------------------
 # pycocotools
-# --------------------------------------------------------------------------------------
 
 
 def documented(name):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import pearson_limits, pearson_root
 from scipy.stats import norm
 from slow import each_once, slow, slow_except
 from tables import table
@@ -15,8 +16,6 @@ from tables import table
 from skci import joint_intervals, joint_report
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference import critical_value
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
 
 REFERENCE = Path(__file__).parent / "reference"
 METHODS = ["delta", "blurred", "score"]
@@ -48,9 +47,7 @@ def pairwise(models, metrics):
     )
 
 
-# --------------------------------------------------------------------------------------
 # L theta and L V L^T
-# --------------------------------------------------------------------------------------
 
 NAMES = ["accuracy", "f1", "lift", "error_rate"]
 PAIRS = pairwise(3, 4)
@@ -134,9 +131,7 @@ def test_methods_agree_with_many_rows():
         assert_allclose(*intervals, atol=0.01 * width)
 
 
-# --------------------------------------------------------------------------------------
 # R
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["pairs", "control", "ratios", "matrix"])
@@ -181,9 +176,7 @@ def test_agrees_with_multcomp(case):
         assert_allclose(free.pvalues, expected["free"], rtol=0.02, atol=2e-4)
 
 
-# --------------------------------------------------------------------------------------
 # Published intervals and tests of paired proportions
-# --------------------------------------------------------------------------------------
 
 
 def paired(both, first, second, neither):
@@ -202,19 +195,6 @@ def score_difference(table, scale="difference"):
     y, models = paired(*table)
     report = joint_report(y, models, metrics=["accuracy"], method="score")
     return report.differences(scale=scale)
-
-
-def pearson_limits(report, level):
-    own = report._joint.parameters[0]
-    return np.ravel(
-        score_limits(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([norm.isf((1 - level) / 2)]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-    )
 
 
 @pytest.mark.parametrize(
@@ -267,22 +247,12 @@ def test_mcnemar(table):
     known = tables.mcnemar([[a, b], [c, d]], exact=False, correction=False)
     for scale in ("difference", "ratio"):
         report = score_difference(table, scale)
-        own = report._joint.parameters[0]
-        null = 1.0 if scale == "ratio" else 0.0
-        root = score_roots(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([null]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-        assert root[0] ** 2 == pytest.approx(known.statistic, abs=1e-5)
+        root = pearson_root(report, 1.0 if scale == "ratio" else 0.0)
+        assert root**2 == pytest.approx(known.statistic, abs=1e-5)
         assert report.pvalues[0] == pytest.approx(known.pvalue, rel=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # What must be so
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -392,9 +362,7 @@ def test_estimates_at_the_ends_of_their_range(scale):
     assert (low < high).all()
 
 
-# --------------------------------------------------------------------------------------
 # Options
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -668,9 +636,7 @@ def test_too_many_outcomes_for_score():
     assert own.covariance == pytest.approx(expected)
 
 
-# --------------------------------------------------------------------------------------
 # A report like any other
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=METHODS)

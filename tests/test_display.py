@@ -82,9 +82,6 @@ def assert_readable(figure):
             assert not box.padded(-1).overlaps(other), f"{texts[k]} covers {text}"
 
 
-# --------------------------------------------------------------------------------------
-
-
 def assert_stored(display, given):
     """What was given is in the attributes of that name; arrays are not copied."""
     assert {*given} <= {*vars(display)}
@@ -305,9 +302,6 @@ def test_no_text_is_cut_off(models, metrics):
     assert_readable(joint_report(Y, models, metrics=metrics).plot().figure_)
 
 
-# --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [2, 3])
 def test_panels_side_by_side_are_legible_at_page_width(number):
     """Type of 10 points is at least 7 points high on a page 7 inches wide."""
@@ -366,9 +360,7 @@ def test_without_matplotlib(monkeypatch):
             report.plot()
 
 
-# --------------------------------------------------------------------------------------
 # Bands
-# --------------------------------------------------------------------------------------
 
 
 def boxes_of(intervals):
@@ -635,9 +627,7 @@ def test_the_legend_of_long_names_is_lower_than_the_axes(number):
     assert len({*colours_of_curves(display).values()}) == number
 
 
-# --------------------------------------------------------------------------------------
 # Differences: colours say what the intervals show
-# --------------------------------------------------------------------------------------
 
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#888888"
 SKY, ORANGE, GREEN = "#56b4e9", "#e69f00", "#009e73"

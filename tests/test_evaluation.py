@@ -29,9 +29,7 @@ def report(request):
     return joint_report(Y, MODELS, metrics=list(REFERENCES), method=request.param)
 
 
-# --------------------------------------------------------------------------------------
 # What it holds
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -72,14 +70,6 @@ def test_metrics_by_name_object_or_label():
     assert mixed["good", "f0.50"] == pytest.approx(expected)
 
 
-def test_from_a_confusion_matrix():
-    matrix = sk.confusion_matrix(Y, MODELS["good"])
-    from_matrix = confusion_matrix_report(matrix, metrics=["f1", "mcc", "npv"])
-    from_rows = joint_report(Y, MODELS["good"], metrics=["f1", "mcc", "npv"])
-    assert from_matrix.to_dict() == from_rows.to_dict()
-    assert from_matrix.critical_value == from_rows.critical_value
-
-
 def test_joint_intervals_hold_the_individual_ones(report):
     names = ["low", "individual_low", "estimate", "individual_high", "high"]
     ends = np.array([report.to_dict()[name] for name in names])
@@ -111,9 +101,7 @@ def test_wald_intervals_are_estimate_and_critical_value():
     assert columns["high"] == pytest.approx(report.estimates + half)
 
 
-# --------------------------------------------------------------------------------------
 # Other views
-# --------------------------------------------------------------------------------------
 
 
 def test_individual(report):
@@ -184,9 +172,7 @@ def test_wrong_selections(selection, error, message):
         joint_report(Y, MODELS, metrics="f1").select(**selection)
 
 
-# --------------------------------------------------------------------------------------
 # Degenerate tables
-# --------------------------------------------------------------------------------------
 
 WHOLE = {"precision": (0, 1), "mcc": (-1, 1), "lift": (0, np.inf)}
 every_method = pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -255,9 +241,7 @@ def test_models_that_are_the_same_cost_nothing(method):
     assert report.critical_value < norm.ppf(1 - 0.025 / 6)
 
 
-# --------------------------------------------------------------------------------------
 # Warnings
-# --------------------------------------------------------------------------------------
 
 PERFECT = [[30, 0], [0, 20]]
 SILENT = [[30, 0], [20, 0]]

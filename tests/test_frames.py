@@ -12,7 +12,6 @@ from slow import in_turn
 
 from skci import JointAccumulator, MeanAbsoluteErrorCI, joint_report
 from skci.data import frames
-from skci.data.drawing import RowOptions
 
 pytest.importorskip("narwhals", reason="data= reads frames through narwhals")
 
@@ -221,23 +220,6 @@ LAZY = [
 ]
 
 
-@pytest.mark.parametrize("make", LAZY, indirect=True)
-def test_distinct_rows_are_fetched_and_their_number(make):
-    names = {"y_true": "y_text", "y_pred": OF_TEXT, "counts": None}
-    columns = frames.Frame(make(COLUMNS), names).read({"labels"}, RowOptions())
-    found = zip(
-        columns["y_true"],
-        *columns["y_pred"].values(),
-        columns["counts"].tolist(),
-        strict=True,
-    )
-    rows = zip(*map(arrays, ["y_text", *OF_TEXT.values()]), strict=True)
-    expected = {}
-    for row in rows:
-        expected[row] = expected.get(row, 0) + 1
-    assert sorted(found) == sorted((*row, n) for row, n in expected.items())
-
-
 def placements(y, scores):
     """Share of the other label that each row ranks above or below, ties as halves."""
     positive, negative = scores[y == 1], scores[y == 0]
@@ -252,17 +234,8 @@ def test_scores_that_recur_are_counted_and_areas_are_exact(make):
     rounded = {name: COLUMNS[name].round(1) + 0.0 for name in SCORED.values()}
     y, scores = COLUMNS["y"], [*rounded.values()]
     data = make(COLUMNS | rounded)
-    names = {"y_true": "y", "y_score": ["score_a"], "counts": None}
-    columns = frames.Frame(data, names).read({"scores"}, RowOptions())
-    outcomes, counts = np.unique([y, scores[0]], axis=1, return_counts=True)
-    read = np.array([columns["y_true"], columns["y_score"]["score_a"]])
-    assert np.array_equal(read, outcomes)
-    assert columns["counts"].tolist() == counts.tolist()
-
     metrics = ["roc_auc", "average_precision"]
-    report = joint_report(
-        "y", y_score=SCORED, data=make(COLUMNS | rounded), metrics=metrics
-    )
+    report = joint_report("y", y_score=SCORED, data=data, metrics=metrics)
     expected = [
         f(y, s) for s in scores for f in (roc_auc_score, average_precision_score)
     ]

@@ -8,13 +8,14 @@ import pytest
 from batteries import EVERY_CASE, FAMILIES
 from battery import quiet
 from numpy.testing import assert_allclose
+from own_designs import TwoWay
 from scipy.stats import norm
 from sklearn import metrics as sk
 from sklearn.base import clone
 from slow import in_turn, slow_except
 
 from skci import JointAccumulator, JointEvaluator, joint_report, make_metric_ci
-from skci.designs import Component, Prevalence, Strata
+from skci.designs import Prevalence, Strata
 from skci.exceptions import DegenerateVarianceWarning
 from skci.metrics import (
     F1CI,
@@ -215,9 +216,7 @@ def test_rows_that_are_alike_are_changed_together(name, weighted):
     assert counted.n <= 1000 * (1 + weighted) + 37
 
 
-# --------------------------------------------------------------------------------------
 # Beside other metrics
-# --------------------------------------------------------------------------------------
 
 PREDICTED = {
     name: np.where(RNG.random(250) < share, 1 - Y[:250], Y[:250])
@@ -226,30 +225,6 @@ PREDICTED = {
 SCORED = {name: p + RNG.normal(0, 0.4, 250) for name, p in PREDICTED.items()}
 WEIGHTS = RNG.uniform(0.5, 2, 250)
 GROUPS = RNG.integers(0, 60, 250)
-
-
-class TwoWay:
-    """Clusters in two ways."""
-
-    columns = ("first", "second")
-
-    def __init__(self, first, second):
-        self.first, self.second = first, second
-
-    @property
-    def n_units(self):
-        return min(len(np.unique(self.first)), len(np.unique(self.second)))
-
-    def components(self, influences):
-        both = self.first * 1000 + self.second
-        for factor, sign in [(self.first, 1), (self.second, 1), (both, -1)]:
-            _, unit = np.unique(factor, return_inverse=True)
-            totals = np.zeros((unit.max() + 1, influences.shape[1]))
-            np.add.at(totals, unit, np.asarray(influences))
-            yield Component(totals, sign)
-
-    def __str__(self):
-        return "in two ways"
 
 
 DESIGNS = {
@@ -356,9 +331,7 @@ class Constant:
         return np.zeros(len(X), dtype=int)
 
 
-# --------------------------------------------------------------------------------------
 # What is not smooth, or not a function
-# --------------------------------------------------------------------------------------
 
 
 def largest(y_true, y_pred, sample_weight=None):
@@ -472,9 +445,7 @@ def test_rows_without_an_answer_are_refused():
         )
 
 
-# --------------------------------------------------------------------------------------
 # Influence values by hand
-# --------------------------------------------------------------------------------------
 
 
 def squared(y_true, y_pred, sample_weight=None):

@@ -185,11 +185,6 @@ def test_many_pairs_of_missing_grades_are_an_error():
     assert len(report.differences(control="0")) == 65
 
 
-def test_lower_losses_are_better():
-    report = sampled(GRADES, higher_is_better=False)
-    assert report.differences().findings() == ["On mean, A is worse than B."]
-
-
 def test_sample_size_of_a_mean():
     report = sampled({"A": GRADES["A"]}, method="delta")
     spread = means_of(GRADES)["A"].std(ddof=0)
@@ -704,9 +699,7 @@ def test_ends_of_the_bounds_that_were_seen_cost_nothing():
     assert "to allow for" not in str(seen)
 
 
-# --------------------------------------------------------------------------------------
 # Items of several files, and models that look like items
-# --------------------------------------------------------------------------------------
 
 QUESTIONS = np.array([f"q{k}" for k in range(40)])
 FIRST, SECOND = np.random.default_rng(1).random((2, 40))

@@ -393,9 +393,7 @@ def test_files_are_pages(tmp_path, pages):
     assert path.read_text(encoding="utf-8") == report.to_html(title="T") + "\n"
 
 
-# --------------------------------------------------------------------------------------
 # The stylesheet
-# --------------------------------------------------------------------------------------
 
 
 def schemes():
@@ -440,9 +438,7 @@ def test_notebooks_have_the_same_style_and_tables(pages):
             assert table in page
 
 
-# --------------------------------------------------------------------------------------
 # A browser
-# --------------------------------------------------------------------------------------
 
 BROWSER = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),

@@ -1,6 +1,5 @@
 """Inside scikit-learn, and as the float that it is."""
 
-import copy
 import json
 import pickle
 
@@ -55,9 +54,7 @@ def f_half(y_true, y_pred):
     return fbeta_score(y_true, y_pred, beta=0.5)
 
 
-# --------------------------------------------------------------------------------------
 # Metric objects
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -110,9 +107,7 @@ def test_options_are_read_when_called():
     assert wide.low < AccuracyCI()(y, p).low
 
 
-# --------------------------------------------------------------------------------------
 # Estimates
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -159,29 +154,7 @@ def test_joint_estimate_says_so():
     assert (report["a", "f1"].model, report["a", "f1"].metric) == ("a", "f1")
 
 
-@pytest.mark.parametrize("looked_at", [False, True])
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, "pickle"])
-def test_estimate_and_report_pickle(copied, looked_at):
-    if copied == "pickle":
-        copied = lambda value: pickle.loads(pickle.dumps(value))  # noqa: E731
-    y, p = labels()
-    report = joint_report(y, {"a": p, "b": y[::-1]}, metrics=["f1", "mcc", GAIN])
-    estimate = F05CI(confidence_level=0.9)(y, p)
-    if looked_at:
-        str(report), str(estimate)
-    other = copied(estimate)
-    assert type(other) is MetricEstimate
-    assert other == estimate
-    assert repr(other) == repr(estimate)
-    assert other.confidence_interval(0.99) == estimate.confidence_interval(0.99)
-    assert copied(report).to_dict() == report.to_dict()
-    assert np.array_equal(copied(report).covariance, report.covariance)
-    assert copied(report["a", "gain"]).low == report["a", "gain"].low
-
-
-# --------------------------------------------------------------------------------------
 # Scorers
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", [F1CI(), RocAucCI(pos_label=1), ErrorRateCI()])
@@ -260,9 +233,7 @@ def test_permutation_importance():
     assert np.abs(own).max() > 0.01
 
 
-# --------------------------------------------------------------------------------------
 # Estimators of scikit-learn in the evaluator
-# --------------------------------------------------------------------------------------
 
 MODELS = {
     "1-NN": KNeighborsClassifier(n_neighbors=1),

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from battery import joint_limits
 from numpy.testing import assert_allclose
+from own_designs import Grouped
 
 from skci import JointAccumulator, JointEvaluator, joint_report, make_metric_ci
-from skci.designs import Component, Strata
+from skci.designs import Strata
 
 RNG = np.random.default_rng(0)
 WORDS = np.array("the a cat dog sat ran on mat in house of red blue and".split())  # noqa: SIM905
@@ -68,35 +68,13 @@ HEARD = [" ".join(words) for words in ANSWERS["A"]]
 WEIGHTS, GROUPS = RNG.uniform(0.5, 2, 300), RNG.integers(0, 60, 300)
 
 
-class ByHand:
-    """Clusters as a design of a user."""
-
-    columns = ("groups",)
-
-    def __init__(self, groups):
-        self.groups = groups
-
-    @property
-    def n_units(self):
-        return len(np.unique(self.groups))
-
-    def components(self, influences):
-        _, unit = np.unique(self.groups, return_inverse=True)
-        totals = np.zeros((unit.max() + 1, influences.shape[1]))
-        np.add.at(totals, unit, np.asarray(influences))
-        yield Component(totals)
-
-    def __str__(self):
-        return "by hand"
-
-
 DESIGNS = {
     "rows": {},
     "weights": {"sample_weight": WEIGHTS},
     "groups": {"groups": GROUPS},
     "counts": {"counts": RNG.integers(0, 4, 300)},
     "strata": {"design": Strata(GROUPS % 3)},
-    "by hand": {"design": ByHand(GROUPS)},
+    "by hand": {"design": Grouped(GROUPS)},
 }
 
 
@@ -326,20 +304,6 @@ def test_items_beside_labels_scores_and_a_black_box():
         joint_report(y, models, y_score={"A": scores["A"]}, metrics=[length, "roc_auc"])
 
 
-def test_items_beside_numbers():
-    y = RNG.gamma(3.0, size=100)
-    p = y + RNG.normal(size=100)
-    share = make_metric_ci(
-        lambda a: a,
-        features=lambda y, p: np.abs(y - p)[:, np.newaxis],
-        name="m",
-        bounds=(0, np.inf),
-        reads="items",
-    )
-    report = joint_report(y, p, metrics=[share, "mae"])
-    assert report["y_pred", "m"].low == pytest.approx(report["y_pred", "mae"].low)
-
-
 def test_features_are_computed_once_for_all_subgroups():
     calls = []
 
@@ -360,9 +324,7 @@ def test_features_are_computed_once_for_all_subgroups():
     assert calls == [300, 300]
 
 
-# --------------------------------------------------------------------------------------
 # Batches
-# --------------------------------------------------------------------------------------
 
 
 def batches(moments, **options):
@@ -415,21 +377,6 @@ def test_moments_of_items_keep_no_items_and_are_saved(tmp_path):
         batches(moments=False).save(tmp_path / "rows.npz")
 
 
-@pytest.mark.parametrize("ending", ["npz", "json"])
-def test_saved_items_go_on_in_another_process(tmp_path, ending):
-    first = JointAccumulator(WER, moments=True)
-    first.update(REFERENCES[:100], {m: a[:100] for m, a in ANSWERS.items()})
-    first.save(tmp_path / f"sums.{ending}")
-    both = JointAccumulator.load(tmp_path / f"sums.{ending}", WER)
-    both.update(REFERENCES[100:], {m: a[100:] for m, a in ANSWERS.items()})
-    whole = batches(moments=True).report()
-    for found, expected in (
-        (both.report(), whole),
-        (both.report().differences(), whole.differences()),
-    ):
-        assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
-
-
 def test_moments_of_items_beside_those_of_probabilities():
     y = (RNG.random(120) < 0.4).astype(int)
     p = np.clip(0.3 + 0.4 * y + RNG.normal(0, 0.1, 120), 0.01, 0.99)
@@ -447,9 +394,7 @@ def test_moments_of_items_beside_those_of_probabilities():
     assert_allclose(accumulator.report().covariance, whole.covariance, rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # What will not do
-# --------------------------------------------------------------------------------------
 
 
 def test_items_are_aligned_and_counted():
@@ -506,9 +451,7 @@ def test_metrics_of_items_are_copied():
     )
 
 
-# --------------------------------------------------------------------------------------
 # Peers
-# --------------------------------------------------------------------------------------
 
 
 def test_word_error_rate_is_that_of_jiwer():

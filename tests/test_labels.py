@@ -177,9 +177,7 @@ def test_wrong_pos_label(values, pos_label, error, message):
             joint_report(values, values, metrics=metrics)
 
 
-# --------------------------------------------------------------------------------------
 # Bad labels
-# --------------------------------------------------------------------------------------
 
 MISSING = "must hold a label in every row, got a missing or infinite value in row 2: "
 KINDS = "must hold labels that are numbers, booleans or strings, got "
@@ -261,9 +259,7 @@ def test_labels_that_do_not_fit(metric, y, p, message):
         metric(y, p)
 
 
-# --------------------------------------------------------------------------------------
 # Counting
-# --------------------------------------------------------------------------------------
 
 
 def test_labels_are_not_modified():

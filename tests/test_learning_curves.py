@@ -83,9 +83,7 @@ def values_by_hand(found, splits):
     return np.ravel(values, order="F")
 
 
-# --------------------------------------------------------------------------------------
 # Estimates and their covariance
-# --------------------------------------------------------------------------------------
 
 
 def test_the_jackknife_leaves_groups_out_of_the_subsets(recorded):
@@ -210,9 +208,7 @@ def test_the_band_covers_a_known_learning_curve():
     assert (np.abs(bias) < 4 * np.std(estimates, axis=0) / np.sqrt(40)).all()
 
 
-# --------------------------------------------------------------------------------------
 # The report
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -323,9 +319,7 @@ def test_wrong_options_are_refused(options, message):
         learning_curve_report(GaussianNB(), **arguments)
 
 
-# --------------------------------------------------------------------------------------
 # The picture
-# --------------------------------------------------------------------------------------
 
 
 def drawn(ax, size):

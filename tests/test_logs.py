@@ -43,9 +43,7 @@ def moments(rows, **options):
     return dict(zip(names, values, strict=True))
 
 
-# --------------------------------------------------------------------------------------
 # Means and standard errors are those of the harness
-# --------------------------------------------------------------------------------------
 
 
 def check_inspect_ai(path, header):
@@ -204,9 +202,7 @@ def test_logs_that_an_installed_harness_writes(harness, tmp_path):
     HARNESSES[harness](tmp_path / "logs")
 
 
-# --------------------------------------------------------------------------------------
 # Rows and reports
-# --------------------------------------------------------------------------------------
 
 LM_EVAL = logs.read(REFERENCE / "lm_eval")
 BY_TASK = {"capitals": "acc", "sums": "exact_match/flexible"}
@@ -478,9 +474,7 @@ def test_tables_are_read_as_files_of_predictions_are(tmp_path):
         assert np.isnan(rows["grade"]).tolist() == [x is None for x in batch["score"]]
 
 
-# --------------------------------------------------------------------------------------
 # Damage
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.999])
@@ -845,9 +839,7 @@ def test_memory_does_not_grow_with_the_logs(ending, tmp_path):
     assert peak < 6e6
 
 
-# --------------------------------------------------------------------------------------
 # The command
-# --------------------------------------------------------------------------------------
 
 
 def test_the_command_ranks(capsys):

@@ -76,9 +76,7 @@ def ratio_and_error(sums, sizes):
     return ratio, influence.std(ddof=1) / math.sqrt(len(sums))
 
 
-# --------------------------------------------------------------------------------------
 # Perplexities and their kin, lists of booleans
-# --------------------------------------------------------------------------------------
 
 
 def test_a_perplexity_is_exp_of_a_mean(tmp_path):
@@ -234,9 +232,7 @@ def test_ratios_are_of_one_task(tmp_path):
         rows.select(scorers={"lambada": "perplexity", "wikitext": "acc"})
 
 
-# --------------------------------------------------------------------------------------
 # Refused by name
-# --------------------------------------------------------------------------------------
 
 OF_A_CORPUS = {
     "bleu": ["the reference", "the answer"],
@@ -419,9 +415,7 @@ def test_perplexities_of_inspect_ai(tmp_path):
     assert report[model, "target/perplexity_per_seq"] == pytest.approx(per_seq)
 
 
-# --------------------------------------------------------------------------------------
 # Stated numbers of samples
-# --------------------------------------------------------------------------------------
 
 
 SHORTENED = {
@@ -500,9 +494,7 @@ def test_a_log_of_inspect_ai_without_samples(ending, changes, incomplete, tmp_pa
             logs.read(tmp_path)
 
 
-# --------------------------------------------------------------------------------------
 # Version 2 of promptfoo, and compressed text
-# --------------------------------------------------------------------------------------
 
 
 def version_2(labels=("label",)):

@@ -50,9 +50,7 @@ def same(report, expected):
     assert str(report) == str(expected)
 
 
-# --------------------------------------------------------------------------------------
 # Published numbers, and those of formulas
-# --------------------------------------------------------------------------------------
 
 
 def delong(truth, scores):
@@ -138,9 +136,7 @@ def test_coverage_of_other_readers_and_cases():
     assert covered["pooled"] / n_draws < 0.8
 
 
-# --------------------------------------------------------------------------------------
 # The same as arrays
-# --------------------------------------------------------------------------------------
 
 CONTAINERS = {
     "pandas": lambda table: table,
@@ -264,9 +260,7 @@ def test_columns_of_cases():
         joint_report(**reads, metrics="accuracy", missing="group").runs()
 
 
-# --------------------------------------------------------------------------------------
 # Missing reads, and other faults of tables
-# --------------------------------------------------------------------------------------
 
 
 def without(table, kind):
@@ -410,9 +404,7 @@ def test_no_complete_case():
         )
 
 
-# --------------------------------------------------------------------------------------
 # Each run
-# --------------------------------------------------------------------------------------
 
 
 def test_estimate_and_interval_of_each_reader():
@@ -477,9 +469,7 @@ def test_runs_of_grades_and_models_with_one():
     assert list(each) == [("several", "accuracy", s) for s in "pqr"]
 
 
-# --------------------------------------------------------------------------------------
 # Named runs, and arrays the wrong way round
-# --------------------------------------------------------------------------------------
 
 FRAMES = {
     "pandas": pd.DataFrame,

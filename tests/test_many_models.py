@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.stats import studentized_range
 from slow import slow, slow_except
 
@@ -14,7 +14,7 @@ import skci.inference.joint
 import skci.inference.linear_estimates
 import skci.inference.ranking
 from skci import grades_report, joint_report
-from skci.inference.critical.correlation import Loadings, differences_of
+from skci.inference.critical.correlation import differences_of
 from skci.inference.critical.law import MaximumLaw
 from skci.inference.pvalues import signed_statistics
 
@@ -55,7 +55,6 @@ REPORTS = {
     "weights": lambda: joint_report(*labelled(2), **METRICS, **WEIGHTS),
     "hall": lambda: joint_report(*labelled(3), method="hall", **METRICS),
 }
-WITHOUT_GROUPS = [name for name in REPORTS if name != "groups"]
 
 
 @pytest.fixture
@@ -73,9 +72,7 @@ def few_tables(monkeypatch):
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-# --------------------------------------------------------------------------------------
 # Agreement with reports whose contrasts have tables
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
@@ -154,19 +151,6 @@ def test_ranks_and_the_best_of_many_are_those_by_delta(options, few_tables):
             assert column == best[name]
 
 
-@pytest.mark.parametrize("name", ["grades", "labels", "groups", "blurred"])
-def test_tests_at_no_difference_agree_with_limits(name):
-    """The limit at the critical value of a test is at no difference."""
-    few = REPORTS[name]().differences()._joint
-    statistics = signed_statistics(few)
-    known = np.flatnonzero(few.usable & (statistics != 0))
-    crit = np.abs(statistics[known])
-    limits = few.limits_at(known, np.stack([crit, crit], axis=1), few.z)
-    nearer = np.where(statistics[known] > 0, *limits.T)
-    assert len(known) > 10
-    assert_allclose(nearer, 0, atol=1e-6)
-
-
 def test_ranks_show_at_least_what_single_step_tests_show():
     report = grades_report(graded(7, models=12), bounds=(0, 1))
     differences, ranks = report.differences(), report.ranks()
@@ -242,9 +226,7 @@ def test_a_large_covariance_is_refused(few_tables, monkeypatch):
             getattr(differences, name)
 
 
-# --------------------------------------------------------------------------------------
 # Laws of differences against closed forms
-# --------------------------------------------------------------------------------------
 
 
 def all_differences(models):
@@ -260,19 +242,3 @@ def test_differences_of_independent_means_have_tukey_s_quantile(models):
     assert abs(q - tukey.ppf(0.95) / np.sqrt(2)) < 2 * q.error <= 4e-3
     x = np.array([2.0, 3.0, 4.0, 5.0])
     assert_allclose(law.sf(x), tukey.sf(np.sqrt(2) * x), rtol=0.03)
-
-
-def test_loadings_in_two_steps_are_their_product():
-    rng = np.random.default_rng(0)
-    combined = differences_of(rng.normal(size=(5, 4)), np.arange(4), np.arange(1, 5))
-    matrix = combined.rows(np.arange(4))
-    whole, y = Loadings(matrix), rng.normal(size=(7, 4))
-    assert_allclose(combined.project(y), whole.project(y))
-    assert_allclose(combined.variances, (matrix**2).sum(axis=1))
-    rotated = combined.principal().rows(np.arange(4))
-    assert_allclose(rotated @ rotated.T, matrix @ matrix.T, atol=1e-12)
-    unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-    rho, counts = combined.standardised().correlations()
-    assert_array_equal(counts.sum(), 6)
-    expected = np.sort((unit @ unit.T)[np.triu_indices(4, 1)])
-    assert_allclose(np.repeat(rho, counts), expected, atol=1e-4)

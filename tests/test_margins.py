@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from battery import quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import tango
 from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
 from slow import each_once
@@ -34,9 +35,7 @@ def of_losses(method, margin):
     return [columns[name][0] for name in P_VALUES]
 
 
-# --------------------------------------------------------------------------------------
 # One difference: other software and published numbers
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])
@@ -55,16 +54,6 @@ def test_two_one_sided_t_tests_of_statsmodels(margin):
     """Up to the correction for skewness."""
     expected = ttost_paired(LOSSES["B"], LOSSES["A"], -margin, margin)[0]
     assert of_losses("hall", margin)[2] == pytest.approx(2 * expected, rel=0.2)
-
-
-def tango(cells, delta):
-    """Tango's (1998) score statistic of a difference of paired proportions."""
-    _, b, c, _ = cells
-    n = sum(cells)
-    second = -b - c + (2 * n - b + c) * delta
-    root = np.sqrt(second**2 + 8 * n * c * delta * (1 - delta))
-    q = (root - second) / (4 * n)
-    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
 
 
 @pytest.mark.parametrize("margin", [0.05, 0.1])
@@ -116,9 +105,7 @@ def test_equivalence_of_independent_proportions(margin):
     assert columns["pvalue_equivalent"][0] == pytest.approx(expected, rel=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # Several differences
-# --------------------------------------------------------------------------------------
 
 
 def test_adjusted_pvalues_are_tails_of_the_maximum():
@@ -221,9 +208,7 @@ def test_error_rates_at_the_margin(shift):
     assert np.mean(wrong) == pytest.approx(0.025, abs=3 * np.sqrt(0.025 * 0.975 / 600))
 
 
-# --------------------------------------------------------------------------------------
 # In words
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -276,9 +261,7 @@ def test_findings():
     assert found == ["On loss, D is better than A, B and C by more than 0.02."]
 
 
-# --------------------------------------------------------------------------------------
 # Sample sizes
-# --------------------------------------------------------------------------------------
 
 
 def planned(claim, margin, difference, power):
@@ -324,9 +307,7 @@ def test_plans_of_several_metrics():
     assert (differences.power(rows, difference=0, claim="not worse")[6:] >= 0.8).all()
 
 
-# --------------------------------------------------------------------------------------
 # Errors
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("margin", [0, -0.1, np.nan, np.inf, "0.1", True, {"f1": 0}])

@@ -36,9 +36,7 @@ def raises(call, error, message):
         eval(call) if isinstance(call, str) else call()
 
 
-# --------------------------------------------------------------------------------------
 # Predictions of several models without names
-# --------------------------------------------------------------------------------------
 
 BY_NAME = (
     r"; a report of several models takes them by name, as {{'A': .*, 'B': .*}}, and "
@@ -87,9 +85,7 @@ def test_one_model_of_several_targets_or_in_a_column():
     assert report["y_pred", "f1"] == F1CI()(Y, A)
 
 
-# --------------------------------------------------------------------------------------
 # Names of columns without their frame, and missing subgroups
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["by", "groups", "design", "sample_weight", "counts"])
@@ -142,9 +138,7 @@ def test_a_missing_label_is_named_by_its_row(parameter, weights):
     raises(lambda: joint_report(*columns.values(), **options), ValueError, message)
 
 
-# --------------------------------------------------------------------------------------
 # Names of metrics and of methods
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -230,9 +224,7 @@ def test_what_is_in_a_module_is_told_where(name, module):
     assert not hasattr(skci, name)
 
 
-# --------------------------------------------------------------------------------------
 # Options and attributes of other libraries
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -338,9 +330,7 @@ def test_attributes_of_other_libraries(held, attribute, instead):
         held.nonsense  # noqa: B018
 
 
-# --------------------------------------------------------------------------------------
 # Arguments that are taken for others
-# --------------------------------------------------------------------------------------
 
 FITTED = "LogisticRegression; JointEvaluator takes fitted models, and predicts$"
 IN_A_FILE = r"read the file, as by pandas.read_parquet\('big.parquet'\), or use"
@@ -432,7 +422,7 @@ def test_estimators_and_metrics_swapped(estimators, metrics):
 
 
 @pytest.mark.parametrize(
-    "requirements", ["recall > 0.8", "recall >= 80%", [0.8], 0.8, None, ""]
+    "requirements", ["recall = 0.8", "recall >= 80%", [0.8], 0.8, None, ""]
 )
 def test_what_requirements_are(requirements):
     report = skci.threshold_report(Y, SCORES[0], thresholds=[0.5], metrics="recall")
@@ -440,9 +430,7 @@ def test_what_requirements_are(requirements):
     raises(lambda: report.where(requirements), ValueError, message)
 
 
-# --------------------------------------------------------------------------------------
 # Samples that are meant to be models, and the command line
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -467,7 +455,8 @@ def test_samples_of_items_are_told(scores, samples):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     table("""
-report -> are required: FILE, --truth, --metrics;
+report -> are required: FILE, --truth;
+report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b
@@ -488,9 +477,7 @@ def test_what_a_command_needs(arguments, message, capsys):
     assert (status, message in capsys.readouterr().err) == (2, True)
 
 
-# --------------------------------------------------------------------------------------
 # Numbers beyond what floats and arrays hold
-# --------------------------------------------------------------------------------------
 
 
 def test_requirements_in_another_case_than_the_metric():

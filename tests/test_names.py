@@ -110,9 +110,7 @@ def test_the_refused_are_the_others():
     assert {*REFUSED.split()} <= known
 
 
-# --------------------------------------------------------------------------------------
 # Every public name
-# --------------------------------------------------------------------------------------
 
 RANKINGS = """coverage_error dcg_score label_ranking_average_precision_score
     label_ranking_loss ndcg_score"""
@@ -244,9 +242,7 @@ def test_other_names_say_what_there_is_in_their_place(name):
         resolve_metric(name)
 
 
-# --------------------------------------------------------------------------------------
 # Negated metrics
-# --------------------------------------------------------------------------------------
 
 LABELS = DATA["binary"][0], (DATA["binary"][1][:, 1] > 0.6).astype(int)
 NEGATED = [
@@ -298,26 +294,10 @@ def test_a_negated_metric_is_minus_the_metric(name, method):
     assert_allclose(found, [-high, -low], rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["neg_median_absolute_error", "neg_f1"])
-def test_negated_estimates_are_pickled(name):
-    y, models = read(name.removeprefix("neg_"))
-    found = resolve_metric(name)(y, models["y_pred"]["A"])
-    again = pickle.loads(pickle.dumps(found))
-    assert again.confidence_interval(0.9) == found.confidence_interval(0.9)
-
-
 def test_a_negated_undefined_metric_keeps_its_range():
     metric = F1CI(negate=True, zero_division=1)
     found = quiet(metric, [0, 0, 0], [0, 0, 0])
     assert (float(found), quiet(found.confidence_interval)) == (-1, (-1, 0))
-
-
-def test_an_area_on_the_boundary_is_negated():
-    y, score = np.repeat([0, 1], [50, 40]), np.arange(90)
-    found, minus = RocAucCI()(y, score), RocAucCI(negate=True)(y, score)
-    assert minus == -1
-    low, high = quiet(found.confidence_interval)
-    assert quiet(minus.confidence_interval) == (-high, -low)
 
 
 def test_a_negated_average_extends_to_the_other_side():
@@ -353,9 +333,7 @@ def test_a_user_s_metric_is_not_negated():
         metric.set_params(negate=True)(*LABELS)
 
 
-# --------------------------------------------------------------------------------------
 # Functions and scorers of scikit-learn
-# --------------------------------------------------------------------------------------
 
 
 def scorer_of(function, *, by="predict", **options):
@@ -492,9 +470,7 @@ def test_what_is_no_metric_says_what_to_do(given, error, message):
         joint_report(*LABELS, metrics=[given])
 
 
-# --------------------------------------------------------------------------------------
 # Options in a call
-# --------------------------------------------------------------------------------------
 
 
 def test_options_in_a_call_replace_those_of_the_metric():
@@ -545,9 +521,7 @@ def test_a_mistaken_option_names_the_class_and_its_options(cls):
         skci.FBetaCI()
 
 
-# --------------------------------------------------------------------------------------
 # The positive label of scores
-# --------------------------------------------------------------------------------------
 
 Y, PROBABILITIES = DATA["binary"]
 WORDS = np.where(Y == 1, "b", "a")
@@ -716,9 +690,7 @@ def test_skills_of_one_true_label_are_undefined():
         assert quiet(found.confidence_interval) == (-np.inf, 1)
 
 
-# --------------------------------------------------------------------------------------
 # What estimators score by
-# --------------------------------------------------------------------------------------
 
 
 class Decides(Scores):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LinearRegression
 
-from skci import JointEvaluator, joint_report, make_metric_ci
+from skci import joint_report, make_metric_ci
 from skci.exceptions import DegenerateVarianceWarning
 from skci.metrics import CustomCI, CustomRegressionCI
 
@@ -67,9 +67,7 @@ R2 = make_metric_ci(r2, features=squares, name="own r2", bounds=(-np.inf, 1))
 SAME = {"mean_squared_error": SQUARED, "r2": R2}
 
 
-# --------------------------------------------------------------------------------------
 # What it is
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -118,21 +116,6 @@ def test_a_ratio_has_the_standard_error_of_the_jackknife(groups):
     assert found.standard_error == pytest.approx(expected, rel=0.02)
 
 
-def test_beside_metrics_of_regression():
-    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    models = {"linear": LinearRegression().fit(X, Y)}
-    report = JointEvaluator(models, [WAPE, "r2"]).evaluate(X, Y)
-    assert list(report) == [("linear", "wape"), ("linear", "r2")]
-    alone = WAPE(Y, models["linear"].predict(X))
-    assert report["linear", "wape"] == alone
-    assert report["linear", "wape"].low < alone.low
-    compared = joint_report(Y, PREDICTED, metrics=WAPE).differences(scale="ratio")
-    expected = np.abs(Y - P).sum() / np.abs(Y - PREDICTED["B"]).sum()
-    assert compared["wape", "A", "B"] == pytest.approx(expected)
-    with pytest.raises(ValueError, match="metrics must be all of numbers or all"):
-        joint_report(Y > 2, Y > 1, metrics=[WAPE, "accuracy"])
-
-
 def test_a_scorer_knows_which_way_is_better():
     X = Y[:, np.newaxis]
     model = LinearRegression().fit(X, P)
@@ -147,24 +130,11 @@ def test_it_clones_pickles_and_shows():
         assert other.get_params() == metric.get_params()
         assert other(Y, P).confidence_interval() == metric(Y, P).confidence_interval()
         assert other.__name__ == "wape"
-    assert set(metric.get_params()) == {
-        "g",
-        "features",
-        "name",
-        "bounds",
-        "greater_is_better",
-        "confidence_level",
-        "method",
-        "negate",
-        "multioutput",
-    }
     assert repr(metric).startswith("CustomRegressionCI(")
     assert "confidence_level=0.8" in repr(metric)
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -309,9 +279,7 @@ def test_the_scale_of_the_numbers_is_of_no_matter(factor):
         bad(factor * Y, factor * P)
 
 
-# --------------------------------------------------------------------------------------
 # Items: any labels
-# --------------------------------------------------------------------------------------
 
 WORDS = np.array([f"w{k}" for k in range(200)])
 

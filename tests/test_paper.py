@@ -16,9 +16,7 @@ from skci import TverskyCI, joint_report
 from skci.inference import critical_value
 from skci.measures.functional import CellFunctional
 
-# --------------------------------------------------------------------------------------
 # Table III: g and its derivatives in u = E[ZA], a = E[A], z = E[Z]
-# --------------------------------------------------------------------------------------
 
 
 def accuracy(u, a, z):
@@ -101,9 +99,7 @@ def test_derivatives_of_table_iii(name):
         assert own.gradient == pytest.approx(slopes, rel=1e-9)
 
 
-# --------------------------------------------------------------------------------------
 # Both choices of the variance, one measure and many
-# --------------------------------------------------------------------------------------
 
 MODELS = {
     "good": labels(seed=0)[1],

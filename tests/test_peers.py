@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.stats import norm
 from simulated import some_models
 
@@ -14,6 +15,7 @@ from skci import (
     RecallCI,
     joint_report,
 )
+from skci.designs import Strata
 
 
 def test_more_measures_than_moments():
@@ -26,9 +28,13 @@ def test_more_measures_than_moments():
     assert norm.ppf(0.975) < report.critical_value < independent
 
 
-# --------------------------------------------------------------------------------------
+def test_f1_has_its_published_standard_error():
+    """With n - 1 in the denominator; .06285 with n."""
+    found = F1CI().from_confusion_matrix([[50, 10], [15, 25]])
+    assert found.standard_error == pytest.approx(0.06317, abs=5e-6)
+
+
 # Several classes
-# --------------------------------------------------------------------------------------
 
 TABLE = np.array([[160, 20, 20], [10, 40, 10], [5, 5, 30]])
 
@@ -88,3 +94,38 @@ def test_shares_of_classes_vary_as_well():
     recalls = np.diagonal(table) / rows
     known = np.sqrt(rows @ (recalls * (1 - recalls))) / 300
     assert known < 0.8 * found.standard_error
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strata", [False, True])
+@pytest.mark.parametrize("size", [5, 300], ids=["in blocks", "sparse"])
+def test_covariances_of_recalls_are_sums_of_products_row_by_row(
+    size, strata, weighted, monkeypatch
+):
+    """Of a class among many, most of whose influence values are zero, and of few."""
+    monkeypatch.setattr("skci.inference.influences._BLOCK", 7)
+    monkeypatch.setattr("skci.inference.influences._NUMBERS", 7)
+    rng, n = np.random.default_rng(0), 40 * size
+    y = rng.permutation(np.arange(n) % size)
+    p = np.where(rng.random(n) < 0.6, y, rng.integers(0, size, n))
+    stratum = np.arange(n) // 2 % 2 if strata else np.zeros(n, dtype=int)
+    weights = rng.uniform(0.5, 2, n) if weighted else np.ones(n)
+    weights = weights[stratum] if strata else weights
+    report = RecallCI(average=None, method="delta")(
+        y,
+        p,
+        sample_weight=weights if weighted else None,
+        design=Strata(stratum) if strata else None,
+    )
+    of_class = (y == np.arange(size)[:, np.newaxis]) * weights
+    shares = of_class @ (y == p) / of_class.sum(axis=1)
+    assert_allclose(report.estimates, shares)
+    terms = of_class * ((y == p) - shares[:, np.newaxis])
+    terms /= of_class.sum(axis=1, keepdims=True)
+    expected = np.zeros((size, size))
+    for each in np.unique(stratum):
+        within, w = terms[:, stratum == each], weights[stratum == each]
+        centre = (within.sum(axis=1) / w.sum())[:, np.newaxis]
+        within = within - centre * w
+        expected += len(w) / (len(w) - 1) * within @ within.T
+    assert_allclose(report.covariance, expected, rtol=1e-9, atol=1e-15)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from pearson import tango
 from scipy.stats import binom, norm
 
 from skci import ErrorRateCI, joint_report, sample_size
@@ -73,13 +74,6 @@ def test_claims_about_a_margin():
     assert planned(0, "equivalent") == math.ceil(rows(0, 0.08, 0.925, 0.03))
 
 
-def tango(b, c, n, null):
-    """Score statistic of a paired difference of rates, at a null (Tango, 1998)."""
-    half = (b + c - (2 * n - b + c) * null) / (4 * n)
-    rate = half + np.sqrt(half**2 + c * null * (1 - null) / (2 * n))
-    return (b - c - n * null) / np.sqrt(n * (2 * rate + null * (1 - null)))
-
-
 def exact_power(n, b_rate, c_rate, margin, claim):
     """Probability that score tests show a claim, over all tables of n rows."""
     rates = np.array([b_rate, c_rate])
@@ -89,9 +83,9 @@ def exact_power(n, b_rate, c_rate, margin, claim):
     both = binom.pmf(b, n, b_rate) * binom.pmf(c, n - b, rest)
     limit = norm.isf(0.025)
     null = margin if claim == "better" else -margin
-    shown = tango(b, c, n, null) > limit
+    shown = tango((n - b - c, b, c, 0), null) > limit
     if claim == "equivalent":
-        shown &= tango(c, b, n, null) > limit
+        shown &= tango((n - b - c, c, b, 0), null) > limit
     return np.sum(both * shown)
 
 

@@ -46,9 +46,7 @@ def pilot(**options):
     return two_models(np.round(2000 * POPULATION).astype(int), **options)
 
 
-# --------------------------------------------------------------------------------------
 # The textbook
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["accuracy", "error_rate"])
@@ -132,9 +130,7 @@ def test_more_rows_for_more():
     assert planned(confidence_level=0.99) > planned() > planned(confidence_level=0.9)
 
 
-# --------------------------------------------------------------------------------------
 # The half width asked for is the one that so many rows give
-# --------------------------------------------------------------------------------------
 
 CASES = [
     ("accuracy", 0.03, ["delta", "blurred", "score", "wilson", "clopper-pearson"]),
@@ -217,9 +213,7 @@ def test_groups_of_one_row_are_planned_as_rows(method):
         assert planned(np.arange(2000), combined) == planned(None, combined)
 
 
-# --------------------------------------------------------------------------------------
 # Power
-# --------------------------------------------------------------------------------------
 
 
 def test_formula_of_paired_accuracies():
@@ -329,9 +323,7 @@ def test_contrasts_across_metrics():
     assert contrasts.sample_size({"precision - recall": 0.02}) > 0
 
 
-# --------------------------------------------------------------------------------------
 # Ends of ranges, and what cannot be planned
-# --------------------------------------------------------------------------------------
 
 
 def test_no_errors_expected():

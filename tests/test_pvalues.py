@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, binomtest, norm
 from slow import slow, slow_except
 
-import skci.inference.intervals.methods
 from skci import (
     F05CI,
     AccuracyCI,
@@ -16,12 +15,9 @@ from skci import (
     PrecisionCI,
     RecallCI,
     confusion_matrix_report,
-    joint_intervals,
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference import critical_value
-from skci.inference.critical.law import MaximumLaw
 from skci.inference.intervals.methods import METHODS
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
@@ -52,9 +48,7 @@ def random_report(seed, method="delta", metrics=("accuracy", "f1"), models=3):
     return joint_report(y, predictions, metrics=list(metrics), method=method)
 
 
-# --------------------------------------------------------------------------------------
 # Claims
-# --------------------------------------------------------------------------------------
 
 
 def test_a_claimed_accuracy():
@@ -190,14 +184,6 @@ def test_farther_claims_have_smaller_pvalues(method):
     assert values == {float}
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-def test_score_of_every_metric(name):
-    own = type(METRICS[name])(**METRICS[name].get_params()).set_params(method="score")
-    own = own.from_confusion_matrix([[50, 10], [15, 25]])
-    for limit in own.confidence_interval(0.9):
-        assert own.pvalue(limit) == pytest.approx(0.1, rel=1e-4)
-
-
 def test_claims_at_an_end_of_the_range():
     perfect = accuracy(100, 100, "score")
     assert perfect.pvalue(1.0) == 1
@@ -228,9 +214,7 @@ def test_wrong_claims(null):
         accuracy(75, 100, "delta").pvalue(0.5, "larger")
 
 
-# --------------------------------------------------------------------------------------
 # Never at odds with the interval
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -276,21 +260,7 @@ def test_individual_estimates_do_not_know_of_each_other():
     assert report["B", "f1"].pvalue(0.7) == alone["B", "f1"].pvalue(0.7)
 
 
-def test_roots_that_are_not_found_are_searched(monkeypatch):
-    """Then the limits say which level reaches the null."""
-    compared = random_report(5, "score").differences()
-    known = compared.pvalues
-    monkeypatch.setattr(
-        skci.inference.intervals.methods,
-        "score_roots",
-        lambda functionals, *args: np.full(1, np.nan),
-    )
-    assert_allclose(compared.pvalues, known, rtol=1e-4)
-
-
-# --------------------------------------------------------------------------------------
 # Adjusted
-# --------------------------------------------------------------------------------------
 
 
 def exceedance(correlation, z, sides=2, draws=200_000):
@@ -399,40 +369,6 @@ def test_step_down_of_one_difference_is_individual():
     report = random_report(2, "score", ["f1"], models=2)
     down = report.differences(adjust="step-down").pvalues
     assert down == pytest.approx(report.differences(adjust="none").pvalues)
-
-
-def clustered_report(seed, clusters=12, rows=40, method="delta"):
-    """Three models on clusters of one size."""
-    rng = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(clusters), rows)
-    y = rng.integers(2, size=clusters * rows)
-    shared = rng.random(clusters)[groups]
-    predictions = {}
-    for k, name in enumerate("ABC"):
-        right = (0.5 * shared + 0.5 * rng.random(len(y))) < 0.6 + 0.05 * k
-        predictions[name] = np.where(right, y, 1 - y)
-    return joint_report(
-        y, predictions, metrics=["accuracy"], groups=groups, method=method
-    )
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("seed", range(3))
-def test_common_degrees_of_freedom_give_the_multivariate_t(seed):
-    clustered = clustered_report(seed)
-    estimates = dict(zip(clustered, clustered.estimates, strict=True))
-    report = joint_intervals(estimates, clustered.covariance, df=11)
-    correlation = report.correlation
-    assert report.critical_value == critical_value(correlation, df=11)
-    compared = report.differences()
-    assert compared.critical_value == critical_value(compared.correlation, df=11)
-    t = np.abs(compared.estimates / compared.to_dict()["standard_error"])
-    low, high = compared._joint.intervals.T
-    reach = compared.critical_value * np.array(compared.to_dict()["standard_error"])
-    assert_allclose(high - low, 2 * reach, rtol=1e-9)
-    expected = MaximumLaw(compared.correlation, df=11).sf(t)
-    assert_allclose(compared.pvalues, expected, atol=5e-3)
-    assert_array_equal((low > 0) | (high < 0), compared.pvalues < 0.05)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
+from pearson import pearson_limits, pearson_root
 from scipy.linalg import block_diag
 from scipy.stats import chi2_contingency, norm
 from simulated import some_models
@@ -20,23 +21,17 @@ from skci import (
     ErrorRateCI,
     PrecisionCI,
     combine_independent,
+    joint_intervals,
     joint_report,
 )
 from skci.inference import critical_value
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
-from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import GivenEstimates
-from skci.inference.parameter import Key, Parameter
-from skci.inference.ranking import compact_letters, intervals_to_best
-from skci.measures.traits import Trait
+from skci.inference.intervals.score import score_roots
+from skci.inference.ranking import compact_letters
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]
 
-# --------------------------------------------------------------------------------------
 # The best
-# --------------------------------------------------------------------------------------
 
 
 def correlated_errors(rng, models):
@@ -48,16 +43,8 @@ def correlated_errors(rng, models):
 
 def best_of(theta, covariance, level=0.95):
     """Limits of what each is above the best of the others."""
-    trait = Trait("score", bounds=(-np.inf, np.inf))
-    parameters = [
-        Parameter(key=Key("score", str(k)), trait=trait, method="delta", given=value)
-        for k, value in enumerate(np.asarray(theta, dtype=float).tolist())
-    ]
-    known = np.nan_to_num(np.asarray(covariance, dtype=float))
-    source = GivenEstimates(tuple(parameters), known)
-    joint = JointEstimate(source, confidence_level=level)
-    limits, _ = intervals_to_best(joint, range(len(theta)))
-    return limits.T
+    report = joint_intervals(theta, covariance, confidence_level=level)
+    return report.best("estimate").intervals.T
 
 
 @pytest.mark.parametrize("models", [2, 3, 4, 6])
@@ -110,26 +97,6 @@ def test_best_of_balanced_estimates(models, dunnett):
     above = [own - max(np.delete(theta, k)) for k, own in enumerate(theta)]
     assert_allclose(high, np.maximum(0, np.add(above, reach)), atol=0.002)
     assert_allclose(low, np.minimum(0, np.subtract(above, reach)), atol=0.002)
-
-
-def test_what_is_not_known_may_be_the_best():
-    """A copy has no variance of the difference; an undefined one has nothing."""
-    theta = np.array([0.8, 0.8, 0.5, np.nan])
-    covariance = 0.001 * np.eye(4)
-    covariance[0, 1] = covariance[1, 0] = 0.001
-    covariance[3] = covariance[:, 3] = np.nan
-    low, high = best_of(theta, covariance)
-    assert_array_equal(high > 0, [True, True, False, True])
-    assert_array_equal(low, -np.inf)  # the last may be better by any amount
-    assert high[3] == np.inf and np.isfinite(high[:3]).all()
-    low, high = best_of(theta[:3], covariance[:3, :3])
-    assert_array_equal(low[:2], -np.inf)
-    assert np.isfinite(low[2]) and high[2] == 0
-    for value in (0.0, 1.0, np.inf):  # what stands for an undefined estimate is not one
-        theta[3] = value
-        assert best_of(theta, covariance)[1][3] == np.inf
-    low, high = best_of(theta[:1], covariance[:1, :1])
-    assert (low, high) == (0, np.inf)
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -217,9 +184,7 @@ def test_an_undefined_model_may_be_the_best(zero_division):
     assert "[-1.00, 1.00]" in str(best)
 
 
-# --------------------------------------------------------------------------------------
 # Letters
-# --------------------------------------------------------------------------------------
 
 
 def groups_of(letters):
@@ -308,9 +273,7 @@ def test_letters_of_a_report(report):
     assert report.select(models="fair").letters("f1") == {"fair": "a"}
 
 
-# --------------------------------------------------------------------------------------
 # Findings
-# --------------------------------------------------------------------------------------
 
 
 def test_findings_follow_from_the_differences(report):
@@ -359,9 +322,7 @@ def test_findings_when_nothing_differs():
     assert report.select(models="one").findings(by="differences") == []
 
 
-# --------------------------------------------------------------------------------------
 # Independent test sets
-# --------------------------------------------------------------------------------------
 
 
 def accuracy(right, n, method="score"):
@@ -477,19 +438,6 @@ def test_sets_of_textbooks(first, second, half, slack, method):
         assert_allclose([own.low, own.high], [own - half, own + half], atol=slack)
 
 
-def pearson_limits(report):
-    own = report._joint.parameters[0]
-    return np.ravel(
-        score_limits(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([norm.isf(0.025)]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("first", "second", "scale", "published"),
     [
@@ -522,15 +470,7 @@ def test_pearson_of_no_difference_is_the_pooled_test(first, second):
     assert z**2 == pytest.approx(chi2) and pooled_p == pytest.approx(p)
     for scale, null in (("difference", 0.0), ("ratio", 1.0)):
         compared = combine_independent(estimates).differences(scale=scale)
-        own = compared._joint.parameters[0]
-        root = score_roots(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([null]),
-            np.array([own.trait.bounds]),
-            statistic=pearson,
-        )
-        assert root[0] == pytest.approx(z, abs=1e-5)
+        assert pearson_root(compared, null) == pytest.approx(z, abs=1e-5)
 
 
 def test_two_proportions_by_name():
@@ -702,9 +642,7 @@ def test_a_lower_error_rate_of_another_set():
     ]
 
 
-# --------------------------------------------------------------------------------------
 # By simulation: counts of the sixteen outcomes of a truth and three models
-# --------------------------------------------------------------------------------------
 
 OUTCOMES = np.array(list(itertools.product([0, 1], repeat=4)))
 

@@ -121,9 +121,7 @@ def test_influence_of_a_query_is_at_its_first_row():
     assert np.count_nonzero(influence) <= 60
 
 
-# --------------------------------------------------------------------------------------
 # Beside other metrics, and with all that reports do
-# --------------------------------------------------------------------------------------
 
 BINARY = some_queries(seed=3, graded=False)
 
@@ -224,9 +222,7 @@ def test_the_command_reads_queries(tmp_path, capsys):
     assert "ndcg@5" in capsys.readouterr().out
 
 
-# --------------------------------------------------------------------------------------
 # Conventions
-# --------------------------------------------------------------------------------------
 
 Y = [[1, 0, 0], [0, 0, 0]] * 10
 SCORES = [[3, 2, 1], [3, 2, 1]] * 10
@@ -376,9 +372,7 @@ def test_functions_of_users_take_a_row_for_each_query():
             metric(truth, scores, query=query)
 
 
-# --------------------------------------------------------------------------------------
 # Other packages
-# --------------------------------------------------------------------------------------
 
 
 def runs(rows):
@@ -439,9 +433,7 @@ def test_equals_ranx():
         assert report["score", name] == pytest.approx(found[name], rel=1e-10), name
 
 
-# --------------------------------------------------------------------------------------
 # Estimators
-# --------------------------------------------------------------------------------------
 
 
 class Ranker:

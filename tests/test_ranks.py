@@ -32,9 +32,7 @@ def limits(ranks):
     return np.transpose([columns["low"], columns["high"]])[order]
 
 
-# --------------------------------------------------------------------------------------
 # Published ranks: R's csranks
-# --------------------------------------------------------------------------------------
 
 
 def pisa(subject, **options):
@@ -85,9 +83,7 @@ def test_published_best_five():
     assert set(best) - set(report.at(0.9).ranks().top(5)) == {"Sweden"}
 
 
-# --------------------------------------------------------------------------------------
 # The definition, by simulation
-# --------------------------------------------------------------------------------------
 
 
 def simulated_ranks(theta, covariance, level, draws, normal, df=None):
@@ -171,9 +167,7 @@ def test_two_models_are_ordered_by_the_test_of_their_difference():
     assert differ  # and not the first
 
 
-# --------------------------------------------------------------------------------------
 # Ties
-# --------------------------------------------------------------------------------------
 
 
 def true_ranks(theta):
@@ -250,9 +244,7 @@ def test_undefined_models_have_any_rank():
     }
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 Y = np.repeat([0, 1], 150)
 _rng = np.random.default_rng(3)

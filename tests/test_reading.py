@@ -70,9 +70,7 @@ def arrow_table(frame):
 FRAMES = [pd.DataFrame, polars_frame, arrow_table]
 
 
-# --------------------------------------------------------------------------------------
 # Columns of scores that are named by labels
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -325,9 +323,7 @@ def test_named_columns_survive_pickling():
     assert_allclose(named, SHARES)
 
 
-# --------------------------------------------------------------------------------------
 # Targets of other types, and lists of arrays
-# --------------------------------------------------------------------------------------
 
 TYPES = ["Int64", "UInt8", "Float64", "boolean", object, bool]
 ARROW_TYPES = ["int64[pyarrow]", "bool[pyarrow]", "double[pyarrow]"]
@@ -448,9 +444,7 @@ def test_columns_of_tags_in_a_frame(make, tags):
     assert report["m", "f1_macro"] == 1
 
 
-# --------------------------------------------------------------------------------------
 # Probabilities
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", [BrierScoreCI(), LogLossCI()])
@@ -548,9 +542,7 @@ def test_a_forest_by_cross_validation_warns():
         )
 
 
-# --------------------------------------------------------------------------------------
 # Messages
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", [RocAucCI(), AveragePrecisionCI()])
@@ -676,9 +668,7 @@ def test_headers_name_positive_labels_by_metric():
     assert repr(area).endswith("positive label 2)")
 
 
-# --------------------------------------------------------------------------------------
 # Functions of rows
-# --------------------------------------------------------------------------------------
 
 
 def gini_of(y_true, y_score):

@@ -81,33 +81,6 @@ def test_wrong_levels_of_a_quantile():
         MeanPinballLossCI(alpha=2)(Y, P)
 
 
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_a_joint_report_of_regression():
-    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    models = {
-        "one": LinearRegression().fit(X[:, :1], Y),
-        "both": LinearRegression().fit(X, Y),
-    }
-
-    class First:
-        def predict(self, X):
-            return models["one"].predict(X[:, :1])
-
-    evaluator = JointEvaluator(
-        {"one": First(), "both": models["both"]}, ["r2", "mean_squared_error"]
-    )
-    report = evaluator.evaluate(X, Y, sample_weight=WEIGHTS)
-    assert list(report) == [
-        (model, name)
-        for model in ("one", "both")
-        for name in ("r2", "mean_squared_error")
-    ]
-    expected = R2CI()(Y, models["both"].predict(X), sample_weight=WEIGHTS)
-    assert report.individual()["both", "r2"].low == pytest.approx(expected.low)
-    assert report["both", "r2"].low < expected.low
-    assert len(report.findings(by="differences")) == 2
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_intervals_cover():
@@ -123,9 +96,7 @@ def test_intervals_cover():
     assert (covered >= 930).all() and (covered <= 970).all()
 
 
-# --------------------------------------------------------------------------------------
 # The median
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [99, 100])
@@ -341,9 +312,7 @@ def test_metrics_of_different_targets():
             joint_report(Y, PREDICTED, metrics=["r2"], method=method)
 
 
-# --------------------------------------------------------------------------------------
 # Several targets
-# --------------------------------------------------------------------------------------
 
 MANY = some_targets()
 MANY_NAMED = pd.DataFrame(MANY.y, columns=["height", "width", "depth"])

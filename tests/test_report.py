@@ -45,9 +45,7 @@ def report(request):
     return joint_report(Y, MODELS, metrics=metrics, method=request.param)
 
 
-# --------------------------------------------------------------------------------------
 # Methods that change with the size
-# --------------------------------------------------------------------------------------
 
 
 def of_classes(n_classes, **options):
@@ -108,9 +106,7 @@ def test_a_change_of_method_of_differences_is_told():
     assert "(hall)," in str(of_values(5000, metrics="brier_score").differences())
 
 
-# --------------------------------------------------------------------------------------
 # Findings
-# --------------------------------------------------------------------------------------
 
 
 def test_findings_say_who_is_worse_than_whom():
@@ -161,9 +157,7 @@ def test_findings_when_nothing_is_separated():
     ]
 
 
-# --------------------------------------------------------------------------------------
 # Renderings
-# --------------------------------------------------------------------------------------
 
 
 def test_columns(report):
@@ -341,9 +335,7 @@ def test_no_name_reaches_a_terminal_unescaped():
     assert report["red\x1b[31m", "f1\x07"] == 1
 
 
-# --------------------------------------------------------------------------------------
 # All reports
-# --------------------------------------------------------------------------------------
 
 
 def _reports():

@@ -215,7 +215,7 @@ def test_the_verdict_on_all_is_the_worst():
 @pytest.mark.parametrize(
     ("required", "message"),
     [
-        ("gpt_mini", r"one of the metrics .*, as in 'gpt_mini recall >= 0\.9', got "),
+        ("gpt_mini", r"one of the metrics .*, as in 'gpt_mini recall >= 0\.9' or 'rec"),
         ("gpt_mni", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
         ("gpt_mni f1", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
         ("llama f1", r"^.requirements must be of .*\['gpt_mini', 'B'\].*got 'llama'.$"),
@@ -227,6 +227,25 @@ def test_a_model_is_not_called_a_metric(required, message):
     report = joint_report(Y, models, metrics=["recall", "f1"])
     with pytest.raises(KeyError, match=message):
         report.requirements(f"{required} >= 0.9")
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "value"),
+    [
+        ("gpt-4 >= B-2", "gpt-4 - B-2", 0.0),
+        ("gpt-4 > B-2 - 0.02", "gpt-4 - B-2", -0.02),
+        ("B-2 recall >= gpt-4 recall +1e-2", "B-2 - gpt-4", 0.01),
+        ("recall: gpt-4 - B-2 >= -.02", "gpt-4 - B-2", -0.02),
+        ("recall: B-2 >= .9", "B-2", 0.9),
+    ],
+)
+def test_ways_to_write_a_requirement(text, subject, value):
+    """The metric comes first, last or not at all, and hyphens may be in names."""
+    models = {"gpt-4": MODELS["A"], "B-2": MODELS["B"]}
+    report = joint_report(Y, models, metrics="recall")
+    gate = report.requirements(text)
+    assert gate.subjects == [subject]
+    assert gate.requirements == [(">=", value)]
 
 
 @pytest.mark.parametrize("required", ["D", "D - A", "A - D", "A * B", "AB recall"])

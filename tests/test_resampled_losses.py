@@ -102,9 +102,7 @@ def out_of_fold(model, X, y, splits):
     return predicted
 
 
-# --------------------------------------------------------------------------------------
 # Skewness and tails
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -344,9 +342,7 @@ def test_losses_are_covered_after_cross_validation_or_warned_of(errors, n):
         assert each.mean() > LEVEL - 0.02 - monte_carlo or most
 
 
-# --------------------------------------------------------------------------------------
 # Chance, and the number of fits
-# --------------------------------------------------------------------------------------
 
 
 def classes(n):
@@ -418,9 +414,7 @@ def test_printing_changes_no_splits():
     assert str(first) == str(second)
 
 
-# --------------------------------------------------------------------------------------
 # Names of other libraries
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -464,9 +458,7 @@ def test_searches_of_numbers_are_of_r2_and_functions_need_metrics():
         search_report(search, X, y)
 
 
-# --------------------------------------------------------------------------------------
 # Wrong predictions and splits
-# --------------------------------------------------------------------------------------
 
 
 class Predicting(ClassifierMixin, BaseEstimator):

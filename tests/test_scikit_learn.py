@@ -56,9 +56,7 @@ SLOW = r"\[(micro|macro|weighted|samples)_(?!f1_)"
 """Pattern of the tests that do not run by default: averages are tested with F1."""
 
 
-# --------------------------------------------------------------------------------------
 # Metrics as functions, and the tests of them
-# --------------------------------------------------------------------------------------
 
 
 def as_function(name):
@@ -148,9 +146,7 @@ globals().update(
 )
 
 
-# --------------------------------------------------------------------------------------
 # Tests of these tests
-# --------------------------------------------------------------------------------------
 
 
 def test_every_function_that_is_a_metric_is_replaced_by_it():

@@ -1,18 +1,16 @@
 """The score interval against closed forms, a slow reference and its own promises."""
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from metrics_battery import FORMULAS, METRICS
+from pearson import tango
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
 from slow import slow_except
 
-import skci.inference.intervals.path_solver
-import skci.inference.intervals.score
 from skci import (
     F1CI,
     AccuracyCI,
@@ -30,7 +28,7 @@ from skci.measures.functional import CellFunctional, Functional
 from skci.metrics.labels import MEASURES
 
 Z = norm.isf(0.025)
-UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)
+UNIT, BALANCED = (0.0, 1.0), (-1.0, 1.0)
 
 
 class Smooth(Functional):
@@ -133,9 +131,7 @@ def wilson(successes, trials, z=Z):
     return np.stack([low, np.where(successes == trials, 1, centre + half)], axis=-1)
 
 
-# --------------------------------------------------------------------------------------
 # Closed forms
-# --------------------------------------------------------------------------------------
 
 PROPORTIONS = {
     "accuracy": ([1, 0, 0, 1], [1, 1, 1, 1]),
@@ -178,17 +174,6 @@ def test_pearson_of_a_perfect_f_beta(tp, beta):
     assert high == 1
 
 
-def tango(cells, delta):
-    """Tango's (1998) score statistic of a difference of paired proportions."""
-    _, b, c, _ = cells
-    n = cells.sum()
-    first = 2 * n
-    second = -b - c + (2 * n - b + c) * delta
-    third = -c * delta * (1 - delta)
-    q = (np.sqrt(second**2 - 4 * first * third) - second) / (2 * first)
-    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
-
-
 def test_pearson_of_a_paired_difference_is_tango():
     difference = Smooth(lambda both, first, second, neither: first - second)
     rng = np.random.default_rng(4)
@@ -222,9 +207,7 @@ def test_a_range_without_ends():
     np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-6)
 
 
-# --------------------------------------------------------------------------------------
 # A slow reference
-# --------------------------------------------------------------------------------------
 
 
 def reference_statistic(name, table, value, statistic=improved):
@@ -301,25 +284,6 @@ def test_the_statistic_crosses_at_the_limit_and_not_before(name):
         assert reference_statistic(name, table, between) < Z**2
 
 
-@pytest.mark.parametrize(
-    "name", ["f1", "matthews_corrcoef", "g_mean", "lift", "negative_likelihood_ratio"]
-)
-def test_limits_by_root_search(name):
-    (table,) = random_tables(name, [30], seed=11)
-    data = line(name, estimate(name, (table + 1e-3) / (table + 1e-3).sum()))
-    for place in line(name, limits(name, table)[0]):
-        if np.isfinite(place):
-            found = brentq(
-                lambda t: (
-                    reference_statistic(name, table, off_line(name, t)) ** 0.5 - Z
-                ),
-                data + 0.9 * (place - data),
-                data + 1.1 * (place - data),
-                xtol=1e-7,
-            )
-            assert place == pytest.approx(found, abs=1e-5)
-
-
 def test_the_limit_is_the_first_crossing():
     """Going down the lift crosses at 4.17, comes back, and crosses again at 3.59."""
     table = np.array([3.0, 0, 2, 39])
@@ -341,81 +305,7 @@ def test_of_two_maxima_the_likelier_counts(table):
     assert reference_statistic("lift", table, 1.02 * low) < Z**2
 
 
-# --------------------------------------------------------------------------------------
 # Promises
-# --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", slow_except(FEW_NAMES, NAMES))
-def test_limits_are_an_interval_around_the_estimate(name):
-    tables = random_tables(name, [20, 25, 30, 40, 100, 1000] * 5, seed=20)
-    value = estimate(name, tables)
-    found = limits(name, tables)
-    bottom, top = FUNCTIONS[name][1]
-    assert (found[:, 0] >= bottom).all() and (found[:, 1] <= top).all()
-    assert (found[:, 0] <= value + 1e-9).all() and (value <= found[:, 1] + 1e-9).all()
-    assert (found[:, 0] < found[:, 1]).all()
-    np.testing.assert_array_equal(found[value <= bottom + 1e-12, 0], bottom)
-    np.testing.assert_array_equal(found[value >= top - 1e-12, 1], top)
-
-
-@pytest.mark.parametrize("name", slow_except(FEW_NAMES, NAMES))
-def test_intervals_are_nested(name):
-    tables = random_tables(name, [20, 50, 500] * 4, seed=21)
-    crit = np.repeat([0.5, 1, 2, 3, 4], len(tables))
-    intervals = limits(name, np.tile(tables, (5, 1)), crit)
-    for inner, outer in pairwise(np.split(intervals, 5)):
-        assert (outer[:, 0] <= inner[:, 0] + 1e-9).all()
-        assert (inner[:, 1] <= outer[:, 1] + 1e-9).all()
-
-
-def mixed_batch():
-    names = [name for name in NAMES if name != "macro-f1"] * 2
-    tables = np.concatenate(
-        [random_tables(name, [40], seed=k) for k, name in enumerate(names)]
-    )
-    crit = np.linspace(1.5, 3.5, len(names))
-    return names, tables, crit
-
-
-def batch_limits(names, tables, crit):
-    return np.transpose(
-        score_limits(
-            [FUNCTIONALS[name] for name in names],
-            tables,
-            crit,
-            np.array([FUNCTIONS[name][1] for name in names]),
-        )
-    )
-
-
-def test_a_batch_is_as_good_as_one_at_a_time(monkeypatch):
-    names, tables, crit = mixed_batch()
-    together = batch_limits(names, tables, crit)
-    alone = [
-        limits(name, table, q)[0]
-        for name, table, q in zip(names, tables, crit, strict=True)
-    ]
-    np.testing.assert_allclose(together, alone, rtol=1e-9, atol=1e-9)
-    order = np.random.default_rng(0).permutation(len(names))
-    shuffled = batch_limits([names[k] for k in order], tables[order], crit[order])
-    np.testing.assert_allclose(shuffled, together[order], rtol=1e-9, atol=1e-9)
-    monkeypatch.setattr(skci.inference.intervals.score, "_BATCH_SIZE", 1000)
-    parts = batch_limits(names, tables, crit)
-    np.testing.assert_allclose(parts, together, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", slow_except(FEW_NAMES, NAMES))
-def test_newton_jump_and_path_following_agree(name, monkeypatch):
-    tables = random_tables(name, [20, 30, 50, 1000], seed=22)
-    jumped = limits(name, tables)
-
-    def reject(problem, search):
-        nowhere = np.full(len(search.index), np.nan)
-        return nowhere, np.zeros(len(nowhere), dtype=bool)
-
-    monkeypatch.setattr(skci.inference.intervals.path_solver, "newton_jump", reject)
-    np.testing.assert_allclose(limits(name, tables), jumped, rtol=1e-7, atol=1e-9)
 
 
 RATIOS = [name for name in NAMES if as_ratio(own_functional(name)) is not None]
@@ -439,22 +329,6 @@ def test_closed_form_and_path_agree(name, statistic):
     np.testing.assert_allclose(np.transpose(closed), by_path, atol=2e-7)
 
 
-@pytest.mark.parametrize("name", RATIOS)
-@pytest.mark.parametrize("statistic", [improved, pearson])
-def test_roots_of_closed_form_and_path_agree(name, statistic):
-    """Where both are found; at a null that is the estimate both are zero."""
-    tables = random_tables(name, [5, 12, 30, 200, 1000] * 8, seed=25)
-    nulls = np.resize([0.03, 0.2, 0.5, 0.9], len(tables))
-    ends = np.tile(UNIT, (len(tables), 1))
-    closed, path = (
-        score_roots([g] * len(tables), tables, nulls, ends, statistic=statistic)
-        for g in (own_functional(name), FUNCTIONALS[name])
-    )
-    found = ~np.isnan(closed) & ~np.isnan(path)
-    assert found.mean() > 0.9
-    np.testing.assert_allclose(closed[found], path[found], rtol=1e-5, atol=1e-3)
-
-
 @pytest.mark.parametrize("hits", [1, 3])
 @pytest.mark.parametrize("null", [1e-15, 1e-20])
 def test_the_root_of_a_statistic_far_from_the_estimate_is_not_rounded(hits, null):
@@ -465,36 +339,12 @@ def test_the_root_of_a_statistic_far_from_the_estimate_is_not_rounded(hits, null
     assert root == pytest.approx(np.sqrt(g2), rel=1e-4)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_signed_roots_are_those_of_the_limits(name):
-    """A limit is a null whose root is the critical value."""
-    tables = random_tables(name, [30, 50, 1000], seed=23).astype(float)
-    ends = np.tile(FUNCTIONS[name][1], (len(tables), 1)).astype(float)
-    for limit, sign in zip(limits(name, tables, 1.7).T, (1, -1), strict=True):
-        rows = np.flatnonzero((ends[:, 0] < limit) & (limit < ends[:, 1]))
-        roots = score_roots(
-            [FUNCTIONALS[name]] * len(rows), tables[rows], limit[rows], ends[rows]
-        )
-        np.testing.assert_allclose(roots, sign * 1.7, rtol=1e-5)
-
-
-def test_more_rows_make_shorter_intervals():
-    table = np.array([40, 7, 9, 144])
-    tables = [table, 100 * table, 10**5 * table]
-    for name in ["accuracy", "f1", "matthews_corrcoef", "diagnostic_odds_ratio"]:
-        short = np.diff(limits(name, tables))[:, 0]
-        np.testing.assert_allclose(short[0] / short[1], 10, rtol=0.2)
-        np.testing.assert_allclose(short[1] / short[2], 1000**0.5, rtol=0.02)
-
-
 def test_counts_need_not_be_integers():
     found = limits("precision", [3.5, 1.25, 4, 9], statistic=pearson)[0]
     np.testing.assert_allclose(found, wilson(3.5, 4.75), atol=1e-7)
 
 
-# --------------------------------------------------------------------------------------
 # Edges
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -512,20 +362,6 @@ def test_an_infinite_estimate_has_a_finite_lower_limit(name, table):
     assert high == np.inf
 
 
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("precision", [0, 0, 5, 25]),
-        ("recall", [0, 5, 0, 25]),
-        ("f1", [0, 0, 0, 30]),
-        ("diagnostic_odds_ratio", [0, 0, 7, 30]),
-        ("positive_likelihood_ratio", [0, 5, 0, 25]),
-    ],
-)
-def test_an_undefined_measure_has_its_whole_range(name, table):
-    np.testing.assert_array_equal(limits(name, table)[0], FUNCTIONS[name][1])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_perfect_table(name):
     table = np.diag([15.0, 10, 20]).ravel() if name == "macro-f1" else [15, 0, 0, 30]
@@ -538,24 +374,6 @@ def test_a_perfect_table(name):
     else:
         assert high == FUNCTIONS[name][1][1]
         assert FUNCTIONS[name][1][0] < low < value
-
-
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("accuracy", [0, 0, 0, 30]),
-        ("accuracy", [0, 30, 0, 0]),
-        ("recall", [25, 0, 5, 0]),
-        ("precision", [25, 0, 5, 0]),
-        ("specificity", [0, 3, 0, 27]),
-        ("f2", [25, 0, 5, 0]),
-        ("jaccard", [0, 12, 0, 18]),
-    ],
-)
-def test_rows_of_one_class(name, table):
-    low, high = limits(name, table)[0]
-    assert low <= estimate(name, table) <= high
-    assert 0.03 < high - low < 0.5
 
 
 def test_many_cells():
@@ -583,9 +401,7 @@ def test_many_cells():
     assert tango(table, high[0]) == pytest.approx(-Z, abs=1e-5)
 
 
-# --------------------------------------------------------------------------------------
 # Coverage
-# --------------------------------------------------------------------------------------
 
 
 def test_coverage_by_enumeration():

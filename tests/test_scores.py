@@ -45,9 +45,7 @@ WEIGHTS[:20] = 0
 GROUPS = RNG.integers(0, 60, N)
 
 
-# --------------------------------------------------------------------------------------
 # One metric
-# --------------------------------------------------------------------------------------
 
 
 def test_the_brier_score_of_several_labels_may_be_above_1():
@@ -116,9 +114,7 @@ def test_the_other_label_mirrors_the_area():
     )
 
 
-# --------------------------------------------------------------------------------------
 # At the ends
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -226,9 +222,7 @@ def test_differences_of_areas_are_corrected_outwards():
     assert min(np.abs(limits)) == pytest.approx(0, abs=1e-6)
 
 
-# --------------------------------------------------------------------------------------
 # Beside labels
-# --------------------------------------------------------------------------------------
 
 LABELS = {name: (score > 0.5).astype(int) for name, score in SCORES.items()}
 MIXED = ["accuracy", "roc_auc", "log_loss", "f1"]
@@ -347,9 +341,7 @@ def test_an_evaluator_asks_for_scores():
         JointEvaluator({"ridge": three}, "auc", pos_label="a").evaluate(X, words)
 
 
-# --------------------------------------------------------------------------------------
 # Thresholds
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -385,9 +377,7 @@ def test_wrong_thresholds():
         threshold_report(Y**0, SCORES["A"], metrics="f1", thresholds=[0.5])
 
 
-# --------------------------------------------------------------------------------------
 # Coverage
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -405,9 +395,7 @@ def test_intervals_of_the_area_cover(gain, positives):
     assert covered / 1000 >= 0.93
 
 
-# --------------------------------------------------------------------------------------
 # Invalid input
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

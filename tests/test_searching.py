@@ -45,9 +45,7 @@ TREE = DecisionTreeClassifier(random_state=0)
 DEPTHS = {"max_depth": [1, 2, 3, 4, 6, None]}
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def test_the_best_models_are_cross_validated_anew_on_common_splits():
@@ -283,9 +281,7 @@ def test_wrong_options_of_reports_are_refused(options, error, message):
         search_report(X=X, y=Y, **arguments)
 
 
-# --------------------------------------------------------------------------------------
 # Scorers of intervals
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

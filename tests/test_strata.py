@@ -217,29 +217,6 @@ def test_what_reports_say():
         AccuracyCI(method="wilson")(y, models["A"], design=Strata(sites))
 
 
-@pytest.mark.parametrize("estimated", [False, True])
-@pytest.mark.parametrize("partial", [False, True])
-def test_influence_within_strata(estimated, partial):
-    """Derivatives towards each cell, whose means in each stratum are zero."""
-    cells, strata = np.array([0, 1, 2, 3, 0, 1, 2, 3, 4]), np.repeat([0, 1], [4, 5])
-    if not partial:
-        cells, strata = cells[:-1], strata[:-1]
-    measure = Component(CellFunctional(MEASURES["f1"].function), cells, 4)
-    shares = None if estimated else np.array([0.2, 0.8])
-    functional = Poststratified(measure, strata, shares)
-    samples = np.append(strata, [2, 2]) if estimated else strata
-    q = np.random.default_rng(0).dirichlet(np.ones(len(samples)))
-    value, influence, _ = functional(q)
-    assert value == pytest.approx(float(functional.estimate(q)))
-    for k, found in enumerate(influence):
-        towards = np.eye(len(q))[k] - q
-        ends = [functional.estimate(q + t * towards) for t in (1e-6, -1e-6)]
-        assert found == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
-    np.testing.assert_allclose(np.bincount(samples, q * influence), 0, atol=1e-12)
-    many = functional(np.stack([q, q[::-1]])[:, np.newaxis])
-    np.testing.assert_allclose(many.influence[0, 0], influence)
-
-
 class Opaque(Functional):
     """A functional of strata that does not say so, solved with all its derivatives."""
 

@@ -18,7 +18,6 @@ from skci import (
     JointEvaluator,
     MeanSquaredErrorCI,
     RejectionRateCI,
-    RocAucCI,
     combine_independent,
     joint_report,
 )
@@ -35,7 +34,6 @@ SEX = RNG.choice(["f", "m"], N, p=[0.7, 0.3])
 AGE = RNG.choice([1, 2, 3], N)
 GROUPS = RNG.integers(0, 90, N)
 WEIGHTS = RNG.uniform(0.5, 2, N)
-ERRORS = ["mean_squared_error", "r2"]
 METRICS = ["accuracy", "f1_macro", "mcc", "precision_weighted"]
 
 
@@ -48,9 +46,7 @@ def influence(name, model, weights, answered=True):
     return values
 
 
-# --------------------------------------------------------------------------------------
 # Subgroups
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
@@ -140,31 +136,6 @@ def test_models_are_compared_within_each_subgroup():
         report.select(subgroup="x")
 
 
-@pytest.mark.parametrize("rows", [{}, {"groups": GROUPS, "sample_weight": WEIGHTS}])
-def test_scores_and_numbers_within_subgroups(rows):
-    truth = Y > 0
-    score = RNG.normal(size=N) + truth
-    number = Y + RNG.normal(size=N)
-    areas = joint_report(truth, y_score=score, metrics="roc_auc", by=SEX, **rows)
-    errors = joint_report(Y, number, metrics=ERRORS, by=SEX, **rows)
-    for sex in ("f", "m"):
-        own = sex == SEX
-        within = {name: values[own] for name, values in rows.items()}
-        alone = RocAucCI()(truth[own], score[own], **within)
-        assert areas["y_pred", "roc_auc", sex] == pytest.approx(float(alone))
-        same = joint_report(Y[own], number[own], metrics=ERRORS, **within)
-        for name in ERRORS:
-            found = errors["y_pred", name, sex]
-            assert found == pytest.approx(float(same["y_pred", name]))
-            if not rows:
-                error = same["y_pred", name].standard_error
-                assert found.standard_error == pytest.approx(error)
-        if not rows:
-            error = areas["y_pred", "roc_auc", sex].standard_error
-            assert error == pytest.approx(alone.standard_error)
-    assert len(areas.gaps()) == 1 and len(errors.gaps()) == 2
-
-
 def test_targets_within_subgroups():
     truth = RNG.random((N, 3)) < 0.4
     predicted = np.where(RNG.random((N, 3)) < 0.8, truth, ~truth)
@@ -232,9 +203,7 @@ def test_too_many_subgroups():
         joint_report(y, y, metrics="accuracy", by=np.arange(1001).astype(str))
 
 
-# --------------------------------------------------------------------------------------
 # A gap is known no better than its parts
-# --------------------------------------------------------------------------------------
 
 FEW = np.where(np.arange(N) < 3, "few", "many")
 ONE = np.where(np.arange(N) < 1, "one", "many")
@@ -307,9 +276,7 @@ def test_effective_rows_are_finite():
     assert 0 < int(least) < int(most) < 1000
 
 
-# --------------------------------------------------------------------------------------
 # No answer
-# --------------------------------------------------------------------------------------
 
 ASKED = {
     name: np.where(RNG.random(N) < share, -1, model)
@@ -356,16 +323,6 @@ def test_metrics_are_of_the_answers(weights):
             assert found.standard_error == pytest.approx(expected, rel=1e-6)
         rejected = np.average(labels == -1, weights=weights)
         assert report[model, "rejection_rate"] == pytest.approx(rejected)
-
-
-def test_the_accuracy_of_answers_is_that_of_fewer_rows():
-    report = joint_report(Y, ASKED, metrics="accuracy", abstain=-1, method="score")
-    for model, labels in ASKED.items():
-        rows = labels != -1
-        alone = AccuracyCI(method="score")(Y[rows], labels[rows])
-        found = report.individual()[model, "accuracy"]
-        assert found.confidence_interval() == alone.confidence_interval()
-        assert found.standard_error == pytest.approx(alone.standard_error)
 
 
 def test_models_that_answer_different_rows_are_compared():
@@ -551,9 +508,7 @@ def test_a_gap_from_a_perfect_order_keeps_its_variance():
     assert_allclose(mirrored, [-high, -low])
 
 
-# --------------------------------------------------------------------------------------
 # Sizes
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["labels", "scores"])
@@ -595,9 +550,7 @@ def test_rows_without_an_answer_are_not_counted():
     assert report.to_dict()["n"] == answered
 
 
-# --------------------------------------------------------------------------------------
 # Pictures
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,7 @@ STRUCTURED = np.array(
 )
 
 
-# --------------------------------------------------------------------------------------
 # Published figures, and other packages
-# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +136,7 @@ def test_without_censoring_they_are_those_of_labels():
     assert score.standard_error == pytest.approx(known.standard_error, rel=1e-12)
 
 
-# --------------------------------------------------------------------------------------
 # Standard errors
-# --------------------------------------------------------------------------------------
 
 
 def test_degrees_of_freedom_are_those_of_the_comparable_pairs_of_events():
@@ -164,9 +160,7 @@ def test_a_perfect_order_has_an_interval():
     assert (low, high) == (pytest.approx(n_events / (n_events + 1.959964**2)), 1)
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def report_on(y=Y, **options):
@@ -290,9 +284,7 @@ def test_concordance_of_many_rows_is_that_of_some_pairs():
     assert found == pytest.approx(concordant.mean(), abs=4 * error)
 
 
-# --------------------------------------------------------------------------------------
 # Labels by a time
-# --------------------------------------------------------------------------------------
 
 
 def test_event_by():
@@ -323,9 +315,7 @@ def test_labels_by_a_time_beside_survival():
     assert report["A", "concordance"] == pytest.approx(concordance, rel=1e-14)
 
 
-# --------------------------------------------------------------------------------------
 # Names and mistakes
-# --------------------------------------------------------------------------------------
 
 
 def test_names():

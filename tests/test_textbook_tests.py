@@ -48,9 +48,7 @@ def t_statistic(report):
     return difference / np.sqrt(variance), differences.pvalues[0]
 
 
-# --------------------------------------------------------------------------------------
 # t and F tests
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("metric", "seed"), CASES)
@@ -118,9 +116,7 @@ def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
     assert np.isnan(found.statistic) and np.isnan(found.pvalue)
 
 
-# --------------------------------------------------------------------------------------
 # Bootstrap
-# --------------------------------------------------------------------------------------
 
 N = 4
 ALL_SAMPLES = np.array(list(itertools.product(range(N), repeat=N)))

@@ -49,6 +49,7 @@ REGRESSION = ["r2", "root_mean_squared_error", "mean_absolute_error"]
         ((NUMBERS, NUMBERS[::-1]), REGRESSION, "numbers"),
         ((CLASSES, NUMBERS), REGRESSION, "numbers"),
         ((TIMES, None, NUMBERS), ["concordance"], "times to an event"),
+        ((np.c_[BINARY, SHARES], None, NUMBERS), ["concordance"], "times to an event"),
         (
             (BINARY, Runs([1 - BINARY, BINARY[::-1]])),
             ["accuracy", *BY_LABEL, MCC],
@@ -89,6 +90,21 @@ def test_numbers_are_those_of_the_metrics_by_name():
     usual = joint_report(BINARY, BINARY[::-1])
     named = joint_report(BINARY, BINARY[::-1], metrics=usual.metrics)
     assert usual.to_dict() == named.to_dict()
+
+
+def test_metrics_that_cannot_be_chosen():
+    with pytest.raises(ValueError, match=r"^y_pred or y_score must be given"):
+        joint_report(BINARY)
+    with pytest.raises(ValueError, match=r"^pos_label must be given to choose metrics"):
+        joint_report(WORDS, y_score=NUMBERS)
+    with pytest.raises(TypeError, match="y_score must hold numbers"):
+        joint_report(BINARY, y_score=WORDS)
+
+
+def test_missing_labels_have_no_part_in_the_choice():
+    some = np.where(np.arange(N) % 3, BINARY.astype(object), None)
+    found = joint_report(some, {"A": BINARY}, proxy=BINARY)
+    assert found.metrics == ["accuracy", *BY_LABEL, MCC]
 
 
 def test_a_truth_by_metric_needs_metrics():

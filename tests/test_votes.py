@@ -426,7 +426,7 @@ def test_votes_from_the_shell(tmp_path, capsys):
         (["--outcome=Winner"], "must have one column 'Winner'"),
         (["--outcome=winner"], "wins in the order a and b"),
         (["--outcome=winner", "--position"], "wins in the order a and b"),
-        ([], "arguments are required: --outcome"),
+        ([], "wins in the order a and b"),
     ],
 )
 def test_faults_of_votes_from_the_shell_are_named(arguments, message, tmp_path, capsys):

@@ -20,16 +20,21 @@ import numpy as np
 
 from skci._options import described, is_synonym
 from skci.data.partial_truth import PREDICTION
-from skci.reports.decisions import SIGNS, split_comparison
+from skci.reports.decisions import GRAMMAR, split_comparison
 
 _DESCRIPTION = """\
-Joint confidence intervals for performance measures of classifiers, from files of
-predictions. Without arguments, a demonstration.
+Joint confidence intervals for metrics of models, from files of predictions,
+votes or logs of evaluations. Without arguments, a demonstration.
 """
 _EPILOG = """\
-exit status: 0 if all requirements are shown to be met; 1 if one is refuted; 3 if none
-is and one is open; 2 for wrong arguments or data, of which one line on standard error
-tells; 130 if interrupted.
+examples:
+  {examples}
+
+skci COMMAND --help lists the options of a command.
+
+exit status: 0 if all requirements are shown to be met; 1 if one is refuted;
+3 if none is and one is open; 2 for wrong arguments or data, with one line on
+standard error that says what is wrong; 130 if interrupted.
 """
 
 
@@ -129,6 +134,12 @@ def pair(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def truth(text: str) -> str | list[str]:
+    """Read a column, or those of an event and its time."""
+    found = names(text)
+    return found if len(found) > 1 else found[0]
+
+
 def columns(text: str) -> dict[str, str]:
     """Read columns by name; a column without a name has its own."""
     return {name: column or name for name, column in by_name(text).items()}
@@ -199,26 +210,20 @@ def number_or_word(text: str) -> float | str:
 
 
 def required(text: str) -> str:
-    """Read what must be shown, such as "new - old accuracy >= -0.02"."""
-    return _condition(text, dict(zip(SIGNS, SIGNS, strict=True)))
+    """Check what must be shown, such as "new - old accuracy >= -0.02"."""
+    if split_comparison(text) is None:
+        raise argparse.ArgumentTypeError(f"must be {GRAMMAR}, got {text!r}")
+    return text
 
 
 def failing(text: str) -> str:
     """Read what must not be shown, such as "a accuracy < 0.9", as a requirement."""
-    return _condition(text, dict(zip("<>", SIGNS, strict=True)))
-
-
-def _condition(text: str, signs: Mapping[str, str]) -> str:
-    """Read a comparison by some signs, each of which stands for that required."""
-    found = split_comparison(text, [*signs])
-    if found is None:
-        raise argparse.ArgumentTypeError(
-            "must be a metric, perhaps after a model or a difference of two, "
-            f"{' or '.join(signs)}, and a number, as 'accuracy {next(iter(signs))} "
-            f"0.9', got {text!r}"
-        )
+    found = split_comparison(text)
+    if found is None or " and " in text:
+        must = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
+        raise argparse.ArgumentTypeError(must)
     subject, sign, value = found
-    return f"{subject} {signs[sign]} {value!r}"
+    return f"{subject} {'>=' if sign[0] == '<' else '<='} {value}"
 
 
 _READERS = {
@@ -237,6 +242,8 @@ _READERS = {
     "score_bins": (int, "N"),
     "scorers": (scorers, "[TASK=]NAME,..."),
     "tables": (table, "TABLE"),
+    "word": (decoded, "WORD"),
+    "y_true": (truth, "COLUMN|EVENT,TIME"),
     "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
 """Readers and metavariables of options, where the type does not tell them."""
@@ -257,28 +264,33 @@ _READERS_OF_TYPES = {
 Groups = Mapping[str, Sequence[tuple[Any, str]]]
 """Options of functions by the title of their group, whose order is that of the help.
 
-Names that end in ! are required, and those that end in + or * are positional.
+Names that end in ! are required, and those that end in +, * or ? are positional.
 """
 
 
-def parser(commands: Mapping[Any, tuple[str, Groups]]) -> Parser:
-    """Make the parser of commands, each with its summary and options.
+def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
+    """Make the parser of commands, each with its summary, an example and options.
 
     Its namespaces name the options of each function as `options`; see `given`.
     """
+    examples = [example for _, example, _ in commands.values()]
     top = Parser(
         prog="skci",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
+        epilog=_EPILOG.format(examples="\n  ".join(examples)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"skci {version('skci')}")
     subparsers = top.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for run, (summary, groups) in commands.items():
+    for run, (summary, example, groups) in commands.items():
         command = subparsers.add_parser(
-            run.__name__, help=summary, description=f"{summary}."
+            run.__name__,
+            help=summary,
+            description=f"{summary}.",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         options: dict[Any, list[str]] = {}
         for title, listed in groups.items():
@@ -306,9 +318,9 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
         keywords["type"], keywords["metavar"] = found
     if kind.startswith("list of str"):
         keywords["action"] = "append"
-    if default not in (None, False, Parameter.empty):
+    if default not in (None, False, (), Parameter.empty):
         text += f" ({default} by default)"
-    if mark in ("+", "*"):
+    if mark in ("+", "*", "?"):
         group.add_argument(name, help=text, nargs=mark, **keywords)
     else:
         required = mark == "!"

@@ -10,7 +10,8 @@ from typing import Any
 
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import Groups, given
-from skci.cli.output import finish
+from skci.cli.metric_list import metric_list
+from skci.cli.output import finish, terminal_width
 from skci.cli.reading import (
     accumulate,
     batches,
@@ -99,8 +100,9 @@ def _named_logs(texts: list[str]) -> Any:
 
 def votes(arguments: Namespace) -> int:
     """Report strengths of models by votes, rank the models, and compare them."""
-    options = given(arguments, votes_report)
-    report = votes_report(**options, data=kept_columns(arguments, options))
+    options: dict[str, Any] = _OF_ARENAS | given(arguments, votes_report)
+    read = batches(options, **given(arguments, batches))
+    report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
@@ -150,7 +152,7 @@ def _pilot(arguments: Namespace) -> int:
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
-    report = accumulate(arguments).report()
+    report, _ = accumulate(arguments)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
     options = given(arguments, ContrastReport.sample_size)
@@ -170,6 +172,20 @@ def _without_pilot(arguments: Namespace) -> int:
     return sample_size(metric, **{k: x for k, x in options.items() if k in known})
 
 
+def metrics(arguments: Namespace, *, word: str | None = None) -> int:
+    """Print what the metrics are.
+
+    Parameters
+    ----------
+    word : str, optional
+        Only metrics whose names or explanation have a word that begins so.
+    """
+    print(metric_list(word, terminal_width() or 79))
+    return 0
+
+
+_OF_ARENAS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
+"""Usual columns of votes."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -179,35 +195,41 @@ _DATA = [
     (JointAccumulator, "score_bins moments"),
     (batches, "delimiter"),
 ]
-_METRICS = [
-    (JointAccumulator, "metrics! confidence_level method pos_label labels abstain"),
+_OPTIONS = [
+    (JointAccumulator, "confidence_level method pos_label labels abstain"),
     (batches, "text"),
 ]
+_METRICS = [(JointAccumulator, "metrics!"), *_OPTIONS]
+_CHOSEN = "the metrics, by default those that are usual for the data"
+_CHOSEN_METRICS = [(JointAccumulator, "metrics"), *_OPTIONS]
 _OUTPUT = [(finish, "format style wide out html fail_if require")]
 _SAVED = [*_OUTPUT, (finish, "save")]
 _WITH_DIFFERENCES = [(_show, "differences")]
 _DIFFERENCES = [(JointReport.differences, "control scale adjust margin")]
 
-COMMANDS: dict[Any, tuple[str, Groups]] = {
+COMMANDS: dict[Any, tuple[str, str, Groups]] = {
     report: (
         "Report metrics of models by joint intervals",
+        "skci report test.csv --truth y --models new,old",
         {
             "the data": _DATA,
-            "the metrics": _METRICS,
+            _CHOSEN: _CHOSEN_METRICS,
             "the output": [*_WITH_DIFFERENCES, *_SAVED],
         },
     ),
     compare: (
         "Compare models by simultaneous paired differences",
+        "skci compare test.csv --truth y --models new,old --require 'f1: new >= old'",
         {
             "the data": _DATA,
-            "the metrics": _METRICS,
+            _CHOSEN: _CHOSEN_METRICS,
             "the comparison": _DIFFERENCES,
             "the output": _SAVED,
         },
     ),
     grades: (
         "Rank models by the grades in logs of evaluations",
+        "skci grades logs --differences --html report.html",
         {
             "the data": [
                 (read, "paths+ groups incomplete"),
@@ -225,10 +247,11 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     votes: (
         "Rank models by pairwise votes, as of an arena",
+        "skci votes battles.jsonl",
         {
-            "the votes": [
+            "the votes, by default in columns model_a, model_b and winner": [
                 (batches, "files+ delimiter"),
-                (votes_report, "first! second! outcome! position covariates groups"),
+                (votes_report, "first second outcome position covariates groups"),
                 (votes_report, "sample_weight scale confidence_level"),
             ],
             "the comparison": [
@@ -240,14 +263,16 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     rankings: (
         "Compare runs of search with judgements, in the formats of TREC",
+        "skci rankings old.run new.run --qrels qrels.txt --metrics map,ndcg@10",
         {
             "the data": [(trec, "runs+ qrels!")],
-            "the metrics": [(joint_report, "metrics! confidence_level method")],
+            _CHOSEN: [(joint_report, "metrics confidence_level method")],
             "the output": [*_WITH_DIFFERENCES, *_OUTPUT],
         },
     ),
     plan: (
         "Find the number of rows for a width or a power, from a pilot or without",
+        "skci plan --metrics accuracy --half-width 0.02 --expected 0.9",
         {
             "the data": [
                 (batches, "files* delimiter"),
@@ -263,11 +288,17 @@ COMMANDS: dict[Any, tuple[str, Groups]] = {
     ),
     merge: (
         "Report on the tables of several sites or days together",
+        "skci merge here.npz there.npz --metrics f1,accuracy",
         {
             "the data": [(merge, "tables+")],
             "the metrics": _METRICS,
             "the output": [*_WITH_DIFFERENCES, *_SAVED],
         },
     ),
+    metrics: (
+        "List and explain metrics, all or those that match a word",
+        "skci metrics calibration",
+        {"the metrics": [(metrics, "word?")]},
+    ),
 }
-"""Summary of each command, and its options by the title of their group."""
+"""Summary of each command, an example, and options by the title of their group."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,13 @@ from skci.data.storage import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
 from skci.reports.decisions import RequirementReport
-from skci.reports.rendering import Grid, TabularReport, escape_markdown, json_value
+from skci.reports.rendering import (
+    Grid,
+    TabularReport,
+    escape_markdown,
+    json_value,
+    wrap,
+)
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
@@ -47,13 +54,15 @@ class Output(NamedTuple):
     """The command."""
     wide: bool
     """Whether tables for readers have a column for each metric."""
+    width: int | None
+    """Width of text, if it is limited."""
 
-    def _tables(self, *, bold: bool = True) -> list[TabularReport[Any] | Grid]:
+    def _tables(self, *, bold: bool = True) -> list[Grid]:
         """Tables for readers; in wide ones the best may be in bold."""
         return [
             report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
-            else report
+            else report._grid()
             for report in self.reports.values()
         ]
 
@@ -63,8 +72,12 @@ class Output(NamedTuple):
 
     def text(self) -> str:
         """Write tables, requirements and findings."""
-        tables = map(str, [*self._tables(bold=False), *self.gates.values()])
-        return "\n\n".join([*tables, *map("\n".join, self._findings())])
+        gates = [gate._grid() for gate in self.gates.values()]
+        tables = [*self._tables(bold=False), *gates]
+        texts = [table.to_text(self.width) for table in tables]
+        for found in self._findings():
+            texts.append("\n".join(wrap(each, self.width) for each in found))
+        return "\n\n".join(texts)
 
     def markdown(self) -> str:
         """Write requirements, findings and tables."""
@@ -80,8 +93,8 @@ class Output(NamedTuple):
 
     def latex(self) -> str:
         """Write tables and requirements."""
-        tables = [*self._tables(), *self.gates.values()]
-        return "\n\n".join(table.to_latex() for table in tables)
+        gates = [gate._grid() for gate in self.gates.values()]
+        return "\n\n".join(table.to_latex() for table in [*self._tables(), *gates])
 
     def html(self) -> str:
         """Write a page of the first report, with sections of the others."""
@@ -115,6 +128,11 @@ class Output(NamedTuple):
         table = _table(*self.reports.values())
         csv.writer(text, lineterminator="\n").writerows(table)
         return text.getvalue().removesuffix("\n")
+
+
+def terminal_width() -> int | None:
+    """Width of the terminal that output goes to, at least 20; None if it is none."""
+    return max(20, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
 def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
@@ -168,9 +186,10 @@ def finish(
         As --require, with < or >: exit with 1 if the interval lies where the condition
         is true, else with 0; may be repeated.
     require : list of str
-        As 'accuracy >= 0.9', 'a accuracy >= 0.9' of the model a, or 'a - b accuracy >=
-        -0.02' of a difference: exit with 0 if the interval lies where the condition is
-        true, with 1 if it lies where it is false, else with 3; may be repeated.
+        As 'f1 >= 0.9' of all models, 'a f1 >= 0.9' of one, or 'f1: a >= b - 0.02' of
+        two, where a single metric may be left out: exit with 0 if the interval lies
+        where the condition is true, with 1 if it lies where it is false, else with 3;
+        may be repeated.
     save : path
         Save the counts of outcomes, without rows, as .npz or .json.
 
@@ -188,7 +207,8 @@ def finish(
         name: each.styled(style) if isinstance(each, Report) else each
         for name, each in reports.items()
     }
-    output = Output(shown, gates, call, wide)
+    width = terminal_width() if out is None else None
+    output = Output(shown, gates, call, wide, width)
     _write(output, format, out)
     if html:
         _write(output, "html", html)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skci._progress import show_line
+from skci._progress import is_watched, show_line
 from skci._validation import join_names
 from skci.accumulation import JointAccumulator
 from skci.cli.arguments import flag_of, given
-from skci.data.files import parse_label, read_batches, take_rows
+from skci.data.files import batches_of_rows, parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
 from skci.designs import Crossed, Strata, TimeOrder
 from skci.evaluation import joint_report
+from skci.logs.files import LogFile
 from skci.metrics.metric_set import named_metrics
+from skci.metrics.usual import usual_metrics_of_columns
 from skci.reports.joint import JointReport
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
@@ -40,22 +42,33 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
     """Report on the rows of the files, accumulated unless all have to be kept."""
     if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
         return _report_kept_rows(arguments), None
-    accumulator = accumulate(arguments)
-    return accumulator.report(), accumulator
+    return accumulate(arguments)
 
 
-def accumulate(arguments: Namespace) -> JointAccumulator:
-    """Accumulate the rows of the files, a batch at a time."""
-    accumulator = JointAccumulator(**options_of_metrics(arguments))
-    options = _columns(arguments)
-    for path, n_before, batch in batches(options, **given(arguments, batches)):
-        _add(accumulator, options, batch, path, n_before)
+def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
+    """Accumulate the rows of the files, a batch at a time, and report on them.
+
+    Without metrics all batches are read before, and the usual metrics are chosen.
+    """
+    columns, options = _columns(arguments), options_of_metrics(arguments)
+    read: Iterable[Any] = batches(columns, **given(arguments, batches))
+    usual = None
+    if "metrics" not in options:
+        read = [*read]
+        data = kept_columns(read, columns)
+        usual = usual_metrics_of_columns(columns, data, options.get("pos_label"))
+        options["metrics"] = arguments.metrics = usual.metrics
+        columns = _columns(arguments)
+    accumulator = JointAccumulator(**options)
+    for path, n_before, batch in read:
+        _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
             f"{join_names(arguments.files)} must have rows of a weight and a count "
             "above 0, got none"
         )
-    return accumulator
+    report = accumulator.report()
+    return usual.title(report) if usual else report, accumulator
 
 
 def _report_kept_rows(arguments: Namespace) -> JointReport:
@@ -69,24 +82,22 @@ def _report_kept_rows(arguments: Namespace) -> JointReport:
             )
     options = _columns(arguments) | given(arguments, joint_report)
     columns = given(arguments, design_of)
+    names = options | columns
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=kept_columns(arguments, options | columns),
+        data=kept_columns(batches(names, **given(arguments, batches)), names),
         design=design_of(**columns),
     )
 
 
-def kept_columns(
-    arguments: Namespace, names: Mapping[str, Any]
-) -> dict[str, list[Any]]:
-    """Columns of all rows of the files."""
-    columns: dict[str, list[Any]] = {}
-    for _, _, batch in batches(names, **given(arguments, batches)):
-        for column in _leaves(names):
+def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns of all rows of some batches."""
+    columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
+    for _, _, batch in read:
+        for column, held in columns.items():
             values: Any = batch[column]
-            as_list = getattr(values, "to_pylist", None) or values.tolist
-            columns.setdefault(column, []).extend(as_list())
+            held.extend((getattr(values, "to_pylist", None) or values.tolist)())
     return columns
 
 
@@ -124,11 +135,14 @@ def design_of(
 def _columns(arguments: Namespace) -> dict[str, Any]:
     """Options of the rows: names of their columns, and `missing`."""
     options = given(arguments, JointAccumulator.update)
-    for name, metric in named_metrics(arguments.metrics).items():
+    metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
+    for name, metric in metrics.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
             must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
             raise ValueError(f"{must}, got {name}")
+    if not options.keys() & {"y_pred", "y_score"}:
+        raise ValueError("--models or --scores must be given")
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
     if len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores.values(), strict=True))
@@ -165,8 +179,8 @@ def batches(
     names : mapping
         Names of columns by the parameter that reads them.
     files : list of path
-        CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard input;
-        the rows of several files are taken together.
+        CSV with a header (.csv, .tsv), Parquet, Arrow, or JSON by line or in an array;
+        - is CSV from standard input; the rows of several files are taken together.
     delimiter : str, optional
         Delimiter of CSV files, by default a comma, or a tab in .tsv.
     text : bool, default=False
@@ -177,19 +191,38 @@ def batches(
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
     try:
         for path in files:
-            n_rows = 0
-            for batch in read_batches(
+            n_rows, file = 0, LogFile(Path(path))
+            read = read_batches(
                 path,
                 columns,
                 text_columns=text_columns,
                 delimiter=delimiter,
                 only_empty_is_missing=text,
-            ):
+            )
+            if file.kind in ("document", "lines"):
+                read = batches_of_rows(_json_rows(file, columns), columns)
+            total = _total(file)
+            for batch in read:
                 yield path, n_rows, batch
                 n_rows += len(batch[columns[0]])
-                show_line(f"{Path(path).name}: {n_rows:,} rows")
+                show_line(f"{file.path.name}: {n_rows:,} rows{total}")
     finally:
         show_line("")
+
+
+def _total(file: LogFile) -> str:
+    """Number of lines of a file whose rows are lines, for progress that is seen."""
+    has_lines = file.kind in ("table", "lines") and file.name == file.path.name
+    if not (is_watched() and has_lines and file.path.is_file()):
+        return ""
+    with file.path.open("rb") as lines:
+        return f" of {sum(1 for _ in lines):,} lines"
+
+
+def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
+    """Values of the columns in each row of a file of JSON."""
+    for record, line in file.records():
+        yield [file.field(record, column, line) for column in columns]
 
 
 def _add(
@@ -208,7 +241,7 @@ def _add(
         except (TypeError, ValueError) as error:
             return str(error)
 
-    start, stop = 0, len(batch[names["y_true"]])
+    start, stop = 0, len(batch[_leaves(names)[0]])
     error = refusal(start, stop)
     must, _, _ = error.partition(" got ")
     while error and stop - start > 1:

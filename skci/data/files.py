@@ -100,6 +100,21 @@ def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any
             yield from dataset.to_batches([*columns], batch_size=_BATCH_ROWS)
 
 
+def batches_of_rows(
+    rows: Iterator[Sequence[Any]], columns: Sequence[str]
+) -> Iterator[dict[str, Array]]:
+    """Batches of rows, each of which has the values of some columns."""
+    while batch := [*islice(rows, _BATCH_ROWS)]:
+        values = map(_column, zip(*batch, strict=True))
+        yield dict(zip(columns, values, strict=True))
+
+
+def _column(values: Sequence[Any]) -> Array:
+    """Array of numbers, or of objects where some values are none."""
+    is_numeric = all(isinstance(value, int | float) for value in values)
+    return np.array(values, dtype=None if is_numeric else object)
+
+
 def _csv_batches(
     path: str, columns: Sequence[str], delimiter: str
 ) -> Iterator[dict[str, list[str]]]:
@@ -162,8 +177,7 @@ def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
             return np.array([*map(number, cells)])
     parse = str if is_text else parse_label
     values = {x: None if x.strip().lower() in missing else parse(x) for x in set(cells)}
-    numeric = all(isinstance(value, int | float) for value in values.values())
-    return np.array([values[x] for x in cells], dtype=None if numeric else object)
+    return _column([values[x] for x in cells])
 
 
 def take_rows(batch: Any, start: int, stop: int) -> Any:

@@ -220,6 +220,28 @@ def available_metrics() -> list[str]:
     return sorted(_BY_NAME)
 
 
+def listed_metrics() -> dict[str, MetricCI]:
+    """Metrics by name, also those that need a threshold or a time, such as 0.1."""
+    at_a_number = (cls(0.1) for cls in _AT_A_NUMBER.values())
+    known = _BY_NAME | {metric.name: metric for metric in at_a_number}
+    return {name: known[name] for name in sorted(known)}
+
+
+def synonyms(name: str) -> list[str]:
+    """Other names of a listed metric, in which "k" and "t" stand for its number."""
+    base, at, _ = name.partition("@")
+    keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
+    return [alias for alias, known in ALIASES.items() if known in keys]
+
+
+def refusal(name: str) -> str:
+    """Say why there is no metric of a name; empty if there is one, or no reason."""
+    usual = _usual(name).removeprefix(NEGATED)
+    usual = ALIASES.get(usual, usual)
+    known = (each for each in (usual, f"{usual}_score") if each in _REFUSED)
+    return next((f"{name!r} {_REFUSED[each]}" for each in known), "")
+
+
 def resolve_metric(metric: Any) -> MetricCI:
     """Return the metric of a name, or of a function or scorer of scikit-learn.
 
@@ -356,14 +378,12 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, usual: str) -> str:
     """Say what there is in place of a metric."""
-    usual = ALIASES.get(usual, usual)
-    for known in (usual, f"{usual}_score"):
-        if known in _REFUSED:
-            return f"{metric!r} {_REFUSED[known]}"
+    if reason := refusal(metric):
+        return reason
     names = re.split(r"[,;\s]+", metric.strip())
     if len(names) > 1 and all(map(_named, names)):
         return f"unknown metric {metric!r}; give a list, as metrics={names}"
-    near = _near(usual)
+    near = _near(ALIASES.get(usual, usual))
     meant = f"did you mean {near!r}? " if near else ""
     return (
         f"unknown metric {metric!r}; {meant}available_metrics() lists all, "

@@ -51,19 +51,24 @@ def usual_where_not_given(report: _Report) -> _Report:
             "y_true": y_true,
             "y_pred": y_pred,
         }
-        if (data := options.get("data")) is not None:
-            columns = Frame(data, columns).read({"numbers"}, RowOptions())
-        scores = columns.pop("y_score")
-        shares = [_are_shares(each) for each in _arrays(scores)]
-        usual = usual_metrics(
-            **columns,
-            scores=Scores(bool(shares), bool(shares) and all(shares)),
-            pos_label=options.get("pos_label"),
-        )
+        data, pos_label = options.get("data"), options.get("pos_label")
+        usual = usual_metrics_of_columns(columns, data, pos_label)
         named = report(y_true, y_pred, metrics=usual.metrics, **options)
         return usual.title(named)
 
     return chosen  # type: ignore[return-value]
+
+
+def usual_metrics_of_columns(
+    columns: Mapping[str, Any], data: Any = None, pos_label: Any = None
+) -> UsualMetrics:
+    """Choose metrics by the truth, predictions, scores and queries, or their names."""
+    if data is not None:
+        columns = Frame(data, columns).read({"numbers"}, RowOptions())
+    *others, scores = map(columns.get, ("y_true", "y_pred", "query", "y_score"))
+    shares = [_are_shares(each) for each in _arrays(scores)]
+    of_models = Scores(bool(shares), bool(shares) and all(shares))
+    return usual_metrics(*others, scores=of_models, pos_label=pos_label)
 
 
 def usual_metrics_of(
@@ -95,15 +100,15 @@ def usual_metrics(
         raise ValueError(
             f"metrics must be given where y_true is by metric, as in {[*y_true]}"
         )
-    if _names_of_fields(y_true) is not None:
+    if _names_of_fields(y_true) is not None or _are_event_and_time(y_true):
         return UsualMetrics(["concordance"], "times to an event")
-    labels = np.unique(np.asarray(y_true)).tolist()
+    labels = _distinct(y_true)
     if query is not None:
         binary = ["map", "mrr"] * (set(labels) <= {0, 1})
         return UsualMetrics(["ndcg@10", *binary], "rankings")
-    target = type_of_target(y_true, "y_true")
+    target = _type_of(y_true)
     between = len(labels) > 2 and any(
-        type_of_target(each).startswith("continuous") for each in _arrays(y_pred)
+        _type_of(each).startswith("continuous") for each in _arrays(y_pred)
     )
     if target.startswith("continuous") or between:
         return _OF_NUMBERS
@@ -123,6 +128,9 @@ def usual_metrics(
             kind += " without a pos_label"
     metrics = of_labels * (y_pred is not None)
     metrics += ranking * scores.any + probability * scores.probabilities
+    if not metrics:
+        needed = "pos_label" if scores.any else "y_pred or y_score"
+        raise ValueError(f"{needed} must be given to choose metrics, or metrics=")
     return UsualMetrics(metrics, kind + " with scores" * scores.any)
 
 
@@ -134,6 +142,28 @@ _OF_NUMBERS = UsualMetrics(
 def _names_of_fields(y_true: Any) -> Any:
     """Names of the fields of a structured array, such as event and time, or None."""
     return getattr(getattr(y_true, "dtype", None), "names", None)
+
+
+def _are_event_and_time(y_true: Any) -> bool:
+    """Whether one of two columns is an event, 0 or 1, and the other has times."""
+    columns = np.asarray(y_true).T
+    if columns.ndim != 2 or len(columns) != 2:
+        return False
+    first, second = ({*column} <= {0, 1} for column in columns.tolist())
+    return first != second
+
+
+def _distinct(values: Any) -> list[Any]:
+    """Distinct values that are not missing."""
+    listed = np.asarray(values).ravel().tolist()
+    return [each for each in {*listed} if each is not None and each == each]
+
+
+def _type_of(values: Any) -> str:
+    """Type of labels or numbers, some of which may be missing."""
+    is_matrix = np.ndim(values) > 1
+    target: str = type_of_target(values if is_matrix else _distinct(values), "y_true")
+    return target
 
 
 def _arrays(values: Any) -> list[Any]:
@@ -150,4 +180,5 @@ def _arrays(values: Any) -> list[Any]:
 
 def _are_shares(scores: Any) -> bool:
     """Whether scores are between 0 and 1, as probabilities are."""
-    return bool(((scores >= 0) & (scores <= 1)).all())
+    is_number = scores.dtype.kind in "biuf"
+    return is_number and bool(((scores >= 0) & (scores <= 1)).all())

@@ -545,9 +545,10 @@ class Report(TabularReport[MetricEstimate]):
         ----------
         requirements : str, list of str, or mapping of str to (str, float)
             Such as ``"recall >= 0.9 and specificity >= 0.8"``, of all estimates; as
-            ``"new recall >= 0.9"`` of the model "new"; as ``"new - old recall >=
-            -0.02"`` of a difference of two. A single metric may be left out. In a
-            mapping, ``(">=", value)`` or ``("<=", value)``.
+            ``"new recall >= 0.9"`` of the model "new"; as ``"recall: new >= old -
+            0.02"`` or ``"new - old recall >= -0.02"`` of a difference of two. A single
+            metric may be left out; > and < are read as >= and <=. In a mapping,
+            ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -30,12 +30,17 @@ from skci.reports.rendering import (
 )
 
 SIGNS = (">=", "<=")
+GRAMMAR = (
+    "'METRIC >= NUMBER', 'MODEL METRIC >= NUMBER' or 'METRIC: NEW >= OLD - NUMBER', "
+    "where a single metric and the last number may be left out"
+)
 _WANTED = (
-    "a string such as 'recall >= 0.9', with >= or <= and a number, a list of such, or "
+    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such, or "
     "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
-_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
+_SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -211,7 +216,7 @@ def read_requirements(
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
         if all(isinstance(text, str) for text in texts):
-            required = [each for text in texts for each in _parse(text)]
+            required = [each for text in texts for each in _parse(text, metrics)]
     if not required:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
     found = []
@@ -246,33 +251,54 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     hint = f"; did you mean {meant[0]!r}?" if meant and meant != [subject] else ""
     return KeyError(
         f"requirements must be of one of the metrics {metrics}, perhaps after one of "
-        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r}, got "
-        f"{subject!r}{hint}"
+        f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r} or "
+        f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{hint}"
     )
 
 
-def _parse(text: str) -> list[tuple[str, tuple[str, float]]]:
+def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, float]]]:
     """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements = []
     for part in _AND.split(text):
-        found = split_comparison(part, SIGNS)
-        if found is None or any(sign in found[0] for sign in SIGNS):
+        left, sign, right = split_comparison(part) or ("", "", "")
+        other, value = _other_and_number(right)
+        is_metric = left in metrics and other
+        if not sign or is_metric or any(sign in left for sign in SIGNS):
             of = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
-        subject, sign, value = found
-        requirements.append((subject, (sign, value)))
+        subject = _subject([left, other] if other else [left], metrics)
+        requirements.append((subject, (f"{sign[0]}=", value)))
     return requirements
 
 
-def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
-    """Split "recall >= 0.9" if that is a comparison with a number by one of signs."""
-    match = _COMPARISON.fullmatch(text)
-    if match is None or match[2] not in signs:
-        return None
+def _other_and_number(right: str) -> tuple[str, float]:
+    """Other model and number on the right of a requirement, as in "old - 0.02"."""
     try:
-        return match[1], match[2], float(match[3])
+        return "", float(right)
     except ValueError:
-        return None
+        other, shift = cast(re.Match[str], _SHIFTED.fullmatch(right)).groups()
+        return other, float((shift or "0").replace(" ", ""))
+
+
+def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
+    """Write the subject of a requirement, as "new - old f1" for "f1: new" and "old".
+
+    The metric may come first, before a colon, or last on either side.
+    """
+    for metric in sorted(metrics, key=len, reverse=True):
+        names = [
+            side.removeprefix(f"{metric}:").removesuffix(f" {metric}").strip()
+            for side in sides
+        ]
+        if names != [*sides]:
+            return f"{' - '.join(names)} {metric}"
+    return " - ".join(sides)
+
+
+def split_comparison(text: str) -> tuple[str, str, str] | None:
+    """Split a comparison such as "recall >= 0.9" at its sign; None if it is none."""
+    match = _COMPARISON.fullmatch(text)
+    return (match[1], match[2], match[3]) if match else None
 
 
 _MOST_NAMED = 6  # in a sentence

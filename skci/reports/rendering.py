@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import (
     Callable,
@@ -15,7 +16,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
@@ -33,6 +34,7 @@ _Entry = TypeVar("_Entry")
 
 _LIMITS = "low and high of an estimate, as report[...].low, or columns of to_frame()"
 _MAX_NAME = 32  # characters of a name in a text table
+_LEAST_NAME = 8  # and in one that is narrow
 
 _MARKDOWN = re.compile(
     r"[\\`*~|$]"  # code, emphasis, cells, formulas
@@ -123,6 +125,13 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
     return [*names]
 
 
+def wrap(text: str, width: int | None) -> str:
+    """Break a text between words into lines of a width, if there is one."""
+    if width is None:
+        return text
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def _width(text: str) -> int:
     """Columns of a terminal that a text takes."""
     if text.isascii():
@@ -195,15 +204,15 @@ class Grid:
     columns: Mapping[str, Sequence[str]]
     bold: Collection[tuple[int, str]] = ()
 
-    def rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
-        """Rows of cells, the headers first; in `short` ones long names are cut."""
+    def rows(self, longest: int | None = None) -> list[tuple[str, ...]]:
+        """Rows of cells, the headers first; names are cut to so many characters."""
         columns = [
             [*map(printable, (header, *cells))]
             for header, cells in (*self.names.items(), *self.columns.items())
         ]
-        if not short:
+        if longest is None:
             return [*zip(*columns, strict=True)]
-        names = [*map(shorten, columns[: len(self.names)])]
+        names = [shorten(column, longest) for column in columns[: len(self.names)]]
         header, *rows = zip(*names, *columns[len(names) :], strict=True)
         return [tuple(shorten(header)), *rows]
 
@@ -275,8 +284,37 @@ class Grid:
             row += f"<{begin}>{escape(cell)}</{end}>"
         return f"<tr>{row}</tr>"
 
-    def __str__(self) -> str:
-        rows = self.rows(short=True)
+    def to_text(self, width: int | None = None) -> str:
+        """Write plain text, if possible in lines of at most some width.
+
+        Individual intervals are left out, names are cut and columns are put below
+        others, each only as far as it is needed.
+        """
+        table = self._text(self.columns, _MAX_NAME)
+        if width is not None and not _fits(table, width):
+            table = self._narrow(width)
+        return f"{wrap(printable(self.title), width)}\n\n{table}"
+
+    def _narrow(self, width: int) -> str:
+        """Text without individual intervals, with short names, or of several tables."""
+        hidden = any(header.startswith("joint") for header in self.columns)
+        headers = [x for x in self.columns if not (hidden and x.startswith("indiv"))]
+        for longest in range(_MAX_NAME, _LEAST_NAME - 1, -1):
+            if _fits(table := self._text(headers, longest), width):
+                return table
+        tables, shown = [""], []
+        for header in headers:
+            shown.append(header)
+            if not _fits(self._text(shown, _LEAST_NAME), width) and tables[-1]:
+                tables.append("")
+                shown = [header]
+            tables[-1] = self._text(shown, _LEAST_NAME)
+        return "\n\n".join(tables)
+
+    def _text(self, headers: Iterable[str], longest: int) -> str:
+        """Text of some columns beside the names, which are cut, with a rule."""
+        columns = {header: self.columns[header] for header in headers}
+        rows = replace(self, columns=columns).rows(longest)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
         lines = []
         for row in rows:
@@ -284,7 +322,15 @@ class Grid:
             padded = [cell + " " * (width - _width(cell)) for cell, width in cells]
             lines.append("  ".join(padded).rstrip())
         lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
-        return "\n".join([printable(self.title), "", *lines])
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def _fits(table: str, width: int) -> bool:
+    """Whether the rule of a table is no longer than a width."""
+    return len(table.split("\n")[1]) <= width
 
 
 class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
