@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -17,11 +17,8 @@ from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
-from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_MODEL, TableParameter
-from skci.metrics.binding import Binding
-from skci.metrics.censored import bind_share
+from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import (
     AT_THRESHOLDS,
     MOST_BINS,
@@ -31,12 +28,7 @@ from skci.metrics.clinical import (
     ObservedToExpectedCI,
     bin_numbers,
 )
-from skci.metrics.metric_set import (
-    MetricSet,
-    Points,
-    estimate_at_points,
-    keys_at_points,
-)
+from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
 from skci.reports.curves import (
     BIN,
     DET,
@@ -651,11 +643,7 @@ def calibration_report(
     method = "score" if method is None and time is None else method
     metric_set, scored = _read(metrics, method, y_true, y_score, time=time, **options)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
-    if time is None:
-        joint = estimate_at_points(metric_set, scored, BIN, bins)
-    else:
-        shares = _shares_of_events(metric_set, scored, bins, time)
-        joint = metric_set.joint(shares, scored)
+    joint = estimate_at_points(metric_set, scored, BIN, bins, time)
     weights, means, n_rows = scored.rows.counts, [], []
     for model, (_, number, _) in bins.items():
         sums = np.bincount(number, weights * scored.scores[model].values)
@@ -668,17 +656,6 @@ def calibration_report(
     summarise = partial(overall.report, scored)
     bins_of_all = np.concatenate(means), np.concatenate(n_rows)
     return CalibrationReport(joint, *bins_of_all, summarise)
-
-
-def _shares_of_events(
-    metric_set: MetricSet, scored: Sample, bins: Mapping[str, Points], time: float
-) -> Iterator[TableParameter]:
-    """Bind the share of the rows in each bin that have the event by a time."""
-    (name, method), *_ = metric_set.methods.items()
-    for model, k, key in keys_at_points(BIN, bins):
-        binding = Binding(scored, model, name, method or AUTO)
-        parameter = bind_share(binding, bins[model].levels == k, time)
-        yield replace(parameter, key=replace(parameter.key, **key))
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:

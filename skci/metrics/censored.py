@@ -156,7 +156,7 @@ _SHARE = Trait(
 
 
 def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
-    """Bind the fraction of the rows in a bin with an event by a time."""
+    """Parameter for the fraction of the rows in a bin with an event by a time."""
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
     share = FunctionOfMeans(truediv, features)

@@ -296,12 +296,14 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     rate that the threshold t implies (Vickers and Elkin, 2006). Treating no row has a
     net benefit of 0, and treating all rows :math:`\pi - (1 - \pi) t / (1 - t)`,
     :math:`\pi` the prevalence: see :func:`skci.decision_curve_report`. Its string name
-    is "net_benefit@0.1" at a threshold of .1.
+    is "net_benefit@0.1" at a threshold of .1, and "net_benefit@0.1@365" for an event by
+    the time 365.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. If not given, that of the report, or "auto", which is "score",
+        and "hall" with a time.
 
     References
     ----------
@@ -313,6 +315,14 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
     >>> NetBenefitCI(0.25)(y, scores)
     net_benefit@0.25 = 0.46 [0.34, 0.58], 95% interval (score, n = 80)
+
+    For an event by the time 30, rows may be censored before:
+
+    >>> import numpy as np
+    >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
+    >>> risk = 1 / (1 + np.exp((time - 30) / 10 - np.sin(time)))
+    >>> NetBenefitCI(0.25, time=30)(np.column_stack([event, time]), risk)
+    net_benefit@0.25@30 = 0.30 [0.13, 0.49], 95% interval (hall, n = 60)
     """
 
     _title = "net_benefit"

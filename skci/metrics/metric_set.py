@@ -34,11 +34,12 @@ from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
-from skci.inference.intervals.methods import Known, check_method
+from skci.inference.intervals.methods import AUTO, Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import bind_references
+from skci.metrics.binding import Binding, bind_references
+from skci.metrics.censored import bind_share
 from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
@@ -567,10 +568,36 @@ def keys_at_points(
             yield model, k, {"model": name, "factor": column} if alone else key
 
 
+def _events_at_points(
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float,
+) -> Iterator[TableParameter]:
+    """Fractions with an event by a time among the positive rows at each point."""
+    (name, method), *_ = metric_set.methods.items()
+    for model, k, key in keys_at_points(column, points):
+        _, levels, is_positive = points[model]
+        binding = Binding(scored, model, name, method or AUTO)
+        parameter = bind_share(binding, is_positive[levels, k], time)
+        yield replace(parameter, key=replace(parameter.key, **key))
+
+
 def estimate_at_points(
-    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of labels jointly at points of each model, by name."""
+    """Estimate metrics of labels jointly at points of each model, by name.
+
+    With a time, the labels are events by it, and the metric is the precision.
+    """
+    if time is not None:
+        events = _events_at_points(metric_set, scored, column, points, time)
+        return metric_set.joint(events, scored)
     check_both_labels(scored)
     rows, design = scored.rows, scored.design
     outcomes = np.stack(
