@@ -13,7 +13,13 @@ from scipy.special import expit, logit, ndtri
 import skci
 from benchmarks.common import Array
 from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator, alone_and_jointly
+from benchmarks.coverage.harness import (
+    Answer,
+    Records,
+    Setting,
+    Simulator,
+    alone_and_jointly,
+)
 from benchmarks.coverage.tables import by_call, by_setting, each, extremes
 
 _QUANTILES = 200_000
@@ -24,7 +30,7 @@ _UNKNOWN = (0.4, 0.6)  # shares of rows that are censored before time 1 and the 
 _SIZES = (100, 300, 1000)
 _THRESHOLD, _TIME, _BINS = 0.3, 1.0, 3
 _BAND = (0.1, 0.2, 0.3, 0.4, 0.5)  # thresholds
-_KNOWN_ONLY = "rows with a known label"
+_WITH_TIME, _KNOWN_ONLY = "time=1", "rows with a known label"
 
 
 def _metrics(time: float | None) -> dict[str, Any]:
@@ -141,18 +147,23 @@ def _settings(calls: dict[str, Any]) -> list[Setting]:
 
 
 def tables(simulate: Simulator) -> Tables:
-    found = simulate(_settings({"time=1": _answer, _KNOWN_ONLY: _known_only}), 400)
+    found = simulate(_settings({_WITH_TIME: _answer, _KNOWN_ONLY: _known_only}), 400)
     curves = simulate(_settings({"curves": _curves}), 400)
-    both = [*found.where(call="time=1"), *curves]
-    summary = extremes(
-        type(found)(both),
-        *("settings", "minimum", "mean", "maximum"),
-        *("below .93", "below .93, not warned"),
-        of="interval of",
-    )
+    curves = Records([{**each, "of": _named(each["of"])} for each in curves])
+    both = Records([*found.where(call=_WITH_TIME), *curves])
+    columns = "settings", "minimum", "mean", "maximum", "below .93"
     return {
-        "In short": [summary],
+        "In short": [
+            extremes(both, *columns, "below .93, not warned", of="interval of"),
+            extremes(found.where(call=_KNOWN_ONLY), *columns, of=_KNOWN_ONLY),
+        ],
         "Metrics": [by_call(found)],
         "Curves": [by_setting(curves)],
-        "Warnings": [each(curves, "coverage", "warns", "width", of="interval of")],
+        "Widths and warnings of curves": [each(curves, "width", "warns", of="of")],
     }
+
+
+def _named(key: str) -> str:
+    """Name of an interval of the calibration curve by its bin."""
+    number, _, rest = key.partition(", ")
+    return f"fraction in bin {number}" if rest else key
