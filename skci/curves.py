@@ -638,7 +638,7 @@ def calibration_report(
     True
     """
     check_choice(strategy, STRATEGIES, "strategy")
-    n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
+    n_bins = check_integer(n_bins, "n_bins", maximum=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
     method = "score" if method is None and time is None else method
     metric_set, scored = _read(metrics, method, y_true, y_score, time=time, **options)

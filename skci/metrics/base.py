@@ -33,7 +33,7 @@ from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
-    Known,
+    AvailableData,
     check_method,
     check_serves,
     method_without_table,
@@ -564,9 +564,12 @@ class MetricCI(_WithOptions):
         return str(given)
 
     def without_table(
-        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+        self,
+        method: str | None,
+        available: AvailableData,
+        preferred: Sequence[str] = (),
     ) -> Self:
-        """Copy of the metric with a method that needs no more than is `known`.
+        """Copy of the metric with a method that needs no more than is `available`.
 
         `method` is for a metric that sets none; see `method_without_table`.
 
@@ -575,7 +578,7 @@ class MetricCI(_WithOptions):
         method = method_without_table(
             self._resolve_method(method),
             self._trait,
-            known=known,
+            available=available,
             preferred=preferred,
         )
         return self._replace({"method": method})

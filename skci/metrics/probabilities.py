@@ -141,7 +141,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 class _D2CI(_ProbabilityMetricCI, **SKILL):
     """Share of the loss of the best constant probabilities that predictions save."""
 
-    _function = staticmethod(partial(skill, least=EDGE))
+    _function = staticmethod(partial(skill, zero=EDGE))
 
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float

@@ -155,7 +155,7 @@ def _weights(
         matrix = matrix + _unseen_errors(source.select(positions), matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     # The adjusted over the plain share of the variance that proxies explain.
-    left = chosen.each[0].degrees_of_freedom - n_proxies
+    left = chosen.by_parameter[0].degrees_of_freedom - n_proxies
     if left <= 0 or explained <= 0:
         return {}
     weights *= max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
@@ -212,7 +212,7 @@ def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Arr
     if not (smooths or method.smooths or method.studentises):
         return np.zeros_like(of_all)
     changes = []
-    for estimate in chosen.each[1 if smooths else 2 :: 2]:
+    for estimate in chosen.by_parameter[1 if smooths else 2 :: 2]:
         influence = estimate.at_observed_table.parameter.linearised.influence
         if smooths:
             cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]
