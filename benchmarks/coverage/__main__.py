@@ -42,6 +42,7 @@ PAGES = {
     "importance": "importance",
     "cross_validation": "cross_validation",
     "target": "target",
+    "forecasts": "forecasts",
 }
 """Module that has the tables of a page."""
 

@@ -482,7 +482,7 @@ class MetricsByTruth(MetricSet):
             raise ValueError(
                 "design=Prevalence is of the label of one y_true, got y_true by metric"
             )
-        alignment, samples = Alignment(), {}
+        alignment, samples, sizes = Alignment(), [], {}
         for keys, metric_set in self.sets.items():
             truth, pred, score = (
                 values if key is None else values[key]
@@ -493,13 +493,13 @@ class MetricsByTruth(MetricSet):
             reads = metric_set.reads
             pred = pred if reads - {"scores"} else None
             score = score if "scores" in reads else None
-            samples[name] = metric_set.read(truth, pred, score, rows, data, **labels)
-        sizes = {name: len(sample.rows) for name, sample in samples.items()}
+            samples.append(metric_set.read(truth, pred, score, rows, data, **labels))
+            sizes[name] = len(samples[-1].rows)
         if len(set(sizes.values())) > 1:
             raise ValueError(
                 f"y_true must have the same rows for all metrics, got {sizes}"
             )
-        return [*samples.values()]
+        return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Bind all metrics, by model and in the order in which they were given."""
