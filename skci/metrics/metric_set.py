@@ -154,7 +154,7 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a function of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
-                if kind == "labels" and y_score is not None:
+                if kind == "labels" and y_score is not None and not hint:
                     hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
