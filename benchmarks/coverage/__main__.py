@@ -33,6 +33,7 @@ PAGES = {
     "new_metrics_items": "items",
     "new_metrics_rankings": "rankings",
     "new_metrics_survival": "survival",
+    "censored": "censored",
     "standard_errors": "standard_errors",
     "runs": "runs",
     "designs": "designs",
