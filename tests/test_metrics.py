@@ -182,7 +182,9 @@ def test_custom_metric_outside_its_bounds():
         lambda tp, fp, fn, tn: 9 * tp - 9 * fp, name="profit", bounds=(-5, 5)
     )
     assert profit.from_confusion_matrix([[50, 10], [15, 25]]) == pytest.approx(1.35)
-    with pytest.raises(ValueError, match=r"^bounds of 'profit' must hold .* 9 outside"):
+    with pytest.raises(
+        ValueError, match=r"^bounds of 'profit' must contain .* 9 outside"
+    ):
         profit.from_confusion_matrix([[0, 0], [0, 10]])
 
 

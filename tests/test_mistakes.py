@@ -460,7 +460,7 @@ report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b
-    -> unrecognized arguments: b; names of a list have commas between them
+    -> unrecognized arguments: b; separate the names of a list by commas, as in a,b
 report FILE --truth=y --metrics=f1 --model=a
     -> unrecognized arguments: --model=a; did you mean --models?; see
 report FILE --truth=y --metrics=f1 --alpha 0.1

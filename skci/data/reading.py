@@ -69,10 +69,23 @@ from skci.inference.rows import Rows
 
 
 def read_scores(
-    y_true: Any, y_score: Any, rows: RowOptions, pos_label: Any, data: Any
+    y_true: Any,
+    y_score: Any,
+    rows: RowOptions,
+    pos_label: Any,
+    data: Any,
+    truth: str = "labels",
 ) -> Sample:
-    """Read scores of two labels, of one model without a name or of several."""
-    wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
+    """Read scores of two labels, of one model without a name or of several.
+
+    The truth may also be "survival".
+    """
+    wanted = Wanted(
+        frozenset({"scores"}),
+        several=False,
+        pos_label=pos_label,
+        truths=frozenset({truth}),
+    )
     if data is not None:
         frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
         columns = frame.read({"numbers"}, rows)  # row by row

@@ -29,6 +29,10 @@ _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
+_EVENTS = (
+    "; skci.event_by makes labels of events and times, where no row is censored before "
+    "the time; metrics with a time allow for such rows, as NetBenefitCI(0.2, time=365)"
+)
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array of two "
     "fields, as scikit-survival's, or two columns, the event first"
@@ -67,19 +71,17 @@ def as_column(
         more = probabilities_hint(column)
         if column.ndim == 2 and not more:
             more = f"; {several}"
+            if column.shape[1] == 2 and name.startswith("y_true"):
+                more += _EVENTS
             if name.startswith("y_pred"):
                 more += f"; joint_report takes {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
     if column.dtype.kind not in _LABEL_KINDS:
-        survival = (
-            "; skci.event_by makes labels of events and times, where no row is "
-            "censored before the time"
-        )
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
+            f"got dtype {column.dtype}{_EVENTS if column.dtype.names else ''}"
         )
     return column
 
@@ -467,7 +469,8 @@ def event_by(y_true: Any, time: float) -> Array:
     Labels for metrics of labels and scores. They are known only of rows that were not
     censored before the time; leaving these out would bias what is estimated from the
     others, and so any such row is an error. Metrics of survival, such as
-    :class:`~skci.CumulativeDynamicAucCI`, allow for censored rows.
+    :class:`~skci.CumulativeDynamicAucCI`, and net benefit and calibration by a time,
+    such as ``NetBenefitCI(0.2, time=365)``, allow for censored rows.
 
     Parameters
     ----------
@@ -501,7 +504,7 @@ def event_by(y_true: Any, time: float) -> Array:
         raise ValueError(
             f"y_true must not be censored before time={time:g}, for labels to be "
             f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
-            "allow for them, and other metrics, such as net benefits, do not yet"
+            f"such as 'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
+            f"'net_benefit@0.2@{time:g}', allow for them"
         )
     return ((event == 1) & (until <= time)).astype(int)

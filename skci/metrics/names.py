@@ -11,6 +11,7 @@ import numpy as np
 from skci.measures.traits import NEGATED
 from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics.censored import EventMetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -206,7 +207,8 @@ def available_metrics() -> list[str]:
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
         "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time;
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time, as are
+        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>";
         "interval_score@<level>" and "interval_coverage@<level>" metrics of prediction
         intervals, as is "interval_coverage_deviation"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
@@ -351,6 +353,9 @@ def _named(name: str) -> MetricCI | None:
                 return _OF_FIRST[known]._replace({"k": int(number)})
             if known in _AT_A_NUMBER:
                 return _AT_A_NUMBER[known](float(number))
+        metric = _named(base)
+        if isinstance(metric, EventMetricCI) and metric.time is None:
+            return metric._replace({"time": float(number)})
     return None
 
 
