@@ -442,13 +442,13 @@ def _read(
     """Check the metrics, and read scores for two labels, or for an event by `time`."""
     if time is not None and pos_label is not None:
         raise ValueError(
-            "pos_label must not be given with time, by which the event is positive, "
+            "pos_label must not be given with time, since the event is positive, "
             f"got {pos_label!r}"
         )
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    given = y_true, y_score, RowOptions(**rows), pos_label, data
+    columns = y_true, y_score, RowOptions(**rows), pos_label, data
     truth = "labels" if time is None else "survival"
-    return metric_set, read_scores(*given, truth)
+    return metric_set, read_scores(*columns, truth)
 
 
 def _threshold_report(

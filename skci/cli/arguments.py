@@ -223,8 +223,10 @@ def looks(text: str) -> list[int]:
         if not numbers or [0, *numbers] != sorted({0, *numbers}):
             raise ValueError
     except ValueError as error:
-        must = "must be ascending numbers of rows, as 200,500,1000 or 200:2000:200"
-        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
+        raise argparse.ArgumentTypeError(
+            "must be increasing numbers of rows, as in 200,500,1000 or 200:2000:200, "
+            f"got {text!r}"
+        ) from error
     return numbers
 
 

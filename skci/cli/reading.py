@@ -49,7 +49,7 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
 
 
 def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
-    """Judge the requirements at several looks at the rows of the files."""
+    """Evaluate the requirements at several looks at the rows of the files."""
     for name in (*_NEED_ALL_ROWS, "save"):
         if getattr(arguments, name):
             raise ValueError(f"{flag_of(name)} must not be given with --stop")
