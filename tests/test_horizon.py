@@ -217,12 +217,12 @@ def test_groups_are_the_units_of_a_horizon():
 @pytest.mark.parametrize(
     ("horizon", "message"),
     [
-        ((100, 400), "contain the rows or groups so far, 500"),
-        ((501, 900), "contain the rows or groups so far, 500"),
-        ([100, 400, 600], "contain a look at the rows or groups so far, 500"),
+        ((100, 400), "hold the rows or groups so far, 500"),
+        ((501, 900), "hold the rows or groups so far, 500"),
+        ([100, 400, 600], "have a look at the rows or groups so far, 500"),
         ((100, 500, 900), "a pair"),
-        ([500, 100], "increasing"),
-        ((0, 900), "increasing"),
+        ([500, 100], "ascending"),
+        ((0, 900), "ascending"),
         ([], "a list of looks"),
         (range(0), "a list of looks"),
         (500, "a list of looks"),

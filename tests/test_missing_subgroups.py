@@ -145,7 +145,7 @@ def test_files(tmp_path, capsys, ending):
     ("options", "message"),
     [
         ({"by": SEX, "missing": "drop"}, r"^missing must be one of \['error', 'group'"),
-        ({"missing": "group"}, "^missing must be 'error' with folds, got by=None$"),
+        ({"missing": "group"}, "^missing='group' is for subgroups, got by=None$"),
         ({"folds": AGE, "missing": "group"}, "^missing must be 'error' with folds"),
         (
             {"by": np.where(LACKS, None, NAMED), "missing": "error"},

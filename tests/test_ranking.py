@@ -573,7 +573,7 @@ def test_wrong_sets():
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
         ([report, other], "the same confidence level"),
-        ({1: report, "1": again}, "different names, got '1 A' twice"),
+        ({1: report, "1": again}, "different names for models, got '1 A' twice"),
     ]:
         with pytest.raises(ValueError, match=message):
             combine_independent(wrong)
