@@ -193,7 +193,7 @@ def test_a_confusion_matrix_has_no_pos_label():
 
 
 def test_a_metric_takes_a_truth_and_predictions():
-    with pytest.raises(TypeError, match=r"F1CI takes y_true and y_pred, got 3 arg"):
+    with pytest.raises(TypeError, match=r"F1CI accepts y_true and y_pred, got 3 arg"):
         skci.F1CI()([0, 1], [0, 1], [1])
 
 

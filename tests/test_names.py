@@ -506,12 +506,14 @@ def test_options_in_a_call_replace_those_of_the_metric():
 @pytest.mark.parametrize("cls", [F1CI, skci.AccuracyCI, RocAucCI, skci.R2CI])
 def test_a_mistaken_option_names_the_class_and_its_options(cls):
     known = re.escape(repr([*cls().get_params()]))
-    message = f"^{cls.__name__} has no option foo and bar; .* its options {known}$"
+    message = f"^{cls.__name__} has no option foo and bar; .* the options {known}$"
     with pytest.raises(TypeError, match=message):
         cls()(*LABELS, foo=1, bar=2)
     names = "', '".join(sorted(cls().get_params()))
     for call in [lambda: cls(*LABELS), lambda: cls(foo=1)]:
-        with pytest.raises(TypeError, match=f"^{cls.__name__} takes the options ") as e:
+        with pytest.raises(
+            TypeError, match=f"^{cls.__name__} accepts the options "
+        ) as e:
             call()
         assert all(name in str(e.value) for name in names.split("', '"))
         assert f"{cls.__name__}(...)(y_true, y_pred)" in str(e.value)

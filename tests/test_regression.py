@@ -400,7 +400,9 @@ def test_metrics_with_weights_of_targets_are_estimators():
     assert "multioutput=array([1, 2, 3])" in repr(metric)
     assert clone(metric)(MANY.y, MANY.p) == metric(MANY.y, MANY.p)
     metric.scorer()
-    with pytest.raises(ValueError, match="multioutput must give one number for a sco"):
+    with pytest.raises(
+        ValueError, match="multioutput must give a single number for a sc"
+    ):
         R2CI(multioutput="raw_values").scorer()
 
 
