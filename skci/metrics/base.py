@@ -105,9 +105,8 @@ class _WithOptions(BaseEstimator):
                 problem = str(error).partition("() ")[2] or error
                 raise TypeError(
                     f"{name} accepts the options {option_names}, and data when it is "
-                    "called, as "
-                    f"in {name}(...)(y_true, y_pred); it {problem}"
-                    f"{unknown_options(option_names, options)}"
+                    f"called, as in {name}(...)(y_true, y_pred); it "
+                    f"{problem}{unknown_options(option_names, options)}"
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]
@@ -422,9 +421,8 @@ class MetricCI(_WithOptions):
         if unknown_names:
             raise TypeError(
                 f"{type(self).__name__} has no option {join_names(unknown_names)}; a "
-                "call "
-                f"accepts sample_weight, groups, design and the options {list(current)}"
-                f"{unknown_options([*current], options)}"
+                "call accepts sample_weight, groups, design and the options "
+                f"{list(current)}{unknown_options([*current], options)}"
             )
         return type(self)(**current | options)
 

@@ -493,8 +493,7 @@ class OrderMetricCI(
                 raise ValueError(
                     "y_score may be missing only in positive rows, which were never "
                     "found, got a missing score in another row; replace scores that a "
-                    "model "
-                    "did not report by a score below all others"
+                    "model did not report by a score below all others"
                 )
             scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked
