@@ -21,7 +21,7 @@ extensions = [
     "metrics_table",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "examples"]  # the gallery is made of the examples
+exclude_patterns = ["_build", "examples"]  # sources of the gallery
 default_role = "py:obj"
 
 # Types are in the docstrings.
@@ -29,19 +29,19 @@ autodoc_typehints = "none"
 autosummary_generate = True
 numpydoc_show_class_members = False
 
-# Public docstrings are complete, save for what they refer to. Parameters with one
-# description stand together, and noun phrases describe results.
+# Public docstrings are complete, or refer to another docstring. Parameters with one
+# description are grouped, and noun phrases describe results.
 numpydoc_validation_checks = {"all", "ES01", "EX01", "PR03", "SA01", "SS05"}
 _elsewhere = [r"See\s+:meth:", r"[Rr]eturned\s+by"]
 numpydoc_validation_overrides = {
     **dict.fromkeys(["PR04", "RT01", "YD01"], _elsewhere),
     "PR01": [*_elsewhere, r"is a design for every metric"],  # a protocol is not called
-    "SS03": [r"Alias for field"],  # of a named tuple
+    "SS03": [r"Alias for field"],  # a named tuple
 }
 
 numpydoc_validation_exclude = {r"CustomItemCI\.reads$"}  # has the docstring of str
 
-# Every reference must lead somewhere, save to what other projects document.
+# Every reference must resolve, except references to other projects.
 nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(joblib|matplotlib|numpy|pandas|polars|scipy|sklearn)\..*"),
@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "gallery.fail_on_warnings"),
     "abort_on_example_error": True,
     "image_srcset": ["2x"],
+    "thumbnail_size": (800, 480),
     "doc_module": ("skci",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skci": None},
@@ -73,5 +74,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["skci.css"]
-html_sidebars = {"*": []}  # the pages of the top level have no sections
+html_sidebars = {"**": ["guides"]}  # one sidebar for all pages
+html_theme_options = {"navbar_center": []}  # the sidebar has all pages
 html_show_sourcelink = False

@@ -1,7 +1,7 @@
 """Make the pictures of the pages: reports, differences, power, curves, runs, time.
 
-The code of the pages is run until there is what is drawn, so that picture and text
-agree.
+The code of the pages is run until it has made the drawn object, so that picture and
+text agree.
 """
 
 import doctest
@@ -21,12 +21,12 @@ DOCS = Path(__file__).resolve().parent
 
 
 def run_until(page, name):
-    """Run the examples of a page until they have made something of this name."""
+    """Run the examples of a page until this name is defined, and return its value."""
     return names_until(page, name)[name]
 
 
 def names_until(page, name):
-    """Everything that examples have made when there is something of this name."""
+    """Run the examples of a page until this name is defined, and return all names."""
     names = {"__name__": __name__}
     text = page.read_text(encoding="utf-8")
     for example in doctest.DocTestParser().get_examples(text):
@@ -88,7 +88,7 @@ def over_runs(blocks, label):
 
 
 def seeds():
-    """Draw the accuracy of each seed of two models, and of their means."""
+    """Draw the accuracy for each seed of two models, and the means over seeds."""
     made = names_until(DOCS / "seeds.rst", "report")
     X, y, report = made["X"][500:], made["y"][500:], made["report"].individual()
     blocks = [
@@ -104,7 +104,7 @@ def seeds():
 
 
 def readers():
-    """Draw the difference of two tests for each reader, and of their means."""
+    """Draw the difference of two tests for each reader, and the mean difference."""
     made = names_until(DOCS / "readers.rst", "each")
     (key,) = made["differences"]
     by_reader = made["each"].differences().individual()
@@ -156,9 +156,12 @@ def page():
 
 
 def main():
-    """Draw the report of the README's tour and what a page compares."""
+    """Draw all pictures."""
     matplotlib.use("Agg")
-    save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
+    tour = run_until(DOCS.parent / "README.md", "report")
+    save(tour.plot().figure_, "report.png")
+    with plt.style.context("dark_background"):
+        save(tour.plot().figure_, "report_dark.png")
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
     decisions = DOCS / "decisions"

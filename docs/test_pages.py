@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent
-PAGES = [
-    path for x in ("", "benchmarks", "decisions") for path in (DOCS / x).glob("*.rst")
-]
+FOLDERS = "", "benchmarks", "decisions", "theory"
+PAGES = [path for folder in FOLDERS for path in (DOCS / folder).glob("*.rst")]
 
 
 def words(text):

@@ -3,9 +3,10 @@
 Metric objects such as :class:`F05CI` are called like functions of
 :mod:`sklearn.metrics` and return floats with a confidence interval.
 :class:`JointEvaluator` and :func:`joint_report` put many metrics of many models into
-one report whose intervals all cover at once. What fewer users need is in the modules
-:mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`, :mod:`skci.reports`,
-:mod:`skci.planning`, :mod:`skci.inference` and :mod:`skci.textbook`.
+one report whose intervals cover simultaneously. More specialised tools are in the
+modules :mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.readers`,
+:mod:`skci.reports`, :mod:`skci.planning`, :mod:`skci.inference` and
+:mod:`skci.textbook`.
 """
 
 from importlib.metadata import version
@@ -73,7 +74,7 @@ else:
         "planning": "sample_size",
         "votes": "votes_report",
     }
-    _MODULES = {each: k for k, names in _NAMES.items() for each in names.split()}
+    _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}
     """Module of each name that is not a metric; "" if it is a module itself."""
 
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES, others="metrics")
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES, default_module="metrics")

@@ -1,6 +1,6 @@
-"""``python -m skci``, and ``skci``: a demonstration, or the commands.
+"""The commands ``skci`` and ``python -m skci``.
 
-Without arguments, a joint report on data that ships with scikit-learn.
+Without arguments they print a joint report on data that ships with scikit-learn.
 """
 
 import sys
@@ -17,7 +17,7 @@ from skci import JointEvaluator
 from skci.cli.main import main as run
 
 _NEXT = """
-Next, with data of your own, and the page of the documentation that explains it:
+Next steps with your data, and the pages of the documentation that explain them:
 
   skci.JointEvaluator(models).evaluate(X_test, y_test)            quickstart.rst
   skci.joint_report(y_test, {"A": y_pred_a, "B": y_pred_b})       comparing.rst

@@ -1,4 +1,4 @@
-"""The type of arrays, and fast versions of what numpy and the standard library have."""
+"""Array type, and faster versions of functions of numpy and the standard library."""
 
 import dataclasses
 import math
@@ -15,18 +15,18 @@ Array = NDArray[Any]
 EPS = float(np.finfo(float).eps)
 
 ROUNDING = 8 * EPS
-"""Relative range of numbers that are equal."""
+"""Relative difference up to which two numbers count as equal."""
 
 
 def read_only(values: Array) -> Array:
-    """View of an array that a report hands out, through which it cannot be changed."""
+    """Read-only view of an array, for attributes of reports."""
     view = values.view()
     view.flags.writeable = False
     return view
 
 
 class ReadOnlyArrays:
-    """A dataclass whose arrays cannot be changed, as they may be those of a report."""
+    """Mixin for dataclasses whose array fields become read-only views."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -34,7 +34,7 @@ class ReadOnlyArrays:
                 vars(self)[name] = read_only(value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy, or what was pickled, which forgets that arrays are so."""
+        """Restore the state; pickles and copies lose the read-only flag of arrays."""
         vars(self).update(state)
         self.__post_init__()
 
@@ -45,11 +45,11 @@ _is_allowed = ContextVar("underflow is allowed", default=False)
 
 
 def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
-    """Decorate a function in which small numbers may become zero.
+    """Decorate a function in which numbers may underflow to zero.
 
-    By default numpy ignores this, but ``np.seterr(all="raise")`` of a user makes it an
-    error. Public functions (by `with_hints`) and lazy properties allow it, too. Where
-    functions call each other, only the first changes the state of numpy.
+    Numpy ignores underflow by default, but a user's ``np.seterr(all="raise")`` turns it
+    into an error. Public functions (by `with_hints`) and lazy properties also allow
+    underflow. Among nested calls only the outermost changes the state of numpy.
     """
 
     @wraps(function)
@@ -72,17 +72,16 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, *, frozen=False, **options):
-        """`dataclasses.dataclass` whose frozen classes are so for mypy alone.
+        """`dataclasses.dataclass` that leaves the check of ``frozen=True`` to mypy.
 
-        It finds what assigns to a field. To find that at run time as well takes most of
-        the time in which an object is made.
+        A check at run time would take most of the time needed to create an object.
         """
         options["unsafe_hash"] = frozen and options.get("eq", True)
         make = partial(dataclasses.dataclass, **options)
         return make if cls is None else make(cls)
 
     class cached_property:
-        """`functools.cached_property` without the lock it has before Python 3.12."""
+        """`functools.cached_property` without the lock of Python 3.11."""
 
         def __init__(self, function):
             self.function, self.__doc__ = function, function.__doc__
@@ -100,13 +99,13 @@ else:
 
 
 def binade(values: Array) -> float:
-    """Power of two of the size of the largest value, to divide by without rounding."""
+    """Power of two near the largest absolute value: a divisor without rounding."""
     largest = max(values.max(initial=0), -values.min(initial=0))
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def repeated(values: Array, n: int) -> Array:
-    """View of n copies of an array; np.broadcast_to takes 30 times as long."""
+    """View of n copies of an array, 30 times as fast as np.broadcast_to."""
     shape, strides = (n, *values.shape), (0, *values.strides)
     return np.ndarray(shape, values.dtype, values, strides=strides)
 
@@ -114,8 +113,8 @@ def repeated(values: Array, n: int) -> Array:
 def dot(*vectors: Array) -> float:
     """Sum of the products of the entries of two or three vectors.
 
-    Of many entries without arrays between, nor the threads of BLAS, which wait for each
-    other where the processors are busy.
+    Long vectors are multiplied without temporary arrays and without the threads of
+    BLAS, which wait for each other while the processors are busy.
     """
     if len(vectors[0]) > _FEW_ENTRIES:
         return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
@@ -126,22 +125,22 @@ def dot(*vectors: Array) -> float:
 
 
 def running_count(flags: Array) -> Array:
-    """Number of flags that are set up to each, in the smaller integers if these do."""
+    """Cumulative number of flags that are set, as int32 if that is large enough."""
     small = len(flags) < _SHORT
     return np.cumsum(flags, dtype=np.int32 if small else np.int64)
 
 
-_FEW_ENTRIES = 1 << 10  # in vectors of which a product takes less than a call
-_SHORT = 1 << 30  # flags whose number, twice and one more, is a small integer
-_DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table
-_DENSE_ROWS = 1 << 20  # largest number of possible rows that are counted in a table
-_NUMBERED_ROWS = 1 << 62  # largest number of possible rows that can be numbered
+_FEW_ENTRIES = 1 << 10  # length of vectors whose product costs less than a call
+_SHORT = 1 << 30  # number n of flags for which 2 n + 1 fits into an int32
+_DENSE_RANGE = 1 << 16  # largest range of integers for which a lookup table is used
+_DENSE_ROWS = 1 << 20  # largest number of possible rows that a table counts
+_INDEXED_ROWS = 1 << 62  # largest number of possible rows with an int64 index
 
 
 def factorise(column: Array) -> tuple[Array, Array]:
-    """Distinct values of a column, and the position of each entry's value among them.
+    """Distinct values of a column, and the index of each entry's value among them.
 
-    They are ascending, but objects are in the order of their first occurrence.
+    The values are ascending; objects are in the order of their first occurrence.
     """
     if column.dtype.kind == "O":
         values = column.tolist()
@@ -158,48 +157,49 @@ def factorise(column: Array) -> tuple[Array, Array]:
     if column.dtype.kind == "U" and column.dtype.isnative and column.nbytes:
         points = np.ascontiguousarray(column).view(np.uint32).reshape(len(column), -1)
         sizes = [int(points.max()) + 1] * points.shape[1]
-        # Numbers in the order of texts are sorted several times as fast.
-        _, number = np.unique(_row_numbers(points, sizes), return_inverse=True)
-        distinct = np.empty(int(number.max()) + 1, dtype=column.dtype)
-        distinct[number] = column
-        return distinct, number
+        # Integers that sort like the strings are sorted several times as fast.
+        _, inverse = np.unique(_row_indices(points, sizes), return_inverse=True)
+        distinct = np.empty(int(inverse.max()) + 1, dtype=column.dtype)
+        distinct[inverse] = column
+        return distinct, inverse
     distinct, inverse = np.unique(column, return_inverse=True)
     return distinct, inverse.ravel()
 
 
-def _row_numbers(codes: Array, sizes: list[int]) -> Array:
-    """Numbers in the order of the rows of codes, which are below some sizes."""
-    number: Array = np.zeros(len(codes), dtype=np.int64)
+def _row_indices(codes: Array, sizes: list[int]) -> Array:
+    """Integers that sort like the rows of codes; column k is below ``sizes[k]``."""
+    index: Array = np.zeros(len(codes), dtype=np.int64)
     n_possible = 1
     for column, size in zip(codes.T, sizes, strict=True):
-        if n_possible * size > _NUMBERED_ROWS:
-            found, number = np.unique(number, return_inverse=True)
-            n_possible = len(found)
-        number = number * size + column
+        if n_possible * size > _INDEXED_ROWS:
+            distinct, index = np.unique(index, return_inverse=True)
+            n_possible = len(distinct)
+        index = index * size + column
         n_possible *= size
-    return number
+    return index
 
 
 def distinct_rows(codes: Array) -> tuple[Array, Array]:
-    """Distinct rows of a matrix of codes, and the position of each row among them.
+    """Distinct rows of a matrix of codes, and the index of each row among them.
 
-    Codes are booleans or integers from 0 on. Distinct rows are in lexicographic order.
+    Codes are booleans or nonnegative integers. Distinct rows are in lexicographic
+    order.
     """
     sizes = [int(column.max()) + 1 for column in codes.T]
     if sizes and math.prod(sizes) <= _DENSE_ROWS:
-        return _distinct_among(codes, sizes)
-    number = _row_numbers(codes, sizes)
-    _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+        return _distinct_in_table(codes, sizes)
+    index = _row_indices(codes, sizes)
+    _, first, inverse = np.unique(index, return_index=True, return_inverse=True)
     return codes[first], inverse
 
 
-def _distinct_among(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
-    """Distinct rows of codes below some sizes, from a table of all possible rows."""
+def _distinct_in_table(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
+    """Same as `distinct_rows`, by a table of all possible rows."""
     size = math.prod(sizes)
-    number = codes[:, 0].astype(np.min_scalar_type(size))
+    index = codes[:, 0].astype(np.min_scalar_type(size))
     for column, values in zip(codes.T[1:], sizes[1:], strict=True):
-        number *= number.dtype.type(values)
-        number += column.astype(number.dtype, copy=False)
-    seen = np.bincount(number, minlength=size) > 0
+        index *= index.dtype.type(values)
+        index += column.astype(index.dtype, copy=False)
+    seen = np.bincount(index, minlength=size) > 0
     rows = np.unravel_index(np.flatnonzero(seen), sizes)
-    return np.stack(rows, axis=1).astype(codes.dtype), (np.cumsum(seen) - 1)[number]
+    return np.stack(rows, axis=1).astype(codes.dtype), (np.cumsum(seen) - 1)[index]

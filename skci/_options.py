@@ -1,7 +1,7 @@
-"""Options of public functions: their descriptions, and hints at other names of them.
+"""Options of public functions: shared docstrings, and hints for misspelt options.
 
-An option is declared once: in the signature and the docstring of one function, from
-which `entry_point` passes it on to others, and checked by what reads it.
+An option is declared once, in the signature and the docstring of one function.
+`entry_point` copies both to other functions. The code that reads the option checks it.
 """
 
 import difflib
@@ -23,7 +23,7 @@ _PARAMETERS = "\n\nParameters\n----------\n"
 _NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
 _NEXT_ENTRY = re.compile(r"\n(?=\S)")
 _MARKUP = re.compile(r":\w+:`[~.!]*(?:[\w.]*\.)?(\w+)`")
-_LONGEST = 60  # characters of a value in a message
+_MAX_LENGTH = 60  # characters of a value in a message
 
 _SYNONYMS = {
     "adjust": "adjustment correction p_adjust",
@@ -49,10 +49,10 @@ _SYNONYMS = {
     "y_score": "probas_pred scores y_prob y_proba",
     "y_true": "label target",
 }
-"""Other names of a parameter."""
+"""Names of a parameter in other libraries."""
 
-_OF_NAMES = "control", "metric", "metrics", "models"
-"""Parameters that are names, in whatever order."""
+_NAME_OPTIONS = "control", "metric", "metrics", "models"
+"""Options whose values are names."""
 
 _READERS = {
     ".csv": "csv",
@@ -60,131 +60,131 @@ _READERS = {
     ".feather": "feather",
     ".arrow": "feather",
 }
-"""Readers of pandas by the endings of files that the commands read."""
+"""Suffix of the pandas reader by the extension of a file."""
 
 QUERY_HINT = (
-    "only metrics of rankings read it. A function of the rows takes a row for each "
-    "query, in matrices or in lists of items; clusters of rows go to groups="
+    "only ranking metrics use it. A function of the rows requires one row per query, "
+    "as matrices or lists of items; pass clusters of rows as groups="
 )
 
-_INSTEAD = {
-    ("confidence_level", "alpha"): "give it as confidence_level=1 - alpha",
-    ("confidence_level", "ci"): "give it as confidence_level=0.95",
-    ("ax", "figsize"): "give it as ax=plt.subplots(figsize={})[1]",
-    ("groups", "group"): "give it as groups=... if clusters, or by=... if subgroups",
-    ("y_pred", "name"): "give it as y_pred={{{}: ...}}",
-    ("y_pred", "names"): "give it as y_pred={{'A': ..., 'B': ...}}",
-    ("design", "prevalence prior priors"): "give it as design=Prevalence(...)",
-    ("scale", "ratio"): "give it as scale='ratio'",
-    ("design", "run runs seeds case reader readers rater raters"): "give it as "
+_REMEDIES = {
+    ("confidence_level", "alpha"): "pass it as confidence_level=1 - alpha",
+    ("confidence_level", "ci"): "pass it as confidence_level=0.95",
+    ("ax", "figsize"): "pass it as ax=plt.subplots(figsize={})[1]",
+    ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
+    ("y_pred", "name"): "pass it as y_pred={{{}: ...}}",
+    ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
+    ("design", "prevalence prior priors"): "pass it as design=Prevalence(...)",
+    ("scale", "ratio"): "pass it as scale='ratio'",
+    ("design", "run runs seeds case reader readers rater raters"): "pass it as "
     "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
-    ("design", "strata stratify"): "give it as design=Strata(...)",
-    ("design", "time order"): "give it as design=TimeOrder(...)",
-    ("", "name"): "a report names metrics by a mapping, as in metrics={{'loss': ...}}",
+    ("design", "strata stratify"): "pass it as design=Strata(...)",
+    ("design", "time order"): "pass it as design=TimeOrder(...)",
+    ("", "name"): "name metrics of a report by a mapping, metrics={{'loss': ...}}",
     ("", "n_bootstraps n_bootstrap n_boot n_resamples"): "intervals need no resampling",
     ("", "design"): "joint_report, JointEvaluator.evaluate, grades_report and metric "
-    "objects take a design, with all rows at once",
-    ("", "alpha confidence_level level"): "the confidence level is that of the report, "
+    "objects accept a design, if all rows are passed at once",
+    ("", "alpha confidence_level level"): "the confidence level is set on the report, "
     "as in report.at(0.9)",
     ("", "query"): QUERY_HINT,
-    ("", "n_jobs"): "only what predicts or fits models takes n_jobs, as JointEvaluator "
-    "does",
+    ("", "n_jobs"): "only functions that fit models or predict have n_jobs, such as "
+    "JointEvaluator",
 }
-"""What to do instead, by an option, if there must be one, and other names of it."""
+"""Remedies by the option, or "" for any function, and its names elsewhere."""
 
 
 def brief(value: Any) -> str:
-    """Write a value; a long value is written as its type and, if any, its shape."""
+    """Repr of a value, or its type and shape if the repr is long."""
     shape = getattr(value, "shape", None)
     if shape:
         return f"{type(value).__name__} of shape {tuple(shape)}"
     text = repr(value)
-    if len(text) <= _LONGEST and "\n" not in text:
+    if len(text) <= _MAX_LENGTH and "\n" not in text:
         return text
     size = f" of length {len(value)}" if hasattr(value, "__len__") else ""
     return f"{type(value).__name__}{size}"
 
 
 def data_hint(value: Any, parameter: str) -> str:
-    """Say what to give in place of a path, the name of a column or a fitted model."""
+    """Remedy for a path, a column name or a fitted model passed as data."""
     if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
         reader = f"pandas.read_{_READERS[Path(value).suffix]}"
         return (
-            f"; read the file, as by {reader}({str(value)!r}), or use the command "
-            f"skci report {value}"
+            f"; read the file with {reader}({str(value)!r}), or use the command skci "
+            f"report {value}"
         )
     if isinstance(value, str) and parameter != "data":
-        return f"; give the column, as data[{value!r}]"
+        return f"; pass the column, data[{value!r}]"
     if type(value).__name__ == "Runs":
-        return "; joint_report takes Runs, with rows that are all given at once"
+        return "; joint_report accepts Runs, if all rows are passed at once"
     if isinstance(value, Mapping) and parameter == "y_true":
         return "; are y_true and the predictions of models swapped?"
     if isinstance(value, Mapping) and parameter == "matrix":
         return (
-            "; it is of one model. Matrices of several do not say on which rows they "
-            "differ: joint_report takes their predictions"
+            "; it is the matrix of a single model. Matrices of several models do not "
+            "show on which rows the models differ: pass predictions to joint_report"
         )
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
-        return "; JointEvaluator takes fitted models, and predicts"
+        return "; JointEvaluator accepts fitted models, and predicts"
     if value is None and parameter == "expected":
-        return "; say what you expect; of accuracy, 0.5 needs the most rows"
+        return "; pass the expected value; for accuracy, 0.5 needs the most rows"
     if isinstance(value, Real) and parameter == "y_true":
         return (
-            "; give a value for each row. Counts go to "
-            "from_confusion_matrix([[tn, fp], [fn, tp]]), and k of n alone to "
+            "; pass a value for each row. Pass counts to "
+            "from_confusion_matrix([[tn, fp], [fn, tp]]), or k successes in n rows to "
             "scipy.stats.binomtest(k, n).proportion_ci(method='wilson')"
         )
     return ""
 
 
 def design_hint(value: Any) -> str:
-    """Say what to give in place of the class of a design, or of a column."""
+    """Remedy for a class or a column passed as a design."""
     if isinstance(value, type):
-        return f"; make an object of the class, {value.__name__}(...)"
+        return f"; pass an instance of the class, {value.__name__}(...)"
     if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
-        return "; clusters go to groups=, and strata to design=Strata(...)"
+        return "; pass clusters as groups=, and strata as design=Strata(...)"
     return ""
 
 
 def is_synonym(name: str, option: str) -> bool:
-    """Whether another library calls an option by a name."""
-    others = [names for known, names in _INSTEAD if known == option]
-    return name in " ".join([_SYNONYMS.get(option, ""), *others]).split()
+    """Whether a name is used for an option in another library."""
+    synonyms = [names for key, names in _REMEDIES if key == option]
+    return name in " ".join([_SYNONYMS.get(option, ""), *synonyms]).split()
 
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:
-    """Say which of some options another library calls by a name; empty for none."""
+    """Remedy for a name that another library gives to an option; empty if unknown."""
     written = brief(value)
     for option in options:
         if name in _SYNONYMS.get(option, "").split():
-            return f"give it as {option}={written if written == repr(value) else '...'}"
-    for (option, names), instead in _INSTEAD.items():
+            return f"pass it as {option}={written if written == repr(value) else '...'}"
+    for (option, names), instead in _REMEDIES.items():
         if name in names.split() and (not option or option in options):
             return instead.format(written)
     near = difflib.get_close_matches(name, options, 1, 0.75)
     return f"did you mean {near[0]}?" if near else ""
 
 
-def unknown_options(options: Sequence[str], given: Mapping[str, Any]) -> str:
-    """Hints at the unknown ones of some given options, each after a semicolon."""
-    unknown = [pair for pair in given.items() if pair[0] not in options]
+def unknown_options(options: Sequence[str], arguments: Mapping[str, Any]) -> str:
+    """Hints for the arguments that are not among the options, after semicolons."""
+    unknown = [pair for pair in arguments.items() if pair[0] not in options]
     hints = (option_hint(options, *pair) for pair in unknown)
     return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
 
 
 def with_hints(function: _Function) -> _Function:
-    """Decorate a function, or a class, whose options are guessed from other libraries.
+    """Decorate a function or a class to hint at names of options in other libraries.
 
     Parameters
     ----------
     function : callable
-        One with a parameter such as ``**kwargs`` is returned as it is.
+        A function with a parameter such as ``**kwargs`` is returned unchanged.
 
     Returns
     -------
     callable
-        The same function; its TypeError for an option that it does not have names the
-        option that is meant, if it is known, and else all.
+        The function with a more helpful TypeError for an unknown option: it names the
+        option that was probably meant, or lists all options.
     """
     if isinstance(function, type):
         function.__init__ = with_hints(function.__init__)  # type: ignore[misc]
@@ -194,12 +194,12 @@ def with_hints(function: _Function) -> _Function:
         return function
     options = [name for name in parameters if name != "self"]
     named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
-    most = len(parameters) - len(named)
+    n_positional = len(parameters) - len(named)
     calculate = allow_underflow(function)
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if len(args) <= most and kwargs.keys() <= parameters.keys():
+        if len(args) <= n_positional and kwargs.keys() <= parameters.keys():
             return calculate(*args, **kwargs)
         name = function.__name__
         if name == "__init__":
@@ -210,30 +210,31 @@ def with_hints(function: _Function) -> _Function:
             listed = "; ".join(key + hint for key, hint in hints.items())
             raise TypeError(f"{name}() has no parameter {listed}")
         if unknown or not named:
-            got = ", ".join(unknown) or f"{len(args) - most} values too many"
-            known = f"the options {options}" if options else "no options"
-            raise TypeError(f"{name}() takes {known}, got {got}")
+            got = ", ".join(unknown) or f"{len(args) - n_positional} arguments too many"
+            accepted = f"the options {options}" if options else "no options"
+            raise TypeError(f"{name}() takes {accepted}, got {got}")
         raise TypeError(
-            f"{name}() takes {named} by name, got {brief(args[most])} without one; "
-            f"did you mean {_meant(named, args[most])}=...?"
+            f"{name}() requires {named} by name, got {brief(args[n_positional])} "
+            f"without one; did you mean {_closest_option(named, args[n_positional])}="
+            "...?"
         )
 
     return checked  # type: ignore[return-value]
 
 
-def _meant(options: Sequence[str], value: Any) -> str:
-    """Option that a value is probably meant as that was given without a name."""
+def _closest_option(options: Sequence[str], value: Any) -> str:
+    """Option that was probably meant by a value passed without a name."""
     names = [value] if isinstance(value, str) else value
-    if isinstance(names, list) and all(isinstance(each, str) for each in names):
-        return next((each for each in options if each in _OF_NAMES), options[0])
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return next((name for name in options if name in _NAME_OPTIONS), options[0])
     return options[0]
 
 
 class HintedAttributes:
-    """An object whose attributes, and options of methods, have hints."""
+    """Mixin: errors for unknown attributes and options hint at the right name."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
-    """Names in other libraries, by the attribute to use instead."""
+    """Names in other libraries, by the attribute that replaces them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -246,9 +247,9 @@ class HintedAttributes:
         def __getattr__(self, name):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             for kind in type(self).__mro__:
-                others = vars(kind).get("_other_attributes", {})
-                for instead, names in others.items():
-                    message += f"; use {instead}" * (name in names.split())
+                synonyms = vars(kind).get("_other_attributes", {})
+                for attribute, names in synonyms.items():
+                    message += f"; use {attribute}" * (name in names.split())
             raise AttributeError(message, name=name, obj=self)
 
 
@@ -260,7 +261,7 @@ class Settings(TypedDict, total=False):
 
 
 class Rows(TypedDict, total=False):
-    """Options that say how rows were drawn."""
+    """Options that describe how rows were drawn."""
 
     sample_weight: Any
     groups: Any
@@ -268,7 +269,7 @@ class Rows(TypedDict, total=False):
 
 
 class RowsOfSubgroups(Rows, total=False):
-    """Options that say how rows were drawn and to which subgroups they belong."""
+    """Options that describe how rows were drawn, and their subgroups."""
 
     by: Any
     missing: str
@@ -282,13 +283,13 @@ def parameters_from(
     Parameters
     ----------
     source : callable
-        Function or class whose docstring describes the parameters of the same name
-        that the decorated one leaves out.
+        Function or class whose docstring describes the parameters that the docstring
+        of the decorated object omits.
 
     Returns
     -------
     callable
-        Decorator, which completes the section "Parameters" in the order of the
+        Decorator that completes the section "Parameters" in the order of the
         signature.
     """
 
@@ -305,13 +306,13 @@ def parameters_from(
 def with_keywords_of(
     source: Callable[..., Any],
 ) -> Callable[[_Described], _Described]:
-    """Decorate a function that hands its ``**options`` on to another.
+    """Decorate a function that passes its ``**options`` to another function.
 
     Parameters
     ----------
     source : callable
-        Function whose parameters by keyword are those of the decorated one as well, in
-        its signature and its docstring.
+        Function whose keyword-only parameters are added to the signature and the
+        docstring of the decorated function.
 
     Returns
     -------
@@ -325,17 +326,17 @@ def with_keywords_of(
             for parameter in signature(source).parameters.values()
             if parameter.kind == parameter.KEYWORD_ONLY
         ]
-        own = signature(described)
-        *before, options = own.parameters.values()
+        old = signature(described)
+        *before, options = old.parameters.values()
         parameters = [*before, *by_keyword, options]
-        described.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        described.__signature__ = old.replace(parameters=parameters)  # type: ignore[attr-defined]
         return parameters_from(source)(described)
 
     return decorate
 
 
 def entry_point(
-    source: Callable[..., Any], *taken: type
+    source: Callable[..., Any], *option_types: type
 ) -> Callable[[_Described], _Described]:
     """Decorate a function or class by `with_hints` and `parameters_from`.
 
@@ -343,17 +344,19 @@ def entry_point(
     ----------
     source : callable
         See `parameters_from`.
-    *taken : TypedDict
-        Options of `source` that the decorated function takes as ``**options``. Its
-        signature has their names and defaults.
+    *option_types : TypedDict
+        Options of `source` that the decorated function accepts as ``**options``. Its
+        signature shows their names and defaults.
     """
 
     def decorate(described: _Described) -> _Described:
-        if taken:
-            *own, _ = signature(described).parameters.values()
-            known = signature(source).parameters
-            names = [name for kind in taken for name in kind.__annotations__]
-            shown = [*own, *(known[name] for name in names)]
+        if option_types:
+            *before, _ = signature(described).parameters.values()
+            source_parameters = signature(source).parameters
+            names = [
+                name for options in option_types for name in options.__annotations__
+            ]
+            shown = [*before, *(source_parameters[name] for name in names)]
             described.__signature__ = signature(described).replace(parameters=shown)  # type: ignore[attr-defined]
         return with_hints(parameters_from(source)(described))
 
@@ -361,15 +364,16 @@ def entry_point(
 
 
 def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
-    """First docstring, with parameters that the first of the others describes.
+    """Docstring whose missing parameters are described as in other docstrings.
 
     Parameters
     ----------
     names : iterable of str
-        Parameters in the order of the signature. One that no docstring describes is
-        left out, and others that the first docstring describes come last.
+        Parameters in the order of the signature. Parameters that no docstring
+        describes are omitted. Other parameters of the first docstring come last.
     docstrings : iterable of str
-        Docstrings in numpydoc format.
+        Docstrings in numpydoc format: the one to complete, then its sources in order
+        of preference.
 
     Returns
     -------
@@ -389,7 +393,7 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
 
 
 def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
-    """Type of a parameter and the first sentence on it, as its docstring has them."""
+    """Type and first sentence of a parameter in the docstring of a function."""
     if not function.__doc__:
         raise ImportError("docstrings must be kept; run Python without -OO")
     _, parameters, _ = _split(function.__doc__)
@@ -402,29 +406,32 @@ def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
 
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
-    """Split a docstring before and after its parameters, with no heading of theirs."""
-    before, heading, rest = cleandoc(docstring).partition(_PARAMETERS)
-    text = rest if heading else before
+    """Text before the parameters, the parameters without heading, and text after."""
+    before, heading, after = cleandoc(docstring).partition(_PARAMETERS)
+    text = after if heading else before
     following = _NEXT_SECTION.search(text)
     end = following.start() if following else len(text)
-    return (before, rest[:end], rest[end:]) if heading else (text[:end], "", text[end:])
+    return (
+        (before, after[:end], after[end:]) if heading else (text[:end], "", text[end:])
+    )
 
 
 @cache
 def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
-    """Entries of a section by the name of each parameter.
+    """Entries of a section "Parameters", by the name of the parameter.
 
     Parameters
     ----------
     parameters : str
         Section without its heading.
     one_name : bool, default=False
-        Whether an entry on several parameters becomes one on each of them.
+        Whether an entry that describes several parameters is split into one entry for
+        each of them.
     """
-    found = {}
+    entries = {}
     for entry in _NEXT_ENTRY.split(parameters.strip()) if parameters else []:
         names = entry.partition("\n")[0].partition(" : ")[0]
         for name in names.split(", "):
-            alone = name + entry[len(names) :]
-            found[name.lstrip("*")] = alone if one_name else entry
-    return found
+            single = name + entry[len(names) :]
+            entries[name.lstrip("*")] = single if one_name else entry
+    return entries

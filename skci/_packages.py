@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used, and installed versions."""
+"""Lazy imports, and versions of installed packages."""
 
 import platform
 import sys
@@ -19,7 +19,7 @@ _PACKAGES = {
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, str], others: str = ""
+    package: str, modules: Mapping[str, str], default_module: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make ``__getattr__`` and ``__dir__`` of a package (PEP 562).
 
@@ -28,32 +28,33 @@ def lazy_names(
     package : str
         Name of the package.
     modules : mapping of str to str
-        Module within the package that defines each name; "" of a name that is a module
-        itself.
-    others : str, optional
-        Module within the package whose public names are names of the package as well.
+        Module within the package that defines each name; "" if the name is itself a
+        module.
+    default_module : str, optional
+        Module within the package whose public names are also names of the package.
     """
 
     def public() -> list[str]:
-        known = import_module(f"{package}.{others}").__all__ if others else []
-        return [*modules, *known]
+        if not default_module:
+            return [*modules]
+        return [*modules, *import_module(f"{package}.{default_module}").__all__]
 
     def get(name: str) -> Any:
         """Import a name when it is first used."""
         if name == "__all__":
             return public()
-        is_special = name.startswith("__")  # asked of any module, as by inspect
+        is_special = name.startswith("__")  # looked up in any module, as by inspect
         if is_special or (name not in modules and name not in public()):
             hint = ""
             within = [] if name.startswith("_") else modules.items()
-            for module in (key for key, of in within if not of):
+            for module in (key for key, parent in within if not parent):
                 if name in import_module(f"{package}.{module}").__all__:
                     hint = f"; use 'from {package}.{module} import {name}'"
             near = [] if name.startswith("_") else get_close_matches(name, public(), 1)
             if near and not hint:
                 hint = f"; did you mean {near[0]}?"
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        if not (module := modules.get(name, others)):
+        if not (module := modules.get(name, default_module)):
             return import_module(f"{package}.{name}")
         value = getattr(import_module(f"{package}.{module}"), name)
         setattr(sys.modules[package], name, value)
@@ -66,9 +67,9 @@ def lazy_names(
 
 
 def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> Any:
-    """Import a module that need not be installed, and say what needs it if it is not.
+    """Import an optional module, or raise an error that names `user`, who needs it.
 
-    `extra` is that of skci which installs it, and `otherwise` what does not need it.
+    The `extra` of skci installs the module; `otherwise` is a way without it.
     """
     try:
         return import_module(name)
@@ -81,10 +82,10 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
 
 
 def show_versions() -> None:
-    """Print the versions of the system, of skci and of its dependencies.
+    """Print versions of the system, skci and dependencies.
 
-    The output belongs in bug reports. The optional dependencies are those of the
-    extras; one that is missing is shown as "not installed".
+    Include the output in bug reports. Packages of the extras are listed as optional;
+    a missing package is shown as "not installed".
 
     See Also
     --------
@@ -109,7 +110,7 @@ def show_versions() -> None:
 
 
 def version_of(package: str) -> str:
-    """Installed version; nothing is imported."""
+    """Version of an installed package, which is not imported."""
     try:
         return version(package)
     except PackageNotFoundError:

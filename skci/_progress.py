@@ -1,8 +1,8 @@
-"""Progress of long work: a line with the number done, the total and the time left.
+"""Progress line of long computations: count, total and remaining time.
 
-The line is written to standard error if that is a terminal or a notebook, overwritten
-with each of its updates, and removed at the end. Work of less than three seconds has
-none, and of lines within each other only the first one is shown.
+The line is written to standard error if that is a terminal or a notebook. Updates
+overwrite it, and it is removed at the end. Computations of less than three seconds
+show no line. Among nested lines only the outermost is shown.
 """
 
 import sys
@@ -16,11 +16,11 @@ from skci._validation import printable
 
 _Item = TypeVar("_Item")
 
-_AFTER = 3.0  # seconds of work without a line
+_AFTER = 3.0  # seconds before a line is shown
 _EVERY = 0.2  # seconds between updates
 _WIDTH = 79  # characters of a line
 
-_shown = Lock()  # of the line that is shown
+_shown = Lock()  # held while a line is shown
 
 
 def is_watched() -> bool:
@@ -31,29 +31,29 @@ def is_watched() -> bool:
 
 
 def show_line(text: str) -> None:
-    """Show a line instead of the last one on standard error, if that is watched."""
+    """Replace the last line on standard error, if that is watched."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)
 
 
 class Progress:
-    """Number of finished parts of some work; a context that ends with the work.
+    """Context manager that counts the finished parts of a computation.
 
     The line is drawn by tqdm if it is installed.
 
     Parameters
     ----------
-    what : str
-        Plural noun of the parts, such as "fits".
+    noun : str
+        Plural noun for the parts, such as "fits".
     total : int
-        Number of the parts, or a bound on it.
+        Number of parts, or an upper bound.
     verbose : int, optional
-        Nothing is shown if the user asked for no output, or for a line of each part.
+        Option of the user. The line is shown only if it is None.
     """
 
-    def __init__(self, what: str, total: int, verbose: int | None = None) -> None:
-        self._what, self._total, self._done = what, total, 0
+    def __init__(self, noun: str, total: int, verbose: int | None = None) -> None:
+        self._noun, self._total, self._done = noun, total, 0
         self._is_on = verbose is None and is_watched()
         self._start = self._last = time.monotonic()
         self._lock, self._is_shown = Lock(), False
@@ -72,7 +72,7 @@ class Progress:
             _shown.release()
 
     def add(self, number: int = 1) -> None:
-        """Count more finished parts, and update the line now and then."""
+        """Add finished parts, and update the line from time to time."""
         with self._lock:
             self._done = min(self._done + number, self._total)
             now = time.monotonic()
@@ -86,13 +86,15 @@ class Progress:
             if self._bar is not None:
                 self._bar.update(self._done - self._bar.n)
                 return
-            left = (now - self._start) * (self._total / max(self._done, 1) - 1)
-            duration = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
+            remaining = (now - self._start) * (self._total / max(self._done, 1) - 1)
+            duration = (
+                f"{remaining:.0f} s" if remaining < 100 else f"{remaining / 60:.0f} min"
+            )
             done = f"{self._done:,} of {self._total:,}"
-            show_line(f"[skci] {self._what}: {done}, {duration} left")
+            show_line(f"[skci] {self._noun}: {done}, {duration} left")
 
     def _open(self, now: float) -> None:
-        """Show the line if the work is long, and no other line is shown."""
+        """Show the line if the computation is long and no other line is shown."""
         if now < self._start + _AFTER or not _shown.acquire(blocking=False):
             return
         self._is_shown = True
@@ -101,15 +103,15 @@ class Progress:
         except ImportError:
             return
         options = {"total": self._total, "file": sys.stderr, "leave": False}
-        self._bar = tqdm(desc=f"[skci] {self._what}", **options)
+        self._bar = tqdm(desc=f"[skci] {self._noun}", **options)
         self._bar.start_t -= now - self._start
 
 
 def progress(
-    items: Iterable[_Item], what: str, total: int, verbose: int | None = None
+    items: Iterable[_Item], noun: str, total: int, verbose: int | None = None
 ) -> Iterator[_Item]:
-    """Iterate over items, and show how many are done; see `Progress`."""
-    with Progress(what, total, verbose) as line:
+    """Yield items, with a line that counts them; see `Progress`."""
+    with Progress(noun, total, verbose) as line:
         for item in items:
             yield item
             line.add()

@@ -1,8 +1,8 @@
-"""One thread for linear algebra whose threads would wait longer than they compute.
+"""Single-threaded linear algebra for products of moderate size.
 
-BLAS divides all but small products among its threads, which wait for each other. Where
-other processes have the processors, or a container has fewer of them than it shows, a
-product of a millisecond then takes tens of them.
+BLAS divides all but small products among its threads, which wait for each other. If
+other processes use the processors, or a container has fewer processors than it reports,
+a product of one millisecond then takes tens of milliseconds.
 """
 
 import os
@@ -12,30 +12,30 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-_DIVIDED = 1 << 13  # multiplications that BLAS may divide among threads
-_WORTHWHILE = 1 << 33  # multiplications that take seconds, where threads gain more
+_DIVIDED = 1 << 13  # multiplications from which BLAS may use several threads
+_WORTHWHILE = 1 << 33  # multiplications that take seconds, for which threads pay
 
 _limited = Lock()
 
 
 @contextmanager
 def few_threads(multiplications: float) -> Iterator[None]:
-    """Context in which BLAS has one thread, if so much is to be done in it.
+    """Context in which BLAS uses one thread for a product of moderate size.
 
-    The first to enter limits the threads of the process, and restores them: OpenBLAS
-    does not let another thread of Python raise what one has lowered. What is limited
-    already is left alone, as that may end before this does.
+    Only the first Python thread that enters limits the BLAS threads of the process and
+    later restores them: in OpenBLAS, no other thread can raise a limit. An existing
+    limit of one thread is left alone, because its owner may lift it first.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):
         yield
         return
     try:
-        libraries = _controller()
-        if all(each.num_threads == 1 for each in libraries.lib_controllers):
+        controller = _controller()
+        if all(library.num_threads == 1 for library in controller.lib_controllers):
             yield
         else:
-            with libraries.limit(limits=1, user_api="blas"):
+            with controller.limit(limits=1, user_api="blas"):
                 yield
     finally:
         _limited.release()
@@ -43,14 +43,14 @@ def few_threads(multiplications: float) -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    """Controller of the libraries of BLAS, of a package scikit-learn depends on."""
+    """Controller of the BLAS thread pools, from a dependency of scikit-learn."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _unlock() -> None:
-    """Release the lock of a thread that a forked process does not have."""
+    """Release the lock in a forked process, which lacks the thread that holds it."""
     if _limited.locked():
         _limited.release()
 

@@ -1,6 +1,6 @@
-"""Checking options, names and numbers.
+"""Validation of options, names and numbers.
 
-Every error names the parameter, says what it must be and what it was.
+Every error states the parameter, the requirement and the value.
 """
 
 import difflib
@@ -23,49 +23,53 @@ _NONE: Mapping[str, str] = {}
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 SCRAMBLES = 8
-"""Independent randomisations of quasi-random points, each with a seed."""
+"""Number of independent randomisations of quasi-random points."""
 
 LARGEST = 1e125
-"""Size of numbers of which contrasts have squares in the range of floats."""
+"""Largest absolute value for which squares of contrasts are finite floats."""
 
 _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
 
 WIDE_INTEGERS = "Int128", "UInt128"
-"""Types of columns that numpy has not; their numbers are read one by one."""
-_LOWEST_LEVEL = 1e-6  # of confidence
+"""Types of columns that numpy lacks; their numbers are converted one by one."""
+_MIN_LEVEL = 1e-6  # confidence level
 _NUMBERS = (Real, Decimal, np.bool_)
 
 
 def check_number(
     value: Any,
     name: str,
-    wanted: str,
+    requirement: str,
     accepts: Callable[[float], bool],
     hint: str = "",
 ) -> float:
-    """Check a number that some condition accepts; `wanted` says which ones."""
+    """Check a number by a condition; `requirement` describes the numbers it accepts."""
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:
-            number = math.nan  # which no condition accepts
+            number = math.nan  # no condition accepts it
         if accepts(number):
             return number
-    raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
+    raise ValueError(f"{name} must be {requirement}, got {value!r}{hint}")
 
 
 def check_integer(
-    value: Any, name: str, least: int = 1, most: int | None = None, hint: str = ""
+    value: Any,
+    name: str,
+    minimum: int = 1,
+    maximum: int | None = None,
+    hint: str = "",
 ) -> int:
-    """Check a whole number from `least` on, up to `most` if that is given."""
+    """Check a whole number in a range without upper limit if `maximum` is None."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if is_whole and value >= least and (most is None or value <= most):
+    if is_whole and value >= minimum and (maximum is None or value <= maximum):
         return int(value)
-    end = "on" if most is None else f"to {most}"
-    raise ValueError(
-        f"{name} must be a whole number from {least} {end}, got {value!r}{hint}"
-    )
+    allowed = f"of at least {minimum}"
+    if maximum is not None:
+        allowed = f"from {minimum} to {maximum}"
+    raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}{hint}")
 
 
 def check_share(value: Any, name: str) -> float:
@@ -75,51 +79,56 @@ def check_share(value: Any, name: str) -> float:
 
 def check_probability(value: Any, name: str) -> float:
     """Check a number between 0 and 1, both excluded."""
-    wanted = "a number between 0 and 1, both excluded"
+    requirement = "a number between 0 and 1, both excluded"
     percent = float(value) if isinstance(value, Real) else math.nan
     hint = f"; did you mean {percent / 100:g}?" if 50 <= percent < 100 else ""
-    return check_number(value, name, wanted, lambda x: 0 < x < 1, hint)
+    return check_number(value, name, requirement, lambda x: 0 < x < 1, hint)
 
 
 def check_confidence_level(confidence_level: Any) -> float:
-    """Check a confidence level; intervals of lower ones have no width in floats."""
-    if type(confidence_level) is float and _LOWEST_LEVEL <= confidence_level < 1:
+    """Check a confidence level.
+
+    Below `_MIN_LEVEL` intervals have no width in floats.
+    """
+    if type(confidence_level) is float and _MIN_LEVEL <= confidence_level < 1:
         return confidence_level
     level = check_probability(confidence_level, "confidence_level")
-    wanted = f"at least {_LOWEST_LEVEL:g}"
-    return check_number(level, "confidence_level", wanted, lambda x: x >= _LOWEST_LEVEL)
+    requirement = f"at least {_MIN_LEVEL:g}"
+    return check_number(
+        level, "confidence_level", requirement, lambda x: x >= _MIN_LEVEL
+    )
 
 
 def check_positive_number(value: Any, name: str) -> float:
     """Check a finite number above 0."""
-    wanted = "a finite number above 0"
-    return check_number(value, name, wanted, lambda x: 0 < x < math.inf)
+    requirement = "a finite number above 0"
+    return check_number(value, name, requirement, lambda x: 0 < x < math.inf)
 
 
 def check_range(
-    bounds: Any, wanted: str, largest: float = np.inf
+    bounds: Any, requirement: str, largest: float = np.inf
 ) -> tuple[float, float]:
-    """Check the ends of a range, of which none exceeds `largest` in size."""
+    """Check the bounds of a range, whose absolute values are at most `largest`."""
     try:
-        ends = np.asarray(bounds).astype(float, casting="same_kind")
+        limits = np.asarray(bounds).astype(float, casting="same_kind")
     except (TypeError, ValueError):
-        ends = np.array([])
-    if ends.shape != (2,) or not -largest <= ends[0] < ends[1] <= largest:
-        raise ValueError(f"bounds must be {wanted}, got {bounds!r}")
-    return float(ends[0]), float(ends[1])
+        limits = np.array([])
+    if limits.shape != (2,) or not -largest <= limits[0] < limits[1] <= largest:
+        raise ValueError(f"bounds must be {requirement}, got {bounds!r}")
+    return float(limits[0]), float(limits[1])
 
 
 def by_metric(
-    values: Any, metrics: Iterable[str], parameter: str, wanted: str
+    values: Any, metrics: Iterable[str], parameter: str, requirement: str
 ) -> dict[str, Any]:
-    """Values by metric, from one for all or a mapping for some; `wanted` is one."""
-    known = list(dict.fromkeys(metrics))
+    """Values by metric, from one value for all or a mapping for some metrics."""
+    valid_names = list(dict.fromkeys(metrics))
     if not isinstance(values, Mapping):
-        return dict.fromkeys(known, values)
-    if any(name not in known for name in values):
+        return dict.fromkeys(valid_names, values)
+    if any(name not in valid_names for name in values):
         raise ValueError(
-            f"{parameter} must be {wanted} or a mapping of some of the metrics "
-            f"{known}, got {values!r}"
+            f"{parameter} must be {requirement} or a mapping of some of the metrics "
+            f"{valid_names}, got {values!r}"
         )
     return dict(values)
 
@@ -127,26 +136,27 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Check which metrics are better if greater; True for those not in a mapping."""
-    metrics, wanted = list(metrics), "True, False"
-    given = by_metric(directions, metrics, parameter, wanted)
-    for value in given.values():
+    """Whether higher is better, by metric; True for metrics missing from a mapping."""
+    metrics, requirement = list(metrics), "True, False"
+    directions_by_metric = by_metric(directions, metrics, parameter, requirement)
+    for value in directions_by_metric.values():
         if not isinstance(value, bool | np.bool_):
             raise ValueError(
-                f"{parameter} must be {wanted} or a mapping to them, got {directions!r}"
+                f"{parameter} must be {requirement} or a mapping to them, got "
+                f"{directions!r}"
             )
-    return {name: bool(given.get(name, True)) for name in metrics}
+    return {name: bool(directions_by_metric.get(name, True)) for name in metrics}
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
-    """Check the settings of a joint estimate, by name."""
+    """Checked settings of a joint estimate, by name."""
     level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
     return {"confidence_level": level, "random_state": seed}
 
 
-def check_alone(parameter: str, others: Mapping[str, Any], remedy: str = "") -> None:
-    """Check that some parameters are not given with another, by what it is called."""
-    for name, value in others.items():
+def check_alone(parameter: str, values: Mapping[str, Any], remedy: str = "") -> None:
+    """Check that no other parameters are passed together with a parameter."""
+    for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
 
@@ -157,7 +167,7 @@ def check_degrees(df: Any) -> float:
 
 
 def draw_seeds(random_state: RandomState) -> list[int]:
-    """Seeds of the scrambles."""
+    """Seeds of the `SCRAMBLES` randomisations."""
     source: Any = 0 if random_state is None else random_state
     if isinstance(source, np.random.RandomState):
         source = source.randint(1 << 31, dtype=np.int64)
@@ -172,7 +182,7 @@ def draw_seeds(random_state: RandomState) -> list[int]:
 
 
 def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw a seed once, so that later calls repeat each other."""
+    """One seed drawn from a random state, so that repeated calls agree."""
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
@@ -180,15 +190,15 @@ def check_choice(
     value: Any,
     choices: Sequence[str],
     name: str,
-    known: Mapping[str, str] = _NONE,
+    hints: Mapping[str, str] = _NONE,
     error: type[Exception] = ValueError,
 ) -> str:
-    """Check one of several words, with hints for `known` others."""
+    """Check that a value is one of `choices`; `hints` are remedies for other words."""
     if isinstance(value, str) and value in choices:
         return value
-    text, lower = str(value).lower(), {each.lower(): each for each in choices}
+    text, lower = str(value).lower(), {choice.lower(): choice for choice in choices}
     near = difflib.get_close_matches(text, lower, 1, 0.75)
-    hint = known.get(text, f"did you mean {lower[near[0]]!r}?" if near else "")
+    hint = hints.get(text, f"did you mean {lower[near[0]]!r}?" if near else "")
     raise error(
         f"{name} must be one of {list(choices)}, got {value!r}{hint and '; '}{hint}"
     )
@@ -200,46 +210,49 @@ def check_alternative(alternative: Any) -> str:
 
 
 TAGS_HINT = (
-    "; make the columns by sklearn.preprocessing.MultiLabelBinarizer, as in "
+    "; make 0/1 columns with sklearn.preprocessing.MultiLabelBinarizer: "
     "binarizer = MultiLabelBinarizer().fit([*y_true, *y_pred]) and "
     "binarizer.transform(y_true)"
 )
 """Hint for rows that are lists of tags."""
 
 
-def as_array(values: Any, name: str, wanted: str) -> Array:
-    """Make an array of whatever numpy or Arrow reads; `wanted` says what it must be.
+def as_array(values: Any, name: str, requirement: str) -> Array:
+    """Array of values that numpy or Arrow reads.
 
-    Nothing is converted: numbers and None among strings stay what they are.
+    Values are not converted: numbers and None among strings keep their types.
+    `requirement` is the text for error messages.
     """
     if type(values) is np.ndarray and values.dtype.kind != "T":
         return values
-    must = f"{name} must be {wanted}, got"
+    prefix = f"{name} must be {requirement}, got"
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} must have no masked entries, got {np.sum(values.mask)}; "
-            "leave out the rows where one is masked"
+            "drop the rows with masked entries"
         )
     try:
         array = np.asarray(_readable(values))
         if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
             array = np.asarray(_readable(values), dtype=object)
     except ValueError as error:
-        why = str(error)
-        if "inhomogeneous" in why:
-            why = "rows have different lengths"
-            why += TAGS_HINT * (name.startswith("y_") and "number" not in wanted)
-        raise ValueError(f"{must} nested sequences: {why}") from error
-    except (TypeError, RuntimeError) as error:  # as on a device
-        raise TypeError(f"{must} {type(values).__name__}: {error}") from error
+        reason = str(error)
+        if "inhomogeneous" in reason:
+            reason = "rows have different lengths"
+            reason += TAGS_HINT * (
+                name.startswith("y_") and "number" not in requirement
+            )
+        raise ValueError(f"{prefix} nested sequences: {reason}") from error
+    except (TypeError, RuntimeError) as error:  # for example on a GPU
+        raise TypeError(f"{prefix} {type(values).__name__}: {error}") from error
     is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
     if is_model or (not array.ndim and not isinstance(values, np.ndarray)):
-        raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
+        raise TypeError(f"{prefix} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
 def _readable(values: Any) -> Any:
-    """Return what numpy reads in place of what it does not, or not faithfully."""
+    """Values in a form that numpy reads without loss."""
     kind = type(values)
     if hasattr(kind, "column_names") and hasattr(kind, "columns"):  # an Arrow table
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
@@ -253,7 +266,7 @@ def _readable(values: Any) -> Any:
 
 
 def is_iterable(values: Any) -> bool:
-    """Whether values can be iterated over; not so an array without dimensions."""
+    """Whether values can be iterated over; False for an array without dimensions."""
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
 
 
@@ -266,36 +279,36 @@ def is_missing(value: Any) -> bool:
 
 def is_null(value: Any) -> bool:
     """Whether a value is missing."""
-    same = value == value  # as NaT is not, and pandas' NA perhaps
-    return value is None or not (isinstance(same, bool | np.bool_) and same)
+    is_equal = value == value  # False for NaT, perhaps NA for the NA of pandas
+    return value is None or not (isinstance(is_equal, bool | np.bool_) and is_equal)
 
 
 def whole(number: float) -> int | float:
-    """Make a float an integer if it is one."""
+    """Number as an int if it is a whole number."""
     return int(number) if number.is_integer() else number
 
 
 _TRUTH_HINTS = {
-    "y_true": "; where only some rows have a truth, joint_report takes a proxy of it "
-    "for all rows, as in proxy=judge (in a shell --proxy judge)",
-    "y": "; where only some rows have a truth, fit models to these and give "
-    "joint_report their predictions of other rows, and a proxy, as in proxy=judge",
+    "y_true": "; if only some rows are labelled, joint_report accepts a proxy for all "
+    "rows, as in proxy=judge (in a shell --proxy judge)",
+    "y": "; if only some rows are labelled, fit models to these and pass joint_report "
+    "predictions for other rows and a proxy, as in proxy=judge",
 }
 
 
 _LABELS_HINT = (
-    "; labels have metrics of their own, such as 'accuracy', and make_metric_ci has "
-    "reads='labels'"
+    "; for labels use a classification metric, such as 'accuracy', or make_metric_ci "
+    "with reads='labels'"
 )
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Hint for a missing value of a parameter; empty if there is none."""
+    """Remedy for a missing value of a parameter; empty if there is none."""
     return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
-    """Make an array of finite floats, or of NaN where values may be missing."""
+    """Array of finite floats; `missing` also allows missing values, as NaN."""
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
         hint = _LABELS_HINT * (name == "y_true" and array.dtype.kind == "U")
@@ -321,7 +334,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
 def as_whole_numbers(
     values: Any, name: str, meaning: str = "", hint: str = ""
 ) -> Array:
-    """Make an array of integers; `meaning` says what they are."""
+    """Array of integers; `meaning` continues the requirement in an error message."""
     numbers = as_numbers(values, name)
     strange = numbers[
         (numbers != np.rint(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
@@ -335,7 +348,7 @@ def as_whole_numbers(
 
 
 def _as_floats(array: Array, name: str) -> Array:
-    """Make an array of floats of an array of objects; NaN of missing ones."""
+    """Array of floats from an array of objects; missing objects become NaN."""
     values = array.ravel().tolist()
     kinds = {kind for kind in set(map(type, values)) if issubclass(kind, _NUMBERS)}
     strange = [value for value in values if type(value) not in kinds]
@@ -356,19 +369,19 @@ def _as_floats(array: Array, name: str) -> Array:
 
 
 class Assumed(str):
-    """Word of an option that the user did not choose."""
+    """Value of an option that is a default, not chosen by the user."""
 
     __slots__ = ()
 
 
 class NamedArray(np.ndarray):
-    """Array whose columns have the names of those of a frame."""
+    """Array that keeps the column names of a data frame."""
 
     columns: list[Any]
 
     @classmethod
     def of(cls, array: Array, columns: Sequence[Any] | None) -> Array:
-        """Name the columns of an array; return the array if there are no names."""
+        """Array with column names; the array itself if `columns` is None."""
         if columns is None or array.ndim != 2:
             return array
         named = array.view(cls)
@@ -376,7 +389,7 @@ class NamedArray(np.ndarray):
         return named
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the names as well, which slices do not have."""
+        """Pickle the column names as well; slices have none."""
         return NamedArray.of, (np.asarray(self), getattr(self, "columns", None))
 
 
@@ -390,35 +403,35 @@ def column_names(values: Any) -> list[Any] | None:
 def label_order(
     values: Any, labels: Sequence[Any], name: str, positive: Any = None
 ) -> list[int] | None:
-    """Find the columns of a frame that is named by labels, in the order of these.
+    """Indices of the columns of a frame that are named by `labels`, in their order.
 
-    None if columns go by position: they have no names, or none is that of a label. A
-    single column must not be that of another label than the positive one.
+    None if columns are matched by position: columns without names, or whose names are
+    not labels. A single column must not be named by a negative label.
     """
     names = column_names(values)
     if names is None:
         return None
-    found, wanted = ([*map(label_name, each)] for each in (names, labels))
-    numbered = [*map(str, range(len(found)))]
-    if found in (wanted, numbered, [label_name(positive)]):
+    columns, required = ([*map(label_name, values)] for values in (names, labels))
+    numbered = [*map(str, range(len(columns)))]
+    if columns in (required, numbered, [label_name(positive)]):
         return None
-    if set(found).isdisjoint(wanted):
+    if set(columns).isdisjoint(required):
         return None
-    if sorted(found) == sorted(wanted):
-        return [found.index(each) for each in wanted]
+    if sorted(columns) == sorted(required):
+        return [columns.index(label) for label in required]
     remedy = "rename them"
-    if {*found} > {*wanted}:
+    if {*columns} > {*required}:
         remedy = "pass labels that do not occur as labels= of a metric"
     if len(names) == 1 and positive is not None:
         remedy = f"pass the column of the positive label, {positive!r}"
     raise ValueError(
         f"{name} must have columns that are named by all of {list(labels)} or by none "
-        f"of them, got {names}; {remedy}, or an array to go by position"
+        f"of them, got {names}; {remedy}, or pass an array to match by position"
     )
 
 
 def label_name(label: Any) -> str:
-    """Name of the column of a label: 1, 1.0, True, "1.0" and "True" have the same."""
+    """Column name of a label: "1" for 1, 1.0, True, "1.0" and "True"."""
     text = str(label)
     number = text.removesuffix(".0")
     text = number if number.lstrip("-").isdigit() else text
@@ -428,50 +441,52 @@ def label_name(label: Any) -> str:
 def as_matrix(
     values: Any, name: str, columns: Sequence[Any], *, missing: bool = False
 ) -> Array:
-    """Make an array of floats; a data frame must have the columns, if any are named."""
-    found = [*map(str, column_names(values) or ())]
+    """Array of floats; named columns of a data frame must agree with `columns`."""
+    actual = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
-    if found and columns and found not in (numbered, [*map(str, columns)]):
+    if actual and columns and actual not in (numbered, [*map(str, columns)]):
         raise ValueError(
             f"{name} must have the columns {list(columns)} in this order, or be an "
-            f"array, got the columns {found}"
+            f"array, got the columns {actual}"
         )
     return as_numbers(values, name, missing=missing)
 
 
 class AllZeroError(ValueError):
-    """Nonnegative numbers, such as the weights of a batch, are all zero."""
+    """Error for numbers that are all zero, such as the weights of a batch."""
 
 
 def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that not all are zero."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
-        ends = f"values from {numbers.min()} to {numbers.max()}" if numbers.size else ""
+        summary = (
+            f"values from {numbers.min()} to {numbers.max()}" if numbers.size else ""
+        )
         raise error(
             f"{name} must hold finite numbers, none negative and not all zero, "
-            f"got {ends or 'none'}"
+            f"got {summary or 'none'}"
         )
 
 
-def check_sizes(numbers: Array, must: str, least: float, most: float) -> None:
-    """Check that numbers other than 0 are neither too small nor too large for floats.
+def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> None:
+    """Check that nonzero numbers have absolute values in a range.
 
-    `must` says what a parameter must hold.
+    `prefix` states the parameter and its required content.
     """
     sizes = np.abs(numbers[numbers != 0])
-    strange = sizes[(sizes < least) | (sizes > most)]
+    strange = sizes[(sizes < minimum) | (sizes > maximum)]
     if len(strange):
         raise ValueError(
-            f"{must} that are 0 or of a size from {least:g} to {most:g}, got one of "
-            f"size {strange[0]:g}"
+            f"{prefix} that are 0 or have an absolute value from {minimum:g} to "
+            f"{maximum:g}, got {strange[0]:g}"
         )
 
 
 def check_contrasts(
     matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
 ) -> tuple[Array, list[str]]:
-    """Check the coefficients of contrasts of some estimates, and their names."""
+    """Checked coefficients and names of contrasts of estimates."""
     rows = as_matrix(matrix, "matrix", estimates)
     if rows.ndim != 2 or rows.shape[1] != len(estimates) or not len(rows):
         raise ValueError(
@@ -480,79 +495,81 @@ def check_contrasts(
         )
     if not rows.any(axis=1).all():
         raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
-    least, most = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
-    check_sizes(rows, "matrix must hold coefficients", least, most)
+    minimum, maximum = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
+    check_sizes(rows, "matrix must hold coefficients", minimum, maximum)
     if not is_iterable(labels):
-        raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
+        raise TypeError(
+            f"labels must be names, one for each row of matrix, got {labels!r}"
+        )
     names = [labels] if isinstance(labels, str) else [*map(str, labels)]
     if len(names) != len(rows) or len({*names} - {""}) < len(names):
         raise ValueError(
-            f"labels must be {len(rows)} different names, one a row of matrix, got "
-            f"{names}"
+            f"labels must be {len(rows)} distinct names, one for each row of matrix, "
+            f"got {names}"
         )
     return rows, names
 
 
 def as_name(value: Any) -> Any:
-    """Return the name that a number or a boolean has in reports."""
+    """Name in reports: a number or a boolean as a string."""
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
 def printable(text: str) -> str:
-    """Write characters that a terminal would act on, such as newlines, as escapes."""
+    """Text with unprintable characters, such as newlines, as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def check_text(value: Any, name: str) -> None:
-    """Check a text that need not be given."""
+    """Check an optional text."""
     if not isinstance(value, str | None):
         raise TypeError(f"{name} must be a text or None, got {value!r}")
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names as in a sentence."""
+    """Names separated by commas and a final "and"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def first_names(names: Sequence[str], most: int | None = None) -> list[str]:
-    """Return all names, or of many the first and the number of the others."""
-    if most is None or len(names) <= most:
+def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
+    """All names, or the first names and the number of further ones."""
+    if maximum is None or len(names) <= maximum:
         return [*names]
-    return [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]
 
 
-def check_known(name: Any, known: Sequence[str], kind: str) -> None:
+def check_known(name: Any, valid_names: Sequence[str], kind: str) -> None:
     """Check the name of a model or metric."""
-    check_choice(name, known, kind, error=KeyError)
+    check_choice(name, valid_names, kind, error=KeyError)
 
 
 def check_names(
-    names: str | Iterable[str] | None, known: list[str], kind: str
+    names: str | Iterable[str] | None, valid_names: list[str], kind: str
 ) -> list[str]:
-    """Check names of models or metrics; all if none are given."""
+    """Checked names of models or metrics; all valid names if `names` is None."""
     if names is None:
-        return known
-    alone = isinstance(names, str) or not is_iterable(names)
-    wanted = [as_name(name) for name in ([names] if alone else names)]
-    if not wanted:
-        raise ValueError(f"{kind}s must hold at least one of {known}, got none")
-    for name in wanted:
-        check_known(name, known, kind)
-    return wanted
+        return valid_names
+    is_single = isinstance(names, str) or not is_iterable(names)
+    checked = [as_name(name) for name in ([names] if is_single else names)]
+    if not checked:
+        raise ValueError(f"{kind}s must hold at least one of {valid_names}, got none")
+    for name in checked:
+        check_known(name, valid_names, kind)
+    return checked
 
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
-    """Check a mapping of names, or pairs of a distinct name and a value."""
-    wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
+    """Values by name, from a mapping or from pairs with distinct names."""
+    prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{wanted}, got {brief(values)}")
+        raise TypeError(f"{prefix}, got {brief(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{wanted}, got an entry {brief(pair)}")
+            raise TypeError(f"{prefix}, got an entry {brief(pair)}")
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
@@ -561,15 +578,17 @@ def named_values(values: Any, parameter: str) -> dict[str, Any]:
     return named
 
 
-def check_distinct(names: Sequence[Any], parameter: str, what: str = "names") -> None:
-    """Check that no name is there twice."""
-    twice = [str(name) for name, n in Counter(names).items() if n > 1]
-    if twice:
-        raise ValueError(f"{parameter} must have distinct {what}, got twice: {twice}")
+def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") -> None:
+    """Check that names are distinct."""
+    duplicates = [str(name) for name, n in Counter(names).items() if n > 1]
+    if duplicates:
+        raise ValueError(
+            f"{parameter} must have distinct {noun}, got twice: {duplicates}"
+        )
 
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns of a data frame, a mapping or pairs; or one column and its name."""
+    """Columns by name, from a data frame, a mapping or pairs; or a single column."""
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
@@ -582,7 +601,7 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
 
 
 def named_estimators(estimators: Any) -> dict[str, Any]:
-    """Estimators by name; without names by those of their classes, as in pipelines."""
+    """Estimators by name; names default to class names, as in pipelines."""
     if _predicts(estimators):
         estimators = [estimators]
     if hasattr(estimators, "shape"):
@@ -605,14 +624,13 @@ def _predicts(estimator: Any) -> bool:
 
 
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
-    """Check objects that can predict, and name those without a name."""
+    """Checked estimators with their names."""
     named = named_estimators(estimators)
     for name, estimator in named.items():
         if isinstance(estimator, type):
             kind = estimator.__name__
             raise TypeError(
-                f"estimators must be instances, got the class {kind}; make one, as in "
-                f"{kind}()"
+                f"estimators must be instances, got the class {kind}; pass {kind}()"
             )
         if not _predicts(estimator):
             raise TypeError(
@@ -623,11 +641,11 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
 
 
 @contextmanager
-def errors_of_function(must: str, remedy: str = "") -> Iterator[None]:
-    """Turn any error of a user's function into one that says what it must do."""
+def errors_of_function(requirement: str, remedy: str = "") -> Iterator[None]:
+    """Turn an error of a user's function into a TypeError with the requirement."""
     try:
         yield
     except Exception as error:
-        said = shorten(str(error), 200)
-        raised = f"on them it raised {type(error).__name__}: {said}"
-        raise TypeError(f"{must}; {raised}{remedy}") from error
+        message = shorten(str(error), 200)
+        raised = f"it raised {type(error).__name__}: {message}"
+        raise TypeError(f"{requirement}; {raised}{remedy}") from error

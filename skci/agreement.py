@@ -16,6 +16,7 @@ from skci._validation import (
     as_array,
     check_names,
     check_settings,
+    column_names,
     is_null,
     join_names,
     named_columns,
@@ -55,8 +56,9 @@ def agreement_report(
     ----------
     ratings : array-like of shape (n_items, n_raters), mapping or list of (str, array)
         The category that each rater gave each item: numbers or strings, without an
-        order; None, NaN or NA where a rater gave none. Of several sets of raters, by
-        name. Items are matched by position.
+        order; None, NaN or NA where a rater gave none. The columns of a data frame are
+        the raters. Several sets of raters are passed by name, and items are matched by
+        position.
     metrics : str or list of str
         Some of "percent", the share of pairs of ratings of an item that agree, and
         "krippendorff_alpha", "fleiss_kappa" and "gwet_ac1", in which that is corrected
@@ -135,7 +137,7 @@ def agreement_report(
     methods = methods_by_metric(method, chosen)
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
-        for name, values in named_columns(ratings, _RATINGS, _RATINGS).items()
+        for name, values in _named_sets(ratings).items()
     }
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
@@ -161,6 +163,14 @@ def agreement_report(
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     warn_of_undefined(joint)
     return JointReport(joint)
+
+
+def _named_sets(ratings: Any) -> dict[str, Any]:
+    """Sets of raters by name; the columns of a data frame are the raters of one set."""
+    is_frame = column_names(ratings) is not None
+    return named_columns(
+        {_RATINGS: ratings} if is_frame else ratings, _RATINGS, _RATINGS
+    )
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:

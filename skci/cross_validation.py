@@ -50,7 +50,7 @@ class Fits(TypedDict, total=False):
 
 
 @parameters_from(joint_report)
-@entry_point(Resampling.read, Fits)
+@entry_point(Resampling.from_data, Fits)
 def cross_validate_report(
     estimators: Any,
     X: Any,
@@ -224,7 +224,7 @@ def cross_validate_report(
     check_choice(target, _TARGETS, "target")
     of_procedure = target == "procedure"
     how = {"needs_variance": of_procedure, "keep": return_estimator}
-    procedures = Resampling.read(estimators, X, y, metrics, **how, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **how, **options)
     if not of_procedure:
         within = "target='fold-models', whose variance is that within folds"
         check_alone(within, {"resampling": resampling})
@@ -330,7 +330,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
-    procedures = Resampling.read(estimators, X, y, metrics, **options)
+    procedures = Resampling.from_data(estimators, X, y, metrics, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]

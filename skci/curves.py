@@ -610,7 +610,7 @@ def calibration_report(
     True
     """
     check_choice(strategy, STRATEGIES, "strategy")
-    n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
+    n_bins = check_integer(n_bins, "n_bins", maximum=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
     metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}

@@ -334,7 +334,7 @@ def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
     """Report the metrics of all models of a sample, means over the runs of some."""
-    of_runs = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
+    of_runs = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
     return runs_report(of_runs.estimate(sample), runs)
 
 

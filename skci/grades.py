@@ -378,7 +378,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             f"got the shapes {n.shape} and {correct.shape}"
         ) from None
     hint = f"; the least of n_samples is {n.min()}"
-    k = check_integer(k, "k", most=int(n.min()), hint=hint)
+    k = check_integer(k, "k", maximum=int(n.min()), hint=hint)
     if (correct < 0).any() or (correct > n).any():
         raise ValueError(
             "n_correct must be from 0 to n_samples, got values from "
@@ -529,9 +529,9 @@ def _metrics(
         )
         chosen = methods[name] or AUTO
         if over_runs:
-            known, preferred = RunEstimates.known, RunEstimates.preferred
+            available, preferred = RunEstimates.available, RunEstimates.preferred
             chosen = method_without_table(
-                chosen, trait, known=known, preferred=preferred
+                chosen, trait, available=available, preferred=preferred
             )
         metrics[name] = trait, chosen
     return metrics

@@ -24,7 +24,7 @@ from skci.data.drawing import RowOptions
 from skci.data.rows import Alignment, check_length
 from skci.evaluation import joint_report
 from skci.exceptions import warn_caller
-from skci.inference.designs.units import stacked
+from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import GivenEstimates
@@ -194,13 +194,16 @@ def joint_intervals(
     for key, bound in zip(keys, ranges, strict=True):
         properties["greater_is_better"] = better[key.metric]
         trait = Trait(key.title, bounds=bound, **properties)
-        check_serves(method, trait, where, known="covariance")
+        check_serves(method, trait, where, available="covariance")
         named.append({"key": key, "trait": trait, "method": method})
     settings = check_settings(confidence_level, random_state)
     if influence is None:
         check_alone("a covariance", rows)
         source = GivenEstimates(
-            tuple(Parameter(given=x, **y) for x, y in zip(values, named, strict=True)),
+            tuple(
+                Parameter(fixed_estimate=x, **y)
+                for x, y in zip(values, named, strict=True)
+            ),
             _check_covariance(covariance, len(values), given),
             check_degrees(np.inf if df is None else df),
             common_variance=True,
@@ -464,7 +467,7 @@ def _tables(joint: JointEstimate) -> set[int]:
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Joint estimate of independent samples, with its names before the models'."""
     parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
-    rows, design = stacked(parts)
+    rows, design = stack_samples(parts)
     parameters = []
     stratum = start = 0
     for name, joint in joints:

@@ -235,7 +235,7 @@ def label_next(
         enough = choice.where(lambda p: value / z - choice.standard_error(p))
         n_labels = math.ceil(choice.of_unlabelled(enough).sum() - _ROUNDING)
     most = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
-    n = check_integer(n_labels, "n_labels", least=0, most=int(most))
+    n = check_integer(n_labels, "n_labels", minimum=0, maximum=int(most))
     probability = choice.where(lambda p: choice.of_unlabelled(p).sum() - n)
     # Systematic sampling in random order; probabilities sum to n up to rounding.
     rng = np.random.default_rng(fixed_seed(random_state))

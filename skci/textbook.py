@@ -17,7 +17,7 @@ from skci._validation import (
 from skci.cross_validation import cross_validate_report
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.grades import grades_report
-from skci.inference.critical.law import Alternative
+from skci.inference.critical.max_distribution import Alternative
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import five_by_two_f
 from skci.intervals import check_different, joint_intervals
@@ -196,7 +196,7 @@ def five_by_two_f_test(
     >>> round(test.statistic, 1), round(test.pvalue, 3)
     (16.3, 0.003)
     """
-    procedures = Resampling.read(
+    procedures = Resampling.from_data(
         {"estimator1": estimator1, "estimator2": estimator2},
         X,
         y,

@@ -153,7 +153,7 @@ def votes_report(
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
     of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
-    estimates = ManyContrasts.from_estimates(of_votes).with_fewest_df
+    estimates = ManyContrasts.from_estimates(of_votes).with_minimum_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 

@@ -143,3 +143,12 @@ def test_subgroups_and_groups(ratings):
 def test_what_ratings_must_be(ratings, metrics, message):
     with pytest.raises((ValueError, KeyError), match=message):
         agreement_report(ratings, metrics=metrics)
+
+
+def test_columns_of_a_frame_are_the_raters_of_one_set():
+    ratings = np.random.default_rng(0).integers(0, 3, (40, 3))
+    frame = pd.DataFrame(ratings, columns=["anna", "ben", "cleo"])
+    of_frame, of_array = (
+        agreement_report(each, metrics=["fleiss_kappa"]) for each in (frame, ratings)
+    )
+    assert of_frame.to_dict() == of_array.to_dict()

@@ -211,7 +211,7 @@ def test_fitted_estimators(name):
 )
 def test_batches_have_no_design(design):
     accumulator = JointAccumulator(["accuracy"])
-    with pytest.raises(TypeError, match="take a design, with all rows at once"):
+    with pytest.raises(TypeError, match="accept a design, if all rows are passed"):
         accumulator.update(Y, FRAME["a"], design=design)
 
 

@@ -477,3 +477,14 @@ def test_findings_of_slopes_have_no_better_one():
     report = joint_report(Y, y_score=MODELS, metrics="calibration_slope")
     (finding,) = report.differences().findings()
     assert "better" not in finding and "worse" not in finding
+
+
+def test_a_metric_without_a_better_direction_has_no_best_model():
+    scores = {"A": np.linspace(0.1, 0.8, 80), "B": np.linspace(0.3, 0.9, 80)}
+    metrics = ["calibration_intercept", "brier_score"]
+    report = joint_report(np.tile([0, 0, 1, 1], 20), y_score=scores, metrics=metrics)
+    assert [*report.best()] == ["brier_score"]
+    assert {metric for _, metric in report.ranks()} == {"brier_score"}
+    for call in (report.best, report.ranks):
+        with pytest.raises(ValueError, match="better in one direction, which 'cal"):
+            call("calibration_intercept")

@@ -14,7 +14,7 @@ from slow import slow
 
 from skci.exceptions import CriticalValueWarning
 from skci.inference import CriticalValue, critical_value
-from skci.inference.critical.law import MaximumLaw
+from skci.inference.critical.max_distribution import MaxDistribution
 
 # Correlation matrices
 
@@ -226,7 +226,7 @@ def test_tails(name):
     x = X if alternative == "two-sided" else np.array([-1, -0.5, 0, *X])
     if "one-sided" in name and "rank" in name:
         x = X  # whose exact law is known for positive values
-    found = MaximumLaw(matrix, alternative=alternative).sf(x)
+    found = MaxDistribution(matrix, alternative=alternative).sf(x)
     assert_tail(found, [1 - cdf(value) for value in x])
 
 
@@ -377,7 +377,7 @@ def test_all_differences_of_student(groups, df):
     truth = stats.studentized_range.ppf(0.95, groups, df) / np.sqrt(2)
     q = critical_value(differences(groups), df=df)
     assert abs(q - truth) <= max(1e-3 * truth, q.error)
-    law = MaximumLaw(differences(groups), df=df)
+    law = MaxDistribution(differences(groups), df=df)
     x = np.array([0.2, 1.0, 2.0, 3.0, 5.0])
     expected = stats.studentized_range.sf(x * np.sqrt(2), groups, df)
     assert_allclose(law.sf(x), expected, rtol=5e-3)
@@ -401,7 +401,7 @@ def test_dunnett_of_student():
     expected = stats.dunnett(
         *treatments, control=control, random_state=np.random.default_rng(0)
     )
-    law = MaximumLaw(equicorrelated(3, 0.5), df=28)
+    law = MaxDistribution(equicorrelated(3, 0.5), df=28)
     assert_allclose(law.sf(np.abs(expected.statistic)), expected.pvalue, atol=1e-3)
     upper = stats.dunnett(
         *treatments,
@@ -409,7 +409,7 @@ def test_dunnett_of_student():
         alternative="greater",
         random_state=np.random.default_rng(0),
     )
-    law = MaximumLaw(equicorrelated(3, 0.5), df=28, alternative="greater")
+    law = MaxDistribution(equicorrelated(3, 0.5), df=28, alternative="greater")
     assert_allclose(law.sf(upper.statistic), upper.pvalue, atol=1e-3)
 
 
@@ -441,13 +441,13 @@ def test_many_degrees_of_freedom_are_normal():
 
 def test_tail_of_independent_is_sidak():
     for size in (1, 2, 50):
-        found = MaximumLaw(np.eye(size)).sf(X)
+        found = MaxDistribution(np.eye(size)).sf(X)
         assert_allclose(found, -np.expm1(size * np.log1p(-2 * stats.norm.sf(X))))
 
 
 def test_far_tail():
     """Between the probability of one and Bonferroni's bound, and decreasing."""
-    law = MaximumLaw(equicorrelated(10, 0.5))
+    law = MaxDistribution(equicorrelated(10, 0.5))
     x = np.array([-np.inf, -1.0, 0.0, *np.arange(1, 38), np.inf])
     p = law.sf(x)
     assert_array_equal(p[:3], 1)
@@ -463,7 +463,7 @@ def test_far_tail():
 @pytest.mark.parametrize("level", [slow(0.5), 0.95, slow(0.999)])
 def test_tail_agrees_with_quantile(df, alternative, level):
     for matrix in (np.ones((1, 1)), np.eye(3), irregular(8), irregular(8, rows=4)):
-        law = MaximumLaw(matrix, df=df, alternative=alternative)
+        law = MaxDistribution(matrix, df=df, alternative=alternative)
         q = law.quantile(level)
         assert q == critical_value(matrix, level, df=df, alternative=alternative)
         near = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.1, 1.0])
@@ -489,7 +489,7 @@ def test_nested_tails(groups):
     expected = np.maximum.accumulate(p[::-1])[::-1]
     statistics = np.empty(len(z))
     statistics[order] = z
-    found = MaximumLaw(matrix).step_down(statistics)
+    found = MaxDistribution(matrix).step_down(statistics)
     assert_allclose(found[order], expected, atol=4 * 0.5 / np.sqrt(1e5) + 2e-3)
 
 
@@ -498,7 +498,7 @@ def test_nested_tails_of_small_probabilities():
     matrix = blocks(np.ones((3, 3)), np.ones((2, 2)), equicorrelated(1, 1.0))
     z = np.array([5.0, 4.9, 4.8, 4.5, 4.4, 4.0])
     one = 2 * stats.norm.sf(z)
-    found = MaximumLaw(matrix).step_down(z)
+    found = MaxDistribution(matrix).step_down(z)
     expected = [
         *(1 - (1 - one[k]) ** 3 for k in range(3)),
         *(1 - (1 - one[k]) ** 2 for k in (3, 4)),
@@ -506,7 +506,7 @@ def test_nested_tails_of_small_probabilities():
     ]
     assert_allclose(found, expected, rtol=2e-2)
     with pytest.raises(ValueError, match="alternative='two-sided'"):
-        MaximumLaw(matrix, alternative="less").step_down(z)
+        MaxDistribution(matrix, alternative="less").step_down(z)
 
 
 # Many coordinates
@@ -514,7 +514,7 @@ def test_nested_tails_of_small_probabilities():
 
 def test_many_coordinates_of_low_rank():
     """All differences of 40 means: K = 780 and rank 39."""
-    law = MaximumLaw(differences(40))
+    law = MaxDistribution(differences(40))
     assert_value(law.quantile(0.95), tukey(40, 0.95), 1e-3)
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     expected = stats.studentized_range.sf(x * np.sqrt(2), 40, np.inf)
@@ -649,7 +649,7 @@ def test_critical_value_is_a_float():
 
 
 def test_statistics_whose_squares_overflow():
-    law = MaximumLaw(equicorrelated(3, 0.5))
+    law = MaxDistribution(equicorrelated(3, 0.5))
     assert law.sf([1e200], level=0.95) == 0
 
 

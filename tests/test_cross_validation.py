@@ -175,7 +175,7 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
         Key(model=model, metric=metric) for model in "ABC" for metric in ("f1", "mcc")
     ]
     parameters = [
-        Parameter(key=key, trait=Trait(key.metric), method="delta", given=0.0)
+        Parameter(key=key, trait=Trait(key.metric), method="delta", fixed_estimate=0.0)
         for key in keys
     ]
     shares = excess_shares(parameters, covariance, excess)
@@ -205,7 +205,9 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
 
 def given_estimates(estimates, covariance, df, **options):
     parameters = [
-        Parameter(key=Key(str(k)), trait=Trait(str(k)), method="delta", given=x)
+        Parameter(
+            key=Key(str(k)), trait=Trait(str(k)), method="delta", fixed_estimate=x
+        )
         for k, x in enumerate(estimates)
     ]
     return JointEstimate(GivenEstimates(parameters, covariance, df), **options)
@@ -777,7 +779,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ({"a": plain}, "return_indices=True, got \\['fit_time'"),
         ([results], "return_indices=True, got list"),
         ({}, "cv_results must hold at least one entry"),
-        ({"a": results, "b": others}, "cv_results must be of the same splits"),
+        ({"a": results, "b": others}, "cv_results must have the same splits"),
         (repeated, "cv_results must test each row at most once"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -801,14 +803,14 @@ def test_results_that_hold_no_common_models_are_refused():
         ),
         (
             {"cv": 49, "resampling": "bootstrap-632"},
-            "cv must be a whole number from 50 on, got 49",
+            "cv must be a whole number of at least 50, got 49",
         ),
         ({"cv": 5, "resampling": "5x2-t"}, "cv must make five pairs of halves"),
         (
             {"cv": RepeatedKFold(n_splits=5, n_repeats=2), "resampling": "5x2-t"},
             "cv must make five pairs of halves",
         ),
-        ({"cv": 2}, "cv must be a whole number from 3 on, got 2"),
+        ({"cv": 2}, "cv must be a whole number of at least 3, got 2"),
         ({"resampling": GroupJackknife}, "resampling must be one of"),
         (
             {"resampling": GroupJackknife(), "cv": 5},
@@ -860,7 +862,7 @@ def test_results_that_hold_no_common_models_are_refused():
         ),
         (
             {"cv": [(np.arange(200), np.arange(200, 240))]},
-            "at least two splits .* is the default with splits of list, got 1; target=",
+            "at least two splits .* is the default for splits by list, got 1; target=",
         ),
     ],
 )
@@ -888,7 +890,7 @@ def test_splits_have_the_corrected_t_by_default_and_the_header_says_so(cv):
         GaussianNB(), X, Y, resampling="corrected-t", **options
     )
     assert report.to_dict()["low"] == asked.to_dict()["low"]
-    note = f"the default with splits of {type(cv).__name__}, as it takes any; a number"
+    note = f"the default for splits by {type(cv).__name__}; a number"
     for each in (report, report.at(0.9)):
         assert note in str(each) and note in each.to_dict()["resampling"][0]
     assert "the default" not in str(asked)
@@ -904,7 +906,7 @@ class Unfitted(GaussianNB):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' supports"),
         ({"resampling": "bootstrap-632", "metrics": ["log_loss", "f1"]}, "not f1; use"),
         (
             {"resampling": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
@@ -925,9 +927,7 @@ def test_what_cannot_be_estimated_is_refused_before_any_fit(options, message):
 
 @pytest.mark.parametrize("given", [GaussianNB, [GaussianNB], {"a": GaussianNB}])
 def test_classes_of_estimators_are_refused_with_what_to_write(given):
-    with pytest.raises(
-        TypeError, match=r"class GaussianNB; make one, .* GaussianNB\(\)"
-    ):
+    with pytest.raises(TypeError, match=r"class GaussianNB; pass GaussianNB\(\)"):
         cross_validate_report(given, X, Y, metrics="accuracy")
 
 
@@ -1009,7 +1009,7 @@ def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
         cross_validate_report(
             Unfitted(), X[:60], y, metrics=metric, resampling="bootstrap-632"
         )
-    is_refused = "resampling='bootstrap-632' is for means" in str(caught.value)
+    is_refused = "resampling='bootstrap-632' supports means" in str(caught.value)
     assert is_refused != is_mean
 
 

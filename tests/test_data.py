@@ -170,10 +170,11 @@ def test_what_is_no_array_is_named(name, call):
             )
             assert message.endswith(remedies)
         elif kind == "Model" and name.startswith(("y_pred", "y_score")):
-            hint = "; JointEvaluator takes fitted models, and predicts"
+            hint = "; JointEvaluator accepts fitted models, and predicts"
             assert message.endswith(f", got Model{hint}")
         elif kind in ("int", "float64") and name == "y_true":
-            assert f", got {found}; give a value for each row. Counts go to" in message
+            hint = "; pass a value for each row. Pass counts to"
+            assert f", got {found}{hint}" in message
         else:
             assert message.endswith(f", got {found}")
         if kind in ("generator", "iterator", "map"):

@@ -172,7 +172,7 @@ def test_a_design_is_known_by_its_members():
     [
         ({"design": "site"}, TypeError, "design must be one of skci.designs"),
         ({"design": ITEM}, TypeError, r"got ndarray of shape .*design=Strata\(...\)"),
-        ({"design": Strata}, TypeError, r"make an object of the class, Strata\(...\)"),
+        ({"design": Strata}, TypeError, "pass an instance of the class, Strata"),
         (
             {"design": Grouped(ITEM), "groups": ITEM},
             ValueError,
@@ -200,9 +200,9 @@ class Giving:
 
 
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
-NONE = "at least one of sign 1 that is not known, got none$"
-BLOCKS = "with blocks that are whole numbers from 0 on, got"
-UNITS = f"with units that are whole numbers from 0, below {N}, got"
+NONE = "at least one with sign=1 and is_known=False, got none$"
+BLOCKS = "with blocks that are nonnegative integers, got"
+UNITS = f"with units that are nonnegative integers below {N}, got"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_components_of_a_wrong_kind(components, message):
         kind = TypeError if "of Component, got" in message else ValueError
         with pytest.raises(kind, match=message) as caught:
             call(Giving(given))
-        assert str(caught.value).startswith("design Giving must give components")
+        assert str(caught.value).startswith("design Giving must return components")
 
 
 @pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])

@@ -358,8 +358,8 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
         joint_report(truth, models, **names)
     remedies = {
         "by": "; missing='group' makes a subgroup of the rows without one",
-        "y_true": "; where only some rows have a truth, joint_report takes a proxy of "
-        "it for all rows, as in proxy=judge (in a shell --proxy judge)",
+        "y_true": "; if only some rows are labelled, joint_report accepts a proxy for "
+        "all rows, as in proxy=judge (in a shell --proxy judge)",
         "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "
         "or is left out with abstain=-1",
     }
@@ -407,7 +407,7 @@ def test_a_frame_without_rows(make):
     [
         ([1, 2], "list"),
         (np.eye(3), "ndarray"),
-        ("f.csv", r"str; read the file, as by pandas.read_csv\('f.csv'\), or .*"),
+        ("f.csv", r"str; read the file with pandas.read_csv\('f.csv'\), or .*"),
         ("table", "str"),
     ],
 )

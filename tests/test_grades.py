@@ -146,7 +146,7 @@ def test_a_number_counts_as_a_missing_grade():
 def test_a_pair_without_an_item_of_both_is_an_error():
     scores = {"A": [1, 0, np.nan], "B": [np.nan, np.nan, 1], "C": [1, 0, 1]}
     report = grades_report(scores, missing_grades="pairwise")
-    with pytest.raises(ValueError, match=r"both models .* none of A and B"):
+    with pytest.raises(ValueError, match=r"both models .* none for A and B"):
         report.differences()
 
 
@@ -489,8 +489,8 @@ def test_selected_models_can_be_planned():
 @pytest.mark.parametrize(
     "scores, samples, error",
     [
-        (GRADES, 0, "samples_per_item must be a whole number from 1 on"),
-        (GRADES, 1.5, "samples_per_item must be a whole number from 1 on"),
+        (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
+        (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
         (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
     ],
 )

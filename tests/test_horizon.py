@@ -7,7 +7,11 @@ from scipy.optimize import brentq
 from slow import slow
 
 from skci import JointAccumulator
-from skci.inference.critical.horizon import Horizon, HorizonLaw, exceedance_of_one
+from skci.inference.critical.horizon import (
+    Horizon,
+    SequentialMaxDistribution,
+    exceedance_of_one,
+)
 
 # Pocock (1977), Biometrika 64, 191-199, table 1: critical values of equally spaced
 # looks at a two-sided level of .05.
@@ -17,7 +21,7 @@ POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
 @pytest.mark.parametrize("looks", POCOCK)
 def test_planned_looks_have_pocock_s_critical_values(looks):
     horizon = Horizon(tuple(100 * k for k in range(1, looks + 1)), continuous=False)
-    q = HorizonLaw(np.ones((1, 1)), horizon).quantile(0.95)
+    q = SequentialMaxDistribution(np.ones((1, 1)), horizon).quantile(0.95)
     assert q == pytest.approx(POCOCK[looks], abs=2e-3)
     times = np.log(np.arange(1, looks + 1))
     assert exceedance_of_one(times, POCOCK[looks]) == pytest.approx(0.05, abs=2e-4)
@@ -34,14 +38,19 @@ def test_many_planned_looks_are_taken_at_few_times(last):
     looks = tuple(np.linspace(100, last, 200).astype(int).tolist())
     times, _ = Horizon(looks, continuous=False).times(1)
     assert len(times) <= 20
-    q = HorizonLaw(np.ones((1, 1)), Horizon(looks, continuous=False)).quantile(0.95)
+    q = SequentialMaxDistribution(
+        np.ones((1, 1)), Horizon(looks, continuous=False)
+    ).quantile(0.95)
     assert exceedance_of_one(np.log(looks), q) == pytest.approx(0.05, abs=3e-4)
 
 
 def test_consecutive_looks_are_nearly_any_look():
     looks = Horizon(tuple(range(10_000, 20_001)), continuous=False)
     always = Horizon((10_000, 20_000), continuous=True)
-    laws = [HorizonLaw(np.ones((1, 1)), horizon) for horizon in (looks, always)]
+    laws = [
+        SequentialMaxDistribution(np.ones((1, 1)), horizon)
+        for horizon in (looks, always)
+    ]
     planned, any_look = (law.quantile(0.95) for law in laws)
     assert planned == pytest.approx(any_look, abs=0.015)
 
@@ -51,7 +60,9 @@ def test_consecutive_looks_are_nearly_any_look():
 def test_the_process_stays_within_the_critical_value_at_many_planned_looks(size):
     correlation = np.full((size, size), 0.5) + 0.5 * np.eye(size)
     looks = np.linspace(100, 10_000, 400).astype(int)
-    law = HorizonLaw(correlation, Horizon(tuple(looks.tolist()), continuous=False))
+    law = SequentialMaxDistribution(
+        correlation, Horizon(tuple(looks.tolist()), continuous=False)
+    )
     q = float(law.quantile(0.95))
     rng, root = np.random.default_rng(0), np.linalg.cholesky(correlation)
     total, most = 0.0, np.zeros((20_000, size))
@@ -88,7 +99,9 @@ def test_the_critical_value_of_one_estimate_is_that_of_its_process(ratio, level)
     def excess(boundary):
         return stays_within(boundary, np.log(ratio)) - level
 
-    law = HorizonLaw(np.ones((1, 1)), Horizon((100, 100 * ratio), continuous=True))
+    law = SequentialMaxDistribution(
+        np.ones((1, 1)), Horizon((100, 100 * ratio), continuous=True)
+    )
     above = law.quantile(level) - brentq(excess, 1.5, 5, xtol=1e-4)
     assert 0 < above < 0.016  # on the safe side by a half percent at most
 
@@ -110,7 +123,7 @@ def largest(n_paths, first, last, correlation, rng):
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_process_stays_within_the_critical_value_at_every_look(size, level):
     correlation = np.full((size, size), 0.6) + 0.4 * np.eye(size)
-    law = HorizonLaw(correlation, Horizon((1000, 4000), continuous=True))
+    law = SequentialMaxDistribution(correlation, Horizon((1000, 4000), continuous=True))
     most = largest(4000, 1000, 4000, correlation, np.random.default_rng(0))
     misses = np.mean(most > law.quantile(level))
     error = np.sqrt(level * (1 - level) / 4000)
@@ -122,7 +135,9 @@ def test_the_process_stays_within_the_critical_value_at_every_look(size, level):
 def test_fewer_times_of_more_parameters_are_on_the_safe_side():
     correlation = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
     horizon = Horizon((100, 1000), continuous=True)
-    one, all_ = (HorizonLaw(r, horizon) for r in (np.eye(1), correlation))
+    one, all_ = (
+        SequentialMaxDistribution(r, horizon) for r in (np.eye(1), correlation)
+    )
     assert len(horizon.times(1)[0]) == 20 and len(horizon.times(12)[0]) == 8
     most = largest(2000, 300, 3000, correlation, np.random.default_rng(1))
     misses = np.mean(most > all_.quantile(0.95))
@@ -131,7 +146,7 @@ def test_fewer_times_of_more_parameters_are_on_the_safe_side():
 
 
 def test_the_tail_agrees_with_the_quantile():
-    law = HorizonLaw(np.eye(2), Horizon((10, 1000), continuous=True))
+    law = SequentialMaxDistribution(np.eye(2), Horizon((10, 1000), continuous=True))
     q = float(law.quantile(0.95))
     below, above = law.sf([q - 1e-6, q + 1e-6], level=0.95)
     assert below >= 0.05 > above
@@ -168,7 +183,9 @@ def test_a_report_over_a_horizon_is_wider_and_consistent():
     wide, narrow = report.best("accuracy").intervals, plain.best("accuracy").intervals
     assert wide[0, 1] > narrow[0, 1]
     with pytest.raises(ValueError, match="adjust must be 'single-step' with a horizon"):
-        HorizonLaw(np.eye(2), Horizon((2, 9), continuous=True)).step_down([1, 2])
+        SequentialMaxDistribution(
+            np.eye(2), Horizon((2, 9), continuous=True)
+        ).step_down([1, 2])
 
 
 def test_planned_looks_are_a_list_or_a_range_and_cost_less():
@@ -184,7 +201,7 @@ def test_planned_looks_are_a_list_or_a_range_and_cost_less():
 
 def test_a_horizon_for_too_many_estimates_is_refused():
     with pytest.raises(ValueError, match="at most 2048 estimates, got 3000"):
-        HorizonLaw(np.eye(3000), Horizon((100, 1000), continuous=True))
+        SequentialMaxDistribution(np.eye(3000), Horizon((100, 1000), continuous=True))
 
 
 def test_groups_are_the_units_of_a_horizon():

@@ -204,7 +204,7 @@ BAD = {
     "0-D": (np.array(1), ValueError, SHAPE + r"an array of shape \(\)$"),
     "ragged": ([[0], [0, 1], [1]], ValueError, SHAPE + "nested sequences"),
     "scalar": (1, TypeError, SHAPE + "int(;|$)"),
-    "string": ("010", TypeError, SHAPE + "str; give the column"),
+    "string": ("010", TypeError, SHAPE + "str; pass the column"),
     "bytes": (b"010", TypeError, SHAPE + "bytes$"),
     "nothing": (None, TypeError, SHAPE + "NoneType$"),
     "iterator": (iter([0, 1, 1]), TypeError, SHAPE),

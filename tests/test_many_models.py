@@ -15,7 +15,7 @@ import skci.inference.linear_estimates
 import skci.inference.ranking
 from skci import grades_report, joint_report
 from skci.inference.critical.correlation import differences_of
-from skci.inference.critical.law import MaximumLaw
+from skci.inference.critical.max_distribution import MaxDistribution
 from skci.inference.pvalues import signed_statistics
 
 N = 90
@@ -64,7 +64,7 @@ def few_tables(monkeypatch):
     def patch(most=3):
         for name in ("row_estimates", "linear_estimates", "joint", "ranking"):
             module = getattr(skci.inference, name)
-            monkeypatch.setattr(module, "MOST_TABLES", most)
+            monkeypatch.setattr(module, "MAX_TABLES", most)
 
     return patch
 
@@ -219,7 +219,7 @@ def test_the_same_call_gives_the_same_bits(models, few_tables):
 
 def test_a_large_covariance_is_refused(few_tables, monkeypatch):
     few_tables()
-    monkeypatch.setattr(skci.inference.linear_estimates, "_MOST_IN_MEMORY", 20)
+    monkeypatch.setattr(skci.inference.linear_estimates, "_MAX_IN_MEMORY", 20)
     differences = grades_report(graded(models=7), bounds=(0, 1)).differences()
     for name in ("covariance", "correlation"):
         with pytest.raises(ValueError, match="at most 20 contrasts, got 21"):
@@ -236,7 +236,7 @@ def all_differences(models):
 
 @pytest.mark.parametrize("models", [12, slow(60)])
 def test_differences_of_independent_means_have_tukey_s_quantile(models):
-    law = MaximumLaw(all_differences(models))
+    law = MaxDistribution(all_differences(models))
     tukey = studentized_range(models, np.inf)
     q = law.quantile(0.95)
     assert abs(q - tukey.ppf(0.95) / np.sqrt(2)) < 2 * q.error <= 4e-3

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 
 import skci
 from skci import metrics
-from skci.inference.intervals.methods import METHODS, refusal
+from skci.inference.intervals.methods import METHODS, unsupported_reason
 from skci.measures.functional import CellFunctional
 from skci.metrics import make_metric_ci
 from skci.metrics.labels import MEASURES
@@ -32,7 +32,7 @@ def with_options(name, **options):
 def with_each_method(name):
     """Metric of the battery with every method that serves it, by method."""
     measure = METRICS[name]._measure
-    methods = (method for method in METHODS if not refusal(method, measure))
+    methods = (method for method in METHODS if not unsupported_reason(method, measure))
     return {method: with_options(name, method=method) for method in methods}
 
 
@@ -165,7 +165,7 @@ def test_custom_metric_equals_the_built_in_one(method):
             "in place of if, float",
         ),
         (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and those of math"),
-        (lambda tp, fp: tp, TypeError, 'on them it raised TypeError.*needs of="rows"'),
+        (lambda tp, fp: tp, TypeError, 'it raised TypeError.*needs of="rows"'),
         (lambda tp, fp, fn, tn: 0.5, ValueError, "one value a table"),
         (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must hold"),
     ],

@@ -95,7 +95,7 @@ def test_a_name_of_a_column_needs_its_frame(name):
     message = f"^{parameter} must be an array, got 'site'; .* as data=$"
     raises(lambda: joint_report(Y, A, metrics="f1", **options), TypeError, message)
     if name in ("by", "groups", "sample_weight"):
-        message = rf"^{name} must be .*, got str; give the column, as data\['site'\]$"
+        message = rf"^{name} must be .*, got str; pass the column, data\['site'\]$"
         evaluate = JointEvaluator(MODEL, "f1").evaluate
         raises(lambda: evaluate(X, Y, **options), TypeError, message)
 
@@ -198,7 +198,7 @@ clopper_pearson -> did you mean 'clopper-pearson'
 Wilson -> did you mean 'wilson'
 exact -> did you mean 'clopper-pearson'
 wald -> did you mean 'delta'
-delong -> 'logit' and 'delta' take DeLong's variance
+delong -> 'logit' and 'delta' use DeLong's variance
 bootstrap -> 'auto' needs no resampling
 """),
 )
@@ -232,42 +232,42 @@ def test_what_is_in_a_module_is_told_where(name, module):
     table(r"""
 REPORT.differences(reference="A") -> reference; .* control='A'
 REPORT.differences(baseline="A") -> baseline; .* control='A'
-REPORT.differences(baseline="A", sort=True) -> baseline; give it as control='A'; sort
+REPORT.differences(baseline="A", sort=True) -> baseline; pass it as control='A'; sort
 REPORT.differences(metrcs="f1") -> metrcs; did you mean metrics
-REPORT.gaps(ratio=True) -> ratio; give it as scale='ratio'
-REPORT.best(metrics="f1") -> metrics; give it as metric='f1'
-REPORT.ranks().top(metrics="f1") -> metrics; give it as metric='f1'
+REPORT.gaps(ratio=True) -> ratio; pass it as scale='ratio'
+REPORT.best(metrics="f1") -> metrics; pass it as metric='f1'
+REPORT.ranks().top(metrics="f1") -> metrics; pass it as metric='f1'
 REPORT["A", "f1"].pvalue(nul=0.5) -> nul; did you mean null
 REPORT["A", "f1"].confidence_interval(alpha=0.1)
-    -> alpha; give it as confidence_level=1 - alpha
+    -> alpha; pass it as confidence_level=1 - alpha
 REPORT["A", "f1"].confidence_interval(level=0.9)
-    -> level; give it as confidence_level=0.9
+    -> level; pass it as confidence_level=0.9
 REPORT.differences(alpha=0.1)
-    -> alpha; the confidence level is that of the report, as in report.at\(0.9\)
+    -> alpha; the confidence level is set on the report, as in report.at\(0.9\)
 REPORT.plot(figsize=(4, 3))
-    -> figsize; give it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]
+    -> figsize; pass it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]
 joint_report(Y, A, metrics="f1", alpha=0.1)
-    -> alpha; give it as confidence_level=1 - alpha
-joint_report(Y, A, metrics="f1", ci=90) -> ci; give it as confidence_level=0.9
+    -> alpha; pass it as confidence_level=1 - alpha
+joint_report(Y, A, metrics="f1", ci=90) -> ci; pass it as confidence_level=0.9
 joint_report(Y, A, metrics="f1", weights=SCORES[0])
-    -> weights; give it as sample_weight=\.\.\.
-joint_report(Y, A, metrics="f1", name="A") -> name; give it as y_pred={'A': \.\.\.}
+    -> weights; pass it as sample_weight=\.\.\.
+joint_report(Y, A, metrics="f1", name="A") -> name; pass it as y_pred={'A': \.\.\.}
 joint_report(Y, predictions=Y, metrics="f1")
-    -> predictions; give it as y_pred=\.\.\.
+    -> predictions; pass it as y_pred=\.\.\.
 joint_report(Y, A, metrics="f1", group=Y)
-    -> group; give it as groups=\.\.\. if clusters, or by=\.\.\. if subgroups
+    -> group; pass it as groups=\.\.\. if clusters, or by=\.\.\. if subgroups
 joint_report(Y, A, metrics="f1", seeds=[1, 2])
-    -> seeds; give it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
+    -> seeds; pass it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
 joint_report(Y, A, metrics="f1", time=Y)
-    -> time; give it as design=TimeOrder\(\.\.\.\)
+    -> time; pass it as design=TimeOrder\(\.\.\.\)
 joint_report(Y, A, metrics="f1", strata=Y)
-    -> strata; give it as design=Strata\(\.\.\.\)
+    -> strata; pass it as design=Strata\(\.\.\.\)
 joint_report(Y, A, metrics="f1", n_bootstrap=99)
     -> n_bootstrap; intervals need no resampling
-joint_report(Y, A, metrics="f1", n_jobs=2) -> n_jobs; .* as JointEvaluator does
+joint_report(Y, A, metrics="f1", n_jobs=2) -> n_jobs; .* such as JointEvaluator
 JointEvaluator(models=MODEL, metrics="f1")
-    -> models; give it as estimators=LogisticRegression\(\)
-skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; give it as y_score=\.\.\.
+    -> models; pass it as estimators=LogisticRegression\(\)
+skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; pass it as y_score=\.\.\.
 """),
 )
 def test_options_of_other_libraries(call, message):
@@ -284,11 +284,11 @@ REPORT.differences("A")
     -> by name, got 'A' without one; did you mean control=...\?$
 joint_report(Y, {"A": A}, "f1") -> 'f1' without one; did you mean metrics=\.\.\.\?$
 joint_report(Y, {"A": A}, ["f1", "mcc"]) -> one; did you mean metrics=\.\.\.\?$
-F1CI(alpha=0.1) -> ^F1CI takes .*; give it as confidence_level=1 - alpha$
+F1CI(alpha=0.1) -> ^F1CI takes .*; pass it as confidence_level=1 - alpha$
 F1CI()(Y, A, alpha=0.1)
-    -> ^F1CI has no option alpha; .*; give it as confidence_level=1 - alpha$
+    -> ^F1CI has no option alpha; .*; pass it as confidence_level=1 - alpha$
 F1CI(name="mine")
-    -> ^F1CI takes .*; a report names metrics by a mapping, as in metrics={.*}$
+    -> ^F1CI takes .*; name metrics of a report by a mapping, metrics={.*}$
 F1CI(n_bootstraps=99) -> ^F1CI takes .*; intervals need no resampling$
 """),
 )
@@ -332,8 +332,8 @@ def test_attributes_of_other_libraries(held, attribute, instead):
 
 # Arguments that are taken for others
 
-FITTED = "LogisticRegression; JointEvaluator takes fitted models, and predicts$"
-IN_A_FILE = r"read the file, as by pandas.read_parquet\('big.parquet'\), or use"
+FITTED = "LogisticRegression; JointEvaluator accepts fitted models, and predicts$"
+IN_A_FILE = r"read the file with pandas.read_parquet\('big.parquet'\), or use"
 SWAPPED = r"^y_true .*; are y_true and the predictions of models swapped\?$"
 
 
@@ -359,18 +359,18 @@ JointEvaluator(A, "f1").evaluate(X, Y)
 joint_report(Y, A, metrics=[F1CI]) -> of the class, F1CI\(\)$
 joint_report("y", "a", data="big.parquet", metrics="f1") -> {IN_A_FILE}
 F1CI()("big.parquet", A) -> {IN_A_FILE}
-F1CI()("y", A) -> ; give the column, as data\['y'\]$
+F1CI()("y", A) -> ; pass the column, data\['y'\]$
 skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
-    -> got dict; it is of one model. .*: joint_report takes their predictions$
+    -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
 skci.sample_size("accuracy", power=0.8) -> difference must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
-    -> 'mcc' is not; scale='difference' .*, and metrics=\[\.\.\.\] selects
+    -> 'mcc' is not; use scale='difference', or select other metrics by metrics=
 REPORT["A", "f1"].pvalue() -> ^null must be a number in
-REPORT.contrasts([[1, -1, 0, 0]], [""]) -> ^labels must be 1 different names, one a
-REPORT.contrasts(np.eye(4)[:2], ["", "C"]) -> ^labels must be 2 different names
+REPORT.contrasts([[1, -1, 0, 0]], [""]) -> ^labels must be 1 distinct names, one for
+REPORT.contrasts(np.eye(4)[:2], ["", "C"]) -> ^labels must be 2 distinct names
 """),
 )
 def test_what_is_taken_for_something_else(call, message):

@@ -645,7 +645,7 @@ def test_strings_need_a_positive_label_elsewhere(metric):
 
 @pytest.mark.parametrize("k", [0, 1.5, "2", None, True])
 def test_k(k):
-    with pytest.raises(ValueError, match=r"^k must be a whole number from 1 on, got"):
+    with pytest.raises(ValueError, match=r"^k must be a whole number of at least 1"):
         skci.TopKAccuracyCI(k=k)(*DATA["classes"])
 
 

@@ -306,7 +306,7 @@ def test_predictions(y_pred, error, message):
 @pytest.mark.parametrize(
     ("estimators", "error", "message"),
     [
-        (LogisticRegression, TypeError, "got the class Logistic.*make one"),
+        (LogisticRegression, TypeError, "got the class Logistic.*; pass Logistic"),
         (make_pipeline(StandardScaler()), TypeError, "a mapping .*, got Pipeline"),
         ([Predicts(), P], TypeError, "a mapping .*, got an entry <.*Predicts"),
         ([Predicts(), ("a", Predicts())], TypeError, "a mapping .*, got an entry <"),
@@ -315,7 +315,11 @@ def test_predictions(y_pred, error, message):
         ({}, ValueError, "at least one entry, got none"),
         ([("a", Predicts()), ("a", Predicts())], ValueError, r"got twice: \['a'\]"),
         ({"a": StandardScaler()}, TypeError, "a predict method, got 'a': Standard"),
-        ({"a": LogisticRegression}, TypeError, "got the class Logistic.*make one"),
+        (
+            {"a": LogisticRegression},
+            TypeError,
+            "got the class Logistic.*; pass Logistic",
+        ),
         ({"a": P}, TypeError, "a predict method, got 'a': ndarray of shape"),
     ],
 )

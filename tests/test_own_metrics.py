@@ -145,9 +145,9 @@ def test_it_clones_pickles_and_shows():
         (lambda a, b: np.cbrt(a), TypeError, "failed on complex numbers"),
         (lambda a, b: math.sqrt(a), TypeError, "not abs, float, min, max or functions"),
         (lambda a: a, TypeError, "must take 2 means, one for each column"),
-        (lambda a, b: "one", TypeError, "and return a number; on them it raised Value"),
+        (lambda a, b: "one", TypeError, "and return a number; it raised Value"),
         (lambda a, b: [a, b], ValueError, r"return a number, got .* shape \(2,\)"),
-        (lambda a, b: -a / b, ValueError, "^bounds of 'bad' must hold its values"),
+        (lambda a, b: -a / b, ValueError, "^bounds of 'bad' must contain its values"),
     ],
 )
 def test_functions_that_will_not_do(g, error, message):
@@ -233,7 +233,7 @@ def test_features_that_will_not_do(features, error, message):
 def test_labels_that_are_read_as_numbers():
     metric = make_metric_ci(mean, features=square, name="own", bounds=(0, 1))
     for labels in (["a", "b"], np.array(["a", "b"])):
-        with pytest.raises(TypeError, match=r"numbers, got .*has reads='labels'$"):
+        with pytest.raises(TypeError, match=r"numbers, got .*with reads='labels'$"):
             metric(labels, labels)
 
 

@@ -367,7 +367,7 @@ def test_functions_of_users_take_a_row_for_each_query():
             )
         assert "has all rows, not those of a query" in caught.value.__notes__[0]
         with pytest.raises(
-            TypeError, match=r"no option query; .*only metrics of rankings read it"
+            TypeError, match=r"no option query; .*only ranking metrics use it"
         ):
             metric(truth, scores, query=query)
 

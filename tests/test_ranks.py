@@ -13,7 +13,7 @@ from tables import table
 
 from skci import joint_intervals, joint_report
 from skci.inference.critical.correlation import Loadings
-from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.max_distribution import step_down_directions
 
 with open(Path(__file__).parent / "reference" / "ranks.csv", encoding="utf-8") as file:
     PISA = list(csv.DictReader(file))

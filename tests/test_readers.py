@@ -207,7 +207,9 @@ def test_mistakes_in_transcripts(said, heard, layout, message):
 
 
 def test_speakers_need_ids():
-    with pytest.raises(ValueError, match="speaker must not be given with layout='lin"):
+    with pytest.raises(
+        ValueError, match="speaker must be a function of the ID .* layout=None"
+    ):
         transcripts(StringIO(SAID), {"A": StringIO(HEARD)}, speaker=str)
 
 
@@ -333,3 +335,16 @@ def test_detections_must_be_json():
         coco(StringIO("id,box"), {"A": []})
     with pytest.raises(ValueError, match="detections must be of one model or more"):
         coco(objects_and_detections()[0], {})
+
+
+@pytest.mark.parametrize(
+    ("lines", "layout"),
+    [("turn on (a-1)\ncall me (a-2)", "trn"), ("a-1 on\na-2 me", "kaldi")],
+)
+def test_lines_that_may_have_ids_need_a_layout(lines, layout):
+    def read(**options):
+        return transcripts(StringIO(lines), {"A": StringIO(lines)}, **options)
+
+    with pytest.raises(ValueError, match=f"layout must be given.*'a-1': '{layout}' if"):
+        read()
+    assert read(layout="lines")["y_true"] == lines.splitlines()

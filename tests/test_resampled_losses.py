@@ -154,7 +154,7 @@ def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
     options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
     report = cross_validate_report(MODELS, X, y, **options)
     tested = np.unique(np.concatenate([test for _, test in report.splits]))
-    (first, second) = report._joint.source.of_rows.parameters
+    (first, second) = report._joint.source.row_estimates.parameters
     assert first.counts.sum() == second.counts.sum() == len(tested)
     assert "(hall)" in str(report)
     low, high = limits(report)[0]
@@ -422,7 +422,7 @@ def test_printing_changes_no_splits():
 )
 def test_scoring_is_pointed_to_metrics(report):
     message = (
-        rf"^{report.__name__}\(\) has no parameter scoring; give it as metrics='f1'$"
+        rf"^{report.__name__}\(\) has no parameter scoring; pass it as metrics='f1'$"
     )
     with pytest.raises(TypeError, match=message):
         report(GaussianNB(), *classes(20), scoring="f1")
@@ -539,11 +539,11 @@ NONE = A[:0]
         ([(A[:50], A[50:]), (NONE, A)], "cv must make training sets of at .* split 1"),
         (
             [(A[:50], A[50:] + 1)],
-            "cv must make test sets of row numbers from 0 to 99, ",
+            "cv must make test sets of row indices from 0 to 99, ",
         ),
         (
             [(A[:50], A[50:] - 90)],
-            "cv must make test sets of row numbers .* got -40 to 9",
+            "cv must make test sets of row indices .* got -40 to 9",
         ),
         ([(A[:50] / 2, A[50:])], "cv must make training sets of row .* dtype float64"),
         (
@@ -551,13 +551,13 @@ NONE = A[:0]
             "cv must make pairs of training .* got tuple of 3 as sp",
         ),
         ([3], "cv must make pairs of training and test rows, got int as split 0"),
-        ([(A[:60], A[50:])], "cv must not test rows that train, got 10 of them in spl"),
+        ([(A[:60], A[50:])], "cv must not test training rows, got 10 of them in split"),
         (
             [(A[:60], np.repeat(A[60:], 300))],
             "cv must test each row at most once in a split, got row 60 300 times in s",
         ),
-        *((k, f"cv must be a whole number from 2 on, got {k}") for k in (1, 0, -1)),
-        (True, "cv must be a whole number from 2 on, got True"),
+        *((k, f"cv must be a whole number of at least 2, got {k}") for k in (1, 0, -1)),
+        (True, "cv must be a whole number of at least 2, got True"),
     ],
 )
 def test_wrong_splits_are_refused_before_any_fit(splits, message):

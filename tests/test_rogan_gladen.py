@@ -108,7 +108,7 @@ def test_estimates_stay_within_the_range():
     found = rogan_gladen(verdicts(5, 100), sensitivity=0.9, specificity=0.9)
     estimate = found["judge", "prevalence"]
     assert float(estimate) == 0
-    with pytest.warns(SmallSampleWarning, match="end of its range"):
+    with pytest.warns(SmallSampleWarning, match="boundary of its range"):
         low, high = estimate.confidence_interval()
     assert low == 0 < high < 0.1
 

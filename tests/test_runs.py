@@ -506,11 +506,11 @@ def test_wrong_runs(call, error, message):
 def test_where_runs_cannot_be():
     y, scores = draw(A=3)
     labels, scores = as_runs(labels_of(scores)), as_runs(scores)
-    with pytest.raises(TypeError, match="joint_report takes Runs"):
+    with pytest.raises(TypeError, match="joint_report accepts Runs"):
         JointAccumulator("accuracy").update(y, labels)
-    with pytest.raises(TypeError, match="joint_report takes Runs"):
+    with pytest.raises(TypeError, match="joint_report accepts Runs"):
         roc_report(y, scores)
-    with pytest.raises(TypeError, match="joint_report takes Runs"):
+    with pytest.raises(TypeError, match="joint_report accepts Runs"):
         AccuracyCI()(y, labels["A"])
     with pytest.raises(ValueError, match="folds must not be given with Runs"):
         joint_report(y, labels, metrics="accuracy", folds=y)

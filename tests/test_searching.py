@@ -226,7 +226,7 @@ def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
     groups = np.arange(200) // 4
     search = GridSearchCV(BAYES, SMOOTHING, cv=GroupKFold(4)).fit(X, Y, groups=groups)
     report = search_report(search, X, Y, metrics="accuracy", groups=groups)
-    assert "the default with splits of GroupKFold" in str(report)
+    assert "the default for splits by GroupKFold" in str(report)
     assert "search (GroupKFold)" in str(report)
     for train, test in report.splits:
         assert not set(groups[train]) & set(groups[test])
@@ -255,7 +255,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
     report = search_report(ordered, X, Y, metrics="accuracy")
     assert len(report.splits) == 3
-    assert "the default with splits of TimeSeriesSplit" in str(report)
+    assert "the default for splits by TimeSeriesSplit" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         ),
         ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
-        ({"top": 0}, ValueError, "top must be a whole number from 1 on, got 0"),
+        ({"top": 0}, ValueError, "top must be a whole number of at least 1, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),
         ({"rank_by": "f1"}, ValueError, r"rank_by must be one of \['score'\]"),
         ({"resampling": "boot"}, ValueError, "resampling must be one of"),

@@ -102,10 +102,10 @@ def test_the_tail_is_that_of_weighted_totals_of_independent_units():
     unit, influence, weights = np.arange(300), rng.standard_t(2, 300), rng.random(300)
     number = 2 * unit // 3
     totals = weights * (influence - np.average(influence, weights=weights))
-    rows = Rows.of_units(unit, 300, weights)
+    rows = Rows.from_rows(unit, 300, weights)
     found = tail_shape(components(IndependentRows(300), rows, influence, unit))
     assert found == pytest.approx(weight_of_tail(totals))
-    design = Clusters.of(np.arange(200), number, unit, weights / rows.scale)
+    design = Clusters.from_rows(np.arange(200), number, unit, weights / rows.scale)
     found = tail_shape(components(design, rows, influence, unit))
     assert found == pytest.approx(weight_of_tail(np.bincount(number, totals)))
 

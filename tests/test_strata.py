@@ -213,7 +213,7 @@ def test_what_reports_say():
     plain = AccuracyCI()(y, models["B"])
     with pytest.raises(ValueError, match="groups or strata"):
         two_proportion_test(AccuracyCI()(y, models["A"], design=Strata(sites)), plain)
-    with pytest.raises(ValueError, match="of one stratum"):
+    with pytest.raises(ValueError, match="from one stratum"):
         AccuracyCI(method="wilson")(y, models["A"], design=Strata(sites))
 
 

@@ -266,7 +266,7 @@ def test_estimators_predict_risks():
     expected = joint_report(Y, y_score={"A": RISKS["A"]}, metrics=metrics)
     assert joint_limits(found).tolist() == joint_limits(expected).tolist()
     assert ConcordanceCI().scorer()(Risk(), X, Y) == found["A", "concordance"]
-    with pytest.raises(ValueError, match="must not be of survival where models are"):
+    with pytest.raises(ValueError, match="must not be survival metrics if models are"):
         cross_validate_report(Risk(), X, Y, metrics=metrics)
 
 

@@ -155,7 +155,7 @@ def test_the_infinitesimal_jackknife_is_the_derivative_in_the_weights(sizes):
             error_at(uniform + step * towards, sizes, losses)
             - error_at(uniform - step * towards, sizes, losses)
         ) / (2 * step)
-        influence = found.of_losses[:, i] + found.of_training[:, i]
+        influence = found.loss_influence[:, i] + found.training_influence[:, i]
         np.testing.assert_allclose(influence, slope / N, rtol=1e-7)
 
 
@@ -175,7 +175,7 @@ def test_the_infinitesimal_jackknife_of_all_samples_is_that_of_the_article():
                 total += (counts[i] - 1) * q
             expected = (2 + 1 / (N - 1)) * (of_unit[i] - error) / N
             expected += (1 - 1 / N) ** -N * total / len(COUNTS)
-            influence = found.of_losses[k, i] + found.of_training[k, i]
+            influence = found.loss_influence[k, i] + found.training_influence[k, i]
             assert influence == pytest.approx(expected)
 
 
@@ -186,7 +186,7 @@ def test_the_noise_is_most_of_the_bias_of_squares_from_few_samples():
     def variances(n_samples):
         counts = rng.multinomial(n, np.full(n, 1 / n), size=n_samples)
         found = leave_one_out_bootstrap(counts, some_losses(counts), np.ones(n))
-        squares = np.sum((found.of_losses + found.of_training) ** 2, axis=1)
+        squares = np.sum((found.loss_influence + found.training_influence) ** 2, axis=1)
         return squares, squares - found.noise.diagonal()
 
     limit, _ = variances(100_000)

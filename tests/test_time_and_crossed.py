@@ -237,7 +237,7 @@ def reason_of(values, **options):
 def test_seasons_are_warned_of(method):
     errors = season(np.random.default_rng(0), 1001, 0.9) > 1
     y = np.arange(1001) % 2
-    match = r"rows one season apart are correlated .*; take TimeOrder\(cosines=[3-9]\)$"
+    match = r"rows one season apart are correlated .*; use TimeOrder\(cosines=[3-9]\)$"
     with pytest.warns(SmallSampleWarning, match=match):
         found = AccuracyCI()(y, y != errors, design=TimeOrder(method=method))
         assert found.low > 0

@@ -3,8 +3,8 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on the pages that are named, or on all; "theory" and "importance"
-print the tables of these pages. Results are cached in the folder --work, so that a
+cover the true values, on the pages that are named, or on all; "importance" prints the
+tables of its page. Results are cached in the folder --work, so that a
 stopped run resumes as long as the code is the same.
 """
 
@@ -37,7 +37,7 @@ PAGES = {
     "runs": "runs",
     "designs": "designs",
     "gate": "gate",
-    "theory": "theory",
+    "methods": "methods",
     "importance": "importance",
     "cross_validation": "cross_validation",
     "target": "target",

@@ -275,7 +275,7 @@ def _shares(records: Records) -> dict[str, str]:
     ratios: Sequence[float] = single.column("ratio")
     return {
         "coverage": mean_of(single),
-        "least": share(min(single.column("coverage"))),
+        "minimum": share(min(single.column("coverage"))),
         "joint": mean_of(joint),
         "warns": percent(single.mean("warned")),
         "unwarned misses": mean_of(single, "unwarned"),

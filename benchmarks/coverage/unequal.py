@@ -323,10 +323,10 @@ def _summary(kind: str, records: Records) -> list[Row]:
                 "most misses warn": str(verdicts.count("warns")),
                 "within error": str(verdicts.count("within error")),
                 "off": str(verdicts.count("no")),
-                "least, without warning": share(min(silent, default=None)),
+                "minimum, without warning": share(min(silent, default=None)),
                 "mean": share(chosen.mean()),
                 "samples that warn": percent(chosen.mean("warned")),
-                "greatest width": f"{max(wide):.2f}" if wide else "",
+                "largest width": f"{max(wide):.2f}" if wide else "",
                 "wider than 1.1": str(sum(ratio > _WIDEST for ratio in wide) or ""),
             }
         )

@@ -1,8 +1,8 @@
-"""What the gallery of examples is made with."""
+"""Settings of the gallery of examples."""
 
 import warnings
 
 
 def fail_on_warnings(gallery_conf, fname):
-    """Let an example fail that warns."""
+    """Turn warnings of examples into errors."""
     warnings.simplefilter("error")

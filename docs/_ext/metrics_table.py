@@ -1,4 +1,4 @@
-"""What the pages take from the package itself, so that they cannot fall behind it.
+"""Tables generated from the package, so that they are always up to date.
 
 - ``.. metrics-table::`` writes the table of all metrics of labels,
 - ``.. metric-aliases::`` writes the table of their other names.

@@ -2,12 +2,12 @@
 Do predicted probabilities come true?
 =====================================
 
-About 80 in 100 cases to which a model gives a probability of 80% should be positive.
-Which deviations are more than chance?
+About 80 in 100 cases with a predicted probability of 80% should be positive. Which
+deviations are more than chance?
 """
 
 # %%
-# Naive Bayes takes features to be independent, and is too sure where they are not.
+# Naive Bayes treats features as independent, and is too confident if they are not.
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -30,10 +30,10 @@ display = report.plot()
 
 # %%
 # The band covers in all bins of both models at once. Where it does not reach the
-# diagonal, predictions are shown to be wrong:
+# diagonal, predictions are shown to be miscalibrated:
 report.findings()
 
 # %%
-# Does that matter? The Brier score shows how much. The log loss of Naive Bayes would
+# The Brier score measures the effect. The log loss of Naive Bayes would
 # depend on three rows whose true label has a probability of 0.
 joint_report(y_test, y_score=probabilities, metrics="brier_score")

@@ -2,8 +2,8 @@
 Which classes are hard?
 =======================
 
-scikit-learn's ``classification_report`` with an interval for every number: which
-classes are predicted worse than others, and which only seem to be?
+scikit-learn's ``classification_report`` with an interval for every number: for which
+classes are the predictions shown to be worse?
 """
 
 # %%
@@ -21,6 +21,6 @@ report = classification_report_ci(y_test, model.predict(X_test))
 report
 
 # %%
-# The 8 is found least often. Its joint intervals allow for having picked it among all
+# The 8 has the lowest recall. Its joint intervals allow for having picked it among all
 # classes.
 display = report.plot()

@@ -2,8 +2,8 @@
 What may I report after cross-validation?
 =========================================
 
-Scores of folds are not independent, so that their standard deviation does not say how
-uncertain their mean is. A jackknife of the whole cross-validation does.
+Scores of folds are not independent, so that their standard deviation does not measure
+the uncertainty of their mean. A jackknife of the whole cross-validation does.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Who is on top of the leaderboard?
 =================================
 
-A leaderboard sorts models by their estimates, in part by chance. An interval for each
-rank says how far the order can be trusted.
+A leaderboard sorts models by their estimates, in part by chance. The interval of a rank
+shows the precision of the order.
 """
 
 # %%
@@ -28,14 +28,14 @@ report = grades_report(grades, groups=passage, bounds=(0, 1), samples="independe
 display = report.plot()
 
 # %%
-# The intervals overlap: most of their width is the luck of the questions, which all
-# models share. Ranks follow from the paired differences, which are known better.
+# The intervals overlap: most of their width is due to the questions, which all models
+# share. Ranks follow from the paired differences, which are more precise.
 
 # sphinx_gallery_thumbnail_number = 2
 ranks = report.ranks("mean")
 display = ranks.plot()
 
 # %%
-# A model whose interval is a point is known to have this rank. Models that may be among
+# A model whose interval is a point is shown to have this rank. Models that may be among
 # the best three:
 ranks.top(3, "mean")

@@ -2,8 +2,8 @@
 Would more data help?
 =====================
 
-A learning curve shows how a metric grows with the training set. Is the growth at its
-end more than chance?
+A learning curve shows how a metric grows with the training set. Is the final growth
+more than chance?
 """
 
 # %%

@@ -2,7 +2,7 @@
 Which pairs of many models differ?
 ==================================
 
-Fifteen models are 105 pairs. The differences from one of them, covering all at
+Fifteen models are 105 pairs. The differences from one model, all covering at
 once, are a picture of fourteen lines.
 """
 

@@ -2,13 +2,13 @@
 Is the cheap model as good?
 ===========================
 
-"No significant difference" does not show it. An interval of the difference within a
-margin, chosen before looking, does.
+"No significant difference" is no evidence for equality. An interval of the difference
+within a margin, chosen before looking, is.
 """
 
 # %%
-# A model that sees all 64 pixels of a digit, and cheaper ones that see fewer. Up to two
-# points of accuracy may be lost.
+# A model that sees all 64 pixels of a digit, and cheaper models that see fewer. A loss
+# of up to two points of accuracy is acceptable.
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
@@ -32,6 +32,6 @@ display = differences.plot()
 
 # %%
 # The dotted lines are the margins. An interval above the lower one shows that the model
-# is not worse by more than the margin; one between both, that the two are equivalent.
-# All of these hold at once.
+# is not worse by more than the margin; an interval between both
+# shows equivalence. All conclusions hold at once.
 differences.findings()

@@ -7,7 +7,7 @@ population?
 """
 
 # %%
-# A classifier of tumours, and a test set that it has not seen.
+# A classifier of tumours, and a held-out test set.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -45,6 +45,6 @@ report = joint_report(
 display = report.plot()
 
 # %%
-# The recall is known from the 101 malignant tumours alone, so its interval is wider
-# than that of the accuracy, which is known from all 285.
+# Only the 101 malignant tumours inform the recall, so its interval is wider than the
+# interval of the accuracy, which all 285 inform.
 report

@@ -2,8 +2,8 @@
 Which regressor has smaller errors?
 ===================================
 
-The same for metrics of regression: intervals of errors, which are skewed, and paired
-differences of them.
+Regression metrics have intervals that account for skewed errors, and paired
+differences.
 """
 
 # %%
@@ -32,7 +32,7 @@ report = joint_report(y_test, predictions, metrics=metrics)
 display = report.plot()
 
 # %%
-# For errors less is better; the colours of the differences know.
+# Lower errors are better, and the colours of the differences account for it.
 differences = report.differences(control="Ridge")
 display = differences.plot()
 

@@ -2,8 +2,7 @@
 May the model be released?
 ==========================
 
-A release has requirements. That an estimate meets them is not enough: the interval has
-to.
+A release has requirements. The estimate meets them, but does the whole interval?
 """
 
 # %%
@@ -38,8 +37,8 @@ for ax, value in zip(display.axes_, required.values(), strict=True):
     ax.axvline(value, color="0.5", linestyle="--", linewidth=0.8)
 
 # %%
-# A requirement is shown if the whole interval meets it, refuted if none of it does, and
-# open otherwise. With a probability of 95% no verdict is wrong.
+# A requirement is shown if the whole interval meets it, refuted if no part of it does,
+# and open otherwise. With a probability of 95% no verdict is wrong.
 requirements = {name: (">=", value) for name, value in required.items()}
 verdicts = report.requirements(requirements)
 verdicts

@@ -7,8 +7,8 @@ difference between two models?
 """
 
 # %%
-# Before there are data, it matters how often exactly one of the two models will be
-# right. Suppose a tenth of the rows.
+# Before you have data, assume the share of rows on which exactly one of the two models
+# is right: here a tenth.
 import numpy as np
 from matplotlib import pyplot as plt
 
@@ -31,9 +31,9 @@ ax.spines[["top", "right"]].set_visible(False)
 legend = ax.legend(title="power", frameon=False)
 
 # %%
-# The other way round, rows that detect a difference of two points:
+# Conversely, the number of rows that detects a difference of two points:
 sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
 
 # %%
-# And rows for an interval of at most plus or minus two points, for an accuracy near .9:
+# The number of rows for plus or minus two points, for an accuracy near .9:
 sample_size("accuracy", half_width=0.02, expected=0.9)

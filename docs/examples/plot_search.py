@@ -2,8 +2,8 @@
 How good is the winner of a search?
 ===================================
 
-The best score of a search is too good, because it is the best of many. Which of the
-models may be the best, and what can be said about the winner?
+The best score of a search is too good, because it is the best of many. Which
+models may be the best, and how good is the winner?
 """
 
 # %%
@@ -20,7 +20,7 @@ search = GridSearchCV(tree, {"max_depth": [1, 2, 3, 4, 5, 6, 8]}, cv=10).fit(X, 
 search.best_params_
 
 # %%
-# The report cross-validates the models anew, on splits that did not choose them.
+# The report cross-validates the models again, on splits that did not choose them.
 # Its intervals allow for picking one of them.
 report = search_report(search, X, y, metrics="accuracy", top=7)
 display = report.plot()

@@ -2,8 +2,8 @@
 Is the model fair to all groups?
 ================================
 
-A metric by subgroup differs by chance alone. The gap between two groups has an interval
-too, and all gaps can be looked at together.
+A metric by subgroup differs by chance alone. The gap between two groups has an
+interval too, and the intervals of all gaps cover at once.
 """
 
 # %%
@@ -34,5 +34,5 @@ gaps = report.gaps()
 display = gaps.plot()
 
 # %%
-# Those that are shown not to be chance:
+# The gaps that are shown:
 gaps.findings()

@@ -2,8 +2,8 @@
 Where to cut?
 =============
 
-The threshold that looks best on the test rows looks better than it is. Intervals that
-cover at all thresholds at once hold whichever of them is chosen.
+The estimate at the best threshold on the test rows is too good. Intervals that cover at
+all thresholds at once are valid for any choice.
 """
 
 # %%

@@ -3,7 +3,7 @@ Which model is better?
 ======================
 
 Overlapping intervals do not mean that two models are equally good: on the same test
-rows, their difference is known more precisely than either of them.
+rows, their difference is more precise than either estimate.
 """
 
 # %%
@@ -40,13 +40,13 @@ display = report.plot()
 report.findings()
 
 # %%
-# The paired differences compare the models row by row. A colour tells what an interval
-# shows, with all twelve intervals covering at once.
+# The paired differences compare the models row by row. The colours mark the
+# conclusion from each interval; all twelve intervals cover at once.
 
 # sphinx_gallery_thumbnail_number = 2
 differences = report.differences()
 display = differences.plot()
 
 # %%
-# In words:
+# The conclusions as text:
 differences.findings()

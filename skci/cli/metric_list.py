@@ -58,11 +58,13 @@ def _entry(name: str, metric: MetricCI, width: int) -> str:
     """Describe a metric: its names, an explanation, and what it reads."""
     also = synonyms(name)
     title = name + f" ({', '.join(also)})" * bool(also)
-    direction = "higher" if metric.greater_is_better else "lower"
+    direction = "higher is better" if metric.greater_is_better else "lower is better"
+    if not metric._measure.has_better:
+        direction = "better in neither direction"
     low, high = metric.bounds
     flag = "--scores" if metric.reads == "scores" else "--models"
     facts = (
-        f"Range [{low:.3g}, {high + 0:.3g}], {direction} is better; "
+        f"Range [{low:.3g}, {high + 0:.3g}], {direction}; "
         f"reads {metric.reads} ({flag}){_TRUTHS[metric._truth]}; {metric!r}"
     )
     lines = textwrap.wrap(title, width, subsequent_indent="    ")

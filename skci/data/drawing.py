@@ -218,7 +218,7 @@ class RowOptions:
             rows = replace(rows, clusters=None)
         if (stratum := getattr(design, "stratum", None)) is not None:
             rows = rows.in_strata(*named(stratum, "design.stratum", "stratum"))
-        drawn = RowwiseDesign.of_kept(design, rows.kept, rows.n)
+        drawn = RowwiseDesign.from_weighted_rows(design, rows.kept, rows.n)
         if hasattr(drawn.design, "reweighted"):
             base = rows.weights
             if base is None:
@@ -391,7 +391,7 @@ class CheckedRows:
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
         """Count rows by their unit, and make the design of them."""
-        rows = Rows.of_units(unit, n_units, self.weights, self.counts)
+        rows = Rows.from_rows(unit, n_units, self.weights, self.counts)
         if self.clusters is not None:
             clusters, kind = self.clusters, "group"
         elif self.queries is not None:
@@ -405,7 +405,7 @@ class CheckedRows:
             repeats = 1 if self.counts is None else self.counts
             weights = self.weights / rows.scale
             weights, squares = weights * repeats, weights**2 * repeats
-        return rows, Clusters.of(*clusters, unit, weights, squares, kind)
+        return rows, Clusters.from_rows(*clusters, unit, weights, squares, kind)
 
     def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
         """Weight rows of two labels, which are strata, to the prevalence."""

@@ -185,7 +185,7 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     of a mean. Independent rows of unequal weights have the moments of their squared
     weights by rows of their own, whose weights are negligible.
     """
-    squares, weights, starts = rows.known_powers[0], rows.weights, np.array([0])
+    squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
     members, clusters = values, design if isinstance(design, Clusters) else None
     if clusters is not None:
@@ -216,7 +216,7 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
         return columns, found, IndependentSums(round(n))
     keys = clusters.keys[clusters.number[starts]]
     units = np.arange(len(few))
-    drawn = Clusters.of(keys, number, units, few, of_squares, clusters.kind)
+    drawn = Clusters.from_rows(keys, number, units, few, of_squares, clusters.kind)
     return columns, found, drawn
 
 

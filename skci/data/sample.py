@@ -18,7 +18,7 @@ from skci._arrays import (
     distinct_rows,
     running_count,
 )
-from skci.inference.designs.units import IndependentRows, united
+from skci.inference.designs.units import IndependentRows, merge_designs
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 
@@ -453,7 +453,7 @@ class Sample:
         rows = Rows.concatenate([each.rows for each in samples])
         return replace(
             self,
-            rows=rows.regrouped(unit, n_units),
+            rows=rows.merge_units(unit, n_units),
             design=united_design(samples, unit, rows.scale),
             vocabulary=vocabulary,
             codes=columns[:, :n_codes].astype(codes[0].dtype, copy=False),
@@ -550,7 +550,7 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 
     `unit` is the new number of each unit of the samples, one after the other.
     """
-    return united(
+    return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
     )
 

@@ -141,7 +141,7 @@ class Suite:
         cells = self._cell
         sizes = np.bincount(cells)
         weights = None if len(np.unique(sizes)) == 1 else 1 / sizes[cells]
-        return Rows.of_units(np.arange(len(cells)), len(cells), weights)
+        return Rows.from_rows(np.arange(len(cells)), len(cells), weights)
 
     @property
     def design(self) -> IndependentRows:

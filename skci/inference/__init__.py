@@ -1,9 +1,9 @@
 """Inference from estimates and their covariance.
 
-Public are the names in ``__all__``.
+The public names are in ``__all__``.
 """
 
-from skci.inference.critical.law import critical_value
+from skci.inference.critical.max_distribution import critical_value
 from skci.inference.critical.quantile import CriticalValue
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Whether two models that are compared agree in all rows of a sample."""
+"""Detection of compared models that agree in all rows of a sample."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import (
-    Among,
     Component,
     Mean,
-    unsigned,
+    SubsetFunctional,
+    without_negation,
 )
 
-_SAME = 1e-7  # share of the range, or of a value, by which rounding may change it
-_POINTS = 8  # at which a function is looked at for being straight
+_SAME = 1e-7  # rounding error relative to the range or the value
+_POINTS = 8  # number of points at which linearity is tested
 
 
 def agreement_of(
@@ -40,9 +40,9 @@ def agreement_of(
     rows: Rows,
     design: Any,
 ) -> Agreement | None:
-    """Whether two compared models agree in all rows that they are compared on.
+    """Agreement of two compared models in all rows of the comparison.
 
-    None if they do not, or where rows are neither independent nor in groups.
+    None if they differ in some row, or if rows are neither independent nor in groups.
     """
     if len(components) != 2 or coefficients[0] + coefficients[1] or rows.are_mixtures:
         return None
@@ -58,84 +58,82 @@ def agreement_of(
     n, bounds = rows.n_rows(first.units), first.trait.bounds
     relative = np.ptp(bounds) / abs(first.value) if ratio and first.value else 0.0
     if first.cell_map and second.cell_map:
-        same = first.cell_map.content == second.cell_map.content
-        same = same and np.array_equal(first.index, second.index)
-        return Agreement(VALUES, n, units) if same else None
-    terms, others = map(_terms, components)
-    if len(terms) != len(others):
+        are_same = first.cell_map.content == second.cell_map.content
+        are_same = are_same and np.array_equal(first.index, second.index)
+        return Agreement(VALUES, n, units) if are_same else None
+    terms, other_terms = map(_terms, components)
+    if len(terms) != len(other_terms):
         return None
-    kinds = {term.functional.compared_by for term in terms + others}
+    kinds = {term.functional.compared_by for term in terms + other_terms}
     if kinds == {"targets"}:
         swing = 0.0 if ratio else _swing_of_targets(first, second)
         return Agreement(VALUES, n, units, ((swing, units),)) if swing else None
     if kinds == {"values"}:
         tolerance = _SAME * np.ptp(bounds) if np.isfinite(bounds).all() else 0.0
-        if not all(map(partial(_are_same, tolerance), terms, others)):
+        if not all(map(partial(_are_same, tolerance), terms, other_terms)):
             return None
         is_bounded = tolerance > 0 and all(term.is_mean for term in terms)
         is_bounded = is_bounded and bool(relative or not ratio)
-        of_rows = ((1.0, units),) if is_bounded else ()
-        return Agreement(VALUES, n, units, of_rows, relative)
+        row_parts = ((1.0, units),) if is_bounded else ()
+        return Agreement(VALUES, n, units, row_parts, relative)
     if kinds not in ({"order"}, {"ranks"}) or not all(
-        map(_order_is_same, terms, others)
+        map(_order_is_same, terms, other_terms)
     ):
         return None
     pairs = [_pairs_of(term, rows, design) for term in terms]
-    words, of_classes = PAIRS, False
+    template, are_of_classes = PAIRS, False
     if kinds == {"ranks"}:
-        words, pairs = RANKS, [Ranks(*each) for each in pairs]
+        template, pairs = RANKS, [Ranks(*pair) for pair in pairs]
     elif len(terms) > 1:
         positive = np.sum([term.positive for term in terms], axis=0)
-        of_classes = terms[0].is_between or bool(positive.max() <= 1)
+        are_of_classes = terms[0].is_between or bool(positive.max() <= 1)
     parts = zip((term.weight for term in terms), pairs, strict=True)
-    return Agreement(words, n, units, (*parts,), relative, of_classes)
+    return Agreement(template, n, units, (*parts,), relative, are_of_classes)
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
-    """Largest derivative of a micro average in the share of the rows that differ.
+    """Largest derivative of a micro average in the share of rows that differ.
 
-    All targets of a row may have another answer. Zero where targets of the two models
-    differ, and for other averages and labels.
+    All targets of a row may have a different answer. The result is zero if targets of
+    the two models differ, and for other averages and labels.
     """
-    a: Any = unsigned(first.functional)
-    b: Any = unsigned(second.functional)
+    a: Any = without_negation(first.functional)
+    b: Any = without_negation(second.functional)
     if a.average != "micro" or b.average != "micro":
         return 0.0
     pairs = zip(_bits_of(a), _bits_of(b), strict=True)
     if not all(np.array_equal(*pair) for pair in pairs):
         return 0.0
     tp, fp, fn = _bits_of(a)
-    if all((tp + each).sum(axis=1).tolist() == [1.0] * len(tp) for each in (fp, fn)):
+    if all((tp + x).sum(axis=1).tolist() == [1.0] * len(tp) for x in (fp, fn)):
         return 0.0  # a single true label and a single answer
-    of_tp, of_answer, _ = a(first.counts / first.total).gradient
-    return float(np.abs((tp + fn) * of_tp + of_answer).sum(axis=1).max())
+    tp_slope, answer_slope, _ = a(first.counts / first.total).gradient
+    return float(np.abs((tp + fn) * tp_slope + answer_slope).sum(axis=1).max())
 
 
 def _bits_of(functional: Any) -> list[Array]:
     bits = functional.bits
     return [
-        each if isinstance(each, np.ndarray) else each.toarray()
-        for each in (bits.tp, bits.fp, bits.fn)
+        matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        for matrix in (bits.tp, bits.fp, bits.fn)
     ]
 
 
 class _Term(NamedTuple):
-    """A functional that a parameter is a weighted mean of, and its cells.
-
-    They are those of the units of the sample, of shape (U,) or (U, columns).
-    """
+    """A functional in a weighted mean of functionals, with its cells."""
 
     weight: float
     functional: Any
     cells: Array
+    """Cell indices of units, with shape (U,) or (U, columns)."""
     inside: Array
-    """Whether the parameter depends on each unit, (U,)."""
+    """Mask of the units on which the parameter depends, (U,)."""
     is_between: bool
-    """Whether it is of pairs of rows of two classes."""
+    """Whether the functional compares rows of two classes."""
 
     @property
     def is_mean(self) -> bool:
-        """Whether it is the mean of a value of each row."""
+        """Whether the functional is a mean of one value per row."""
         functional = self.functional
         if isinstance(functional, Mean):
             return True
@@ -143,7 +141,7 @@ class _Term(NamedTuple):
 
     @property
     def values(self) -> Array:
-        """Numbers of each unit on which a mean, or a function of means, depends."""
+        """Values or features of units whose means the functional depends on."""
         if isinstance(self.functional, Mean):
             values = self.functional.values
         else:
@@ -153,21 +151,21 @@ class _Term(NamedTuple):
 
     @property
     def positive(self) -> Array:
-        """Number of positive rows of each row of a unit, (U,)."""
+        """Multiplicity of each unit as a positive row, (U,)."""
         return self._count(self.functional.positive)
 
     @property
     def negative(self) -> Array:
-        """Number of negative rows of each row of a unit, (U,)."""
+        """Multiplicity of each unit as a negative row, (U,)."""
         return self._count(~self.functional.positive)
 
     def _count(self, flags: Array) -> Array:
-        found = np.append(flags, False)[self.cells]
-        return found.reshape(len(found), -1).sum(axis=1)
+        flags_of_units = np.append(flags, False)[self.cells]
+        return flags_of_units.reshape(len(flags_of_units), -1).sum(axis=1)
 
     @property
     def placements(self) -> Array:
-        """Number of negative rows below each positive one, and the other way round."""
+        """Number of negative rows below each positive row, and vice versa."""
         area, size = self.functional, len(self.functional.positive)
         table = np.bincount(self.cells.ravel(), minlength=size)[:size]
         below = area.placements(table)
@@ -175,47 +173,51 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of the means of features is linear in those that vary.
+    """Whether a function of the means of features is linear in varying features.
 
-    A feature that is 1 in all rows, such as the size of an item, counts as known.
+    A feature that is 1 in all rows, such as the size of an item, is treated as fixed.
     """
     varies = (features != 1).any(axis=0)
     varies |= not varies.any()
     means = features.mean(axis=0)
     steps = np.random.default_rng(0).uniform(0.1, 1.0, (2, _POINTS, len(means)))
-    first, last = means + steps * varies * (1 + np.abs(means))
+    starts, ends = means + steps * varies * (1 + np.abs(means))
     with np.errstate(all="ignore"):
         start, middle, end = (
             np.broadcast_to(function(*points.T), _POINTS)
-            for points in (first, (first + last) / 2, last)
+            for points in (starts, (starts + ends) / 2, ends)
         )
     return np.allclose(middle, (start + end) / 2, rtol=_SAME, atol=0.0)
 
 
 def _terms(parameter: TableParameter) -> list[_Term]:
-    """Functionals that a parameter is a weighted mean of; itself for others."""
-    functional: Any = unsigned(parameter.functional)
+    """Functionals whose weighted mean is the parameter; a single one if no mean."""
+    functional: Any = without_negation(parameter.functional)
     components: Any = [functional]
     weights = [1.0]
     if functional.compared_by == "components":
         components = functional.components
         weights = functional.slopes(parameter.counts).tolist()
-    found = []
-    for weight, each in zip(weights, components, strict=True):
-        inner, index, between = each, parameter.index, isinstance(each, Among)
-        if isinstance(each, Component):
-            inner, cells = each.functional, each.cells
-            if isinstance(each, Among):
-                cells = np.full(each.n, each.size)
-                cells[each.units] = each.cells
-            outside = np.full((1, *cells.shape[1:]), each.size)
+    terms = []
+    for weight, component in zip(weights, components, strict=True):
+        inner, index, is_between = (
+            component,
+            parameter.index,
+            isinstance(component, SubsetFunctional),
+        )
+        if isinstance(component, Component):
+            inner, cells = component.functional, component.cells
+            if isinstance(component, SubsetFunctional):
+                cells = np.full(component.n, component.size)
+                cells[component.units] = component.cells
+            outside = np.full((1, *cells.shape[1:]), component.size)
             index = np.concatenate([cells, outside])[index]
-        found.append(_Term(weight, inner, index, parameter.units, between))
-    return found
+        terms.append(_Term(weight, inner, index, parameter.units, is_between))
+    return terms
 
 
 def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
-    """Whether values are finite and the same but for rounding."""
+    """Whether values are finite and equal within rounding error."""
     a, b = first.values, second.values
     if a.shape != b.shape or not np.isfinite(a).all():
         return False
@@ -223,9 +225,9 @@ def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
 
 
 def _order_is_same(first: _Term, second: _Term) -> bool:
-    """Whether two areas are of the same order of the same rows.
+    """Whether two areas depend on the same order of the same rows.
 
-    Rows of one class may be ordered differently for an area under the ROC curve.
+    For an area under the ROC curve, the order within each class does not matter.
     """
     a, b = first.functional, second.functional
     if a.compared_by == "order":
@@ -234,7 +236,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
-    """Units of the positive and of the negative rows of an area."""
+    """Units with positive rows, and units with negative rows, of an area."""
     counts = area.positive, area.negative
     (positive, first), (negative, second) = (
         _units(count, rows, design) for count in counts
@@ -246,9 +248,9 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Independent units with rows of some values, and which of all units these are.
+    """Independent units with positive values, and their mask among all units.
 
-    Values are numbers of rows that count, such as pairs of a row and a class.
+    Values are counts, such as the number of (row, class) pairs of a row.
     """
     if design.rows_are_units:
         present = values > 0
@@ -258,12 +260,12 @@ def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
             heaviest = fourths / np.where(cubes > 0, cubes, 1)
         n = rows.n_rows(present)
         total = float((values * weights) @ rows.frequencies)
-        most = float((values * heaviest).max(initial=0.0))
+        largest = float((values * heaviest).max(initial=0.0))
     else:
         index = np.arange(len(values))
         totals = next(
             design.within_strata.components(Influences([values], [index], rows))
         ).totals[:, 0]
         present = totals > 0
-        n, total, most = int(present.sum()), totals.sum(), totals.max(initial=0.0)
-    return Units(n, float(most * n / total) if total else 1.0), present
+        n, total, largest = int(present.sum()), totals.sum(), totals.max(initial=0.0)
+    return Units(n, float(largest * n / total) if total else 1.0), present

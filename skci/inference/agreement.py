@@ -1,15 +1,15 @@
-r"""Differences of two models that agree in all rows of a sample.
+r"""Bounds on the difference of two models that agree in all rows of a sample.
 
-No variance is observed. But were the probability that an independent row shows a
-difference above :math:`\pi_\alpha`, all n rows would agree with a probability of less
-than alpha:
+The observed variance is zero. Let :math:`\pi` be the probability that the models differ
+in an independent row. If :math:`\pi > \pi_\alpha`, all n rows agree with a probability
+below alpha:
 
 .. math:: (1 - \pi)^n \ge \alpha \iff \pi \le \pi_\alpha = 1 - \alpha^{1/n} .
 
 A mean of values in a range of width R then differs by at most :math:`\pi_\alpha R`. For
-an area under the ROC curve, the m disjoint pairs of a positive and a negative row take
-the place of the n rows, m the number of rows of the rarer class: the difference of two
-areas is at most the probability that a pair is in another order.
+an area under the ROC curve, n is replaced by the size m of the rarer class, which is
+the number of disjoint (positive, negative) pairs. The difference of two areas is at
+most the probability that the models order a pair differently.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from skci._arrays import dataclass
 
-_PARTS = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the positive units, and of probabilities
+_GRID = (0.1, 0.2, 0.3, 0.4, 0.5)  # shares of positive units and of probabilities
 VALUES, PAIRS, RANKS = (
     "agree in all {n} rows, and so in all but {share:.2g}% of the rows of the "
     "population",
@@ -29,18 +29,18 @@ VALUES, PAIRS, RANKS = (
     "{share:.2g}% of such pairs of the population",
     "rank all {n} rows identically",
 )
-"""What models agree in, and of which share of the population that follows."""
+"""Templates of sentences on the agreement in the sample and in the population."""
 
 
 class Units(NamedTuple):
-    """Independent units that have some rows, such as those of a class."""
+    """Independent units with rows of interest, such as rows of a class."""
 
     n: int
     unevenness: float
-    """Largest total weight of the rows of a unit, over the mean."""
+    """Largest total weight of a unit, relative to the mean over units."""
 
     def share(self, alpha: float) -> float:
-        """Largest share of the rows that may differ where no unit does."""
+        """Bound on the share of rows that differ in the population if no unit does."""
         if self.n < 1:
             return 1.0
         logarithm = math.log(alpha) if alpha > 0 else -math.inf
@@ -58,14 +58,14 @@ class Pairs(NamedTuple):
     positive: Units
     negative: Units
     overlap: bool
-    """Whether units have rows of both."""
+    """Whether some unit has positive and negative rows."""
     shares: tuple[float, float]
-    """Shares of the positive and of the negative rows in all rows."""
+    """Proportions of positive and of negative rows."""
 
     def share(self, alpha: float) -> float:
-        """Largest share of the pairs of both classes whose order may differ.
+        """Largest share of (positive, negative) pairs whose order may differ.
 
-        Where units have rows of both, half of the units are used for either class.
+        If some units have rows of both classes, half of the units are used for each.
         """
         n = min(self.positive.n, self.negative.n) // (1 + self.overlap)
         uneven = self.positive.unevenness * self.negative.unevenness
@@ -73,73 +73,73 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """The same for the average precision of models that rank all rows identically."""
+    """Units for the average precision of models that rank all rows identically."""
 
     def share(self, alpha: float) -> float:
         r"""Largest difference of average precisions.
 
-        Of two models let :math:`e_i` be the larger of the share of positive rows that
-        they order differently to the positive row i, and that of negative rows times
-        the odds. The precisions at i differ by at most :math:`e_i / r_i`, with
-        :math:`r_i` the rank of i among the positive rows, uniform on (0, 1). If
-        :math:`e_i \le \epsilon` but for a share T of them, average precisions differ
-        by at most
+        For a positive row i, consider the shares of positive and of negative rows that
+        two models order differently relative to i. Multiply the second share by the
+        odds of a negative row, and let :math:`e_i` be the maximum. The precisions at i
+        differ by at most :math:`e_i / r_i`, where :math:`r_i` is the rank of i among
+        the positive rows, uniform on (0, 1). If :math:`e_i \le \epsilon` except for a
+        share T of positive rows, the average precisions differ by at most
 
         .. math:: T + \int_0^1 \min(1, \epsilon / r) dr
             = T + \epsilon (1 - \log \epsilon) .
 
-        Let m positive units be compared with the other units. None of these differs
-        from a row with :math:`e_i > \epsilon` with a probability of at most mu, so that
-        with probability :math:`1 - \mu / s` they differ from all but a share s of the
-        T. All agree with a probability of at most
-        :math:`\mu / s + (1 - (1 - s) T)^m`, which alpha must not exceed. The bound is
-        the least one over m, s and mu.
+        Compare m positive units with the other units. For a row with
+        :math:`e_i > \epsilon`, all other units agree with a probability of at most mu.
+        Hence, with probability :math:`1 - \mu / s`, the share of these rows for which
+        all other units agree is at most s. All units agree with a probability of at
+        most :math:`\mu / s + (1 - (1 - s) T)^m`, which alpha must not exceed. The
+        result is the minimum of the bounds over m, s and mu.
         """
         (n, uneven), (n_negative, uneven_negative) = self.positive, self.negative
-        least = 1.0
-        for part, missed, spent in product(_PARTS, repeat=3):
-            m, mu = math.floor(part * n), spent * missed * alpha
-            others = n - m, n_negative - m * self.overlap
-            if m < 1 or min(others) < 1:
+        bound = 1.0
+        for fraction, missed, spent in product(_GRID, repeat=3):
+            m, mu = math.floor(fraction * n), spent * missed * alpha
+            n_others = n - m, n_negative - m * self.overlap
+            if m < 1 or min(n_others) < 1:
                 continue
-            found = Units(others[0], uneven).share(mu)
+            epsilon = Units(n_others[0], uneven).share(mu)
             odds = self.shares[1] / self.shares[0]
-            found = max(found, odds * Units(others[1], uneven_negative).share(mu))
-            if found < 1:
+            epsilon = max(epsilon, odds * Units(n_others[1], uneven_negative).share(mu))
+            if epsilon < 1:
                 t = Units(m, uneven / (1 - missed)).share((1 - spent) * alpha)
-                least = min(least, t + found * (1 - math.log(found)))
-        return least
+                bound = min(bound, t + epsilon * (1 - math.log(epsilon)))
+        return bound
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two models that agree in all rows, and by how much they may differ all the same.
+    """Agreement of two models in all rows, with bounds on their difference.
 
-    Largest differences, as shares of the range, are means of those of some parts.
+    The bound, as a share of the range, is a weighted mean over `parts`.
     """
 
     template: str
-    """What they agree in."""
+    """Template of a sentence on the agreement: `VALUES`, `PAIRS` or `RANKS`."""
     n: int
     """Number of rows."""
     units: Units
     parts: tuple[tuple[float, Any], ...] = ()
-    """Weights and parts; none where no bound is known."""
+    """Weights and parts; empty if no bound is known."""
     relative_range: float = 0.0
-    """Range of a measure over its estimate, for a ratio of two."""
+    """Range of the measure divided by its estimate, for a ratio; else 0."""
     are_of_classes: bool = False
-    """Whether two rows are a pair of a positive and a negative row of one part alone,
-    as where each class is compared with the rest."""
+    """Whether each pair of rows is a (positive, negative) pair of at most one part, as
+    if each class is compared with the remaining classes."""
 
     def share(self, alpha: float) -> float:
         r"""Share of the range by which the models may differ.
 
-        Two rows are in another order, in a part that they are a pair of, with a
-        probability :math:`\pi` of at least :math:`\sum_c p_c q_c \theta_c`, with
-        :math:`p_c` and :math:`q_c` the shares of the positive and the negative rows of
-        part c and :math:`\theta_c` the share of its pairs in another order. The mean
-        of these is greatest where those with the smallest :math:`p_c q_c / w_c` are as
-        large as they can be.
+        Part c has the weight :math:`w_c`, and the proportions :math:`p_c` of positive
+        and :math:`q_c` of negative rows. The models order a share :math:`\theta_c` of
+        its pairs differently. Two random rows are ordered differently with a
+        probability of at least :math:`\sum_c p_c q_c \theta_c`. Under this bound, the
+        weighted mean of the :math:`\theta_c` is largest if parts with the smallest
+        :math:`p_c q_c / w_c` have the largest possible :math:`\theta_c`.
         """
         if not self.are_of_classes:
             return min(sum(w * part.share(alpha) for w, part in self.parts), 1.0)
@@ -152,10 +152,10 @@ class Agreement:
             total, left = total + weight * share, left - costs[c] * share
         return min(total, 1.0)
 
-    def in_words(self, alpha: float) -> str:
-        """Say what the models agree in, in the sample and in the population."""
-        of_rows = self.template == VALUES
-        share = self.units.share(alpha) if of_rows else self.share(alpha)
+    def describe(self, alpha: float) -> str:
+        """Sentence on the agreement in the sample and in the population."""
+        is_by_row = self.template == VALUES
+        share = self.units.share(alpha) if is_by_row else self.share(alpha)
         return self.template.format(n=self.n, share=100 * share)
 
     def limits(

@@ -1,8 +1,8 @@
-"""Contrasts of parameters of a sample as parameters: properties and tables.
+"""Properties and tables of contrasts, which are parameters themselves.
 
-A contrast of two models has a table like that of a model. Each cell is a possible
-combination of a cell of the first model and a cell of the second. A contrast of means
-over the same rows has a cell for each value of the linear combination.
+A contrast of two models has a table whose cells are the possible pairs of cells of both
+models. A contrast of means over the same rows has a cell for each value of the linear
+combination.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from skci.inference.intervals.methods import (
     AGREEMENT,
     AUTO,
     METHODS,
-    Known,
+    AvailableData,
     automatic,
     check_serves,
-    refusal,
+    unsupported_reason,
 )
 from skci.inference.intervals.ratio import values_of_mean
 from skci.inference.parameter import (
@@ -43,12 +43,12 @@ from skci.measures.functional import Component, LinearCombination, Mean, Ratio
 from skci.measures.traits import IDENTITY, LOG, Trait
 
 _Enumeration = tuple[Array, Array]
-"""Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""
+"""Possible combinations of the cells of K parameters, (m, K); pseudo-counts, (m,)."""
 
 _Parameter = TypeVar("_Parameter", bound=Parameter)
 
-_DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
-_MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
+_DIGITS = 12  # significant digits of the range of a contrast: K times 1/K is 1
+_MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes before cells are merged
 
 
 _PARAMETER_FIELDS = [field.name for field in fields(Parameter)]
@@ -58,10 +58,10 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Factory of the parameters, with tables, of contrasts of `estimates`.
+    """Factory of parameters with tables, for contrasts of `estimates`.
 
-    All pairs of models with the same labels have the same possible outcomes, and so
-    have all pairs of subgroups. The outcomes are enumerated once and cached.
+    All pairs of models with the same labels have the same possible outcomes, and so do
+    all pairs of subgroups. The outcomes are enumerated once and cached.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -114,12 +114,12 @@ class ContrastTables:
         """Set the agreement, and its interval method, if models agree in all rows."""
         terms = cast(tuple[TableParameter, ...], contrast.components)
         sample = self.estimates.rows, self.estimates.simplified_design
-        found = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
-        if found is None:
+        agreement = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
+        if agreement is None:
             return contrast
-        contrast = replace(contrast, agreement=found)
+        contrast = replace(contrast, agreement=agreement)
         adds_variance = contrast.interval_method.adds_variance
-        if found.parts or (contrast.trait.smooth and not adds_variance):
+        if agreement.parts or (contrast.trait.smooth and not adds_variance):
             return replace(contrast, method=AGREEMENT)
         return contrast
 
@@ -131,12 +131,12 @@ class ContrastTables:
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
             raise ValueError(
-                "grades must hold an item of both models of each pair with "
-                "missing_grades='pairwise', got none of "
+                "missing_grades='pairwise' needs at least one item graded for both "
+                "models of each pair; there is none for "
                 f"{join_names([p.key.name for p in compared.values()])}"
             )
         counts = self.estimates.rows.counts
-        return {k: p.among(units, counts) for k, p in compared.items()}
+        return {k: p.subset(units, counts) for k, p in compared.items()}
 
     def _check_needs_no_enumeration(self, trait: Trait, key: Key) -> None:
         """Check that the method does not need all possible outcomes."""
@@ -146,8 +146,8 @@ class ContrastTables:
         if METHODS[self.method].smooths:
             raise ValueError(
                 f"method={self.method!r} needs contrasts with at most "
-                f"{MAX_ENUMERATED_CELLS} possible outcomes, which {str(key)!r} has "
-                "not; use one of ['delta', 'blurred']"
+                f"{MAX_ENUMERATED_CELLS} possible outcomes, but {str(key)!r} has more "
+                "or unknown outcomes; use one of ['delta', 'blurred']"
             )
 
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
@@ -186,16 +186,17 @@ def _mean_table(
 ) -> _Table:
     """Table of a linear combination of means: a mean of combined values of rows.
 
-    If values are bounded, the smallest and the largest possible one are cells too, with
-    half a row of pseudo-counts each. A contrast on some of the rows has no components.
+    If values are bounded, the smallest and the largest possible value are also cells,
+    each with half a row of pseudo-counts. A contrast on a subset of rows has no
+    components.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
     for mean, coefficient in zip(means, coefficients, strict=True):
         cells: Array = mean.index[units]
         if mean.extremes and bounded:
-            ends = np.array(mean.extremes)[:: 1 if coefficient > 0 else -1]
-            cells = np.concatenate([ends, cells])
+            extreme_cells = np.array(mean.extremes)[:: 1 if coefficient > 0 else -1]
+            cells = np.concatenate([extreme_cells, cells])
         values: Any = values_of_mean(mean.functional)
         combined += coefficient * values[cells]
     levels, cells = np.unique(combined, return_inverse=True)
@@ -226,7 +227,7 @@ def _combined_table(
     observed = np.stack([parameter.index for parameter in parameters])
     enumerated = enumerated.T.astype(observed.dtype)
     cells, cell = distinct_rows(np.concatenate([enumerated, observed], axis=1).T)
-    # Units outside of all tables, if there are any, have the last combination.
+    # The last combination is that of units outside all tables, if any.
     outside = (cells[-1] == [parameter.size for parameter in parameters]).all()
     n_cells = len(cells) - int(outside)
     index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
@@ -248,12 +249,12 @@ def contrast_parameter(
     contrast: Contrast,
     ratio: bool,
     method: str | None,
-    known: Known = "table",
+    available: AvailableData = "table",
     size_limit: str = "",
 ) -> Any:
     """Parameter of a contrast without a table: its properties and its estimate.
 
-    If a compared parameter is itself a contrast, its components take its place.
+    A compared parameter that is itself a contrast is replaced by its components.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, key, by_position, ratio)
@@ -267,8 +268,8 @@ def contrast_parameter(
     return Parameter(
         key=key,
         trait=trait,
-        method=method_of(compared, trait, method, known),
-        given=_combined_value(values, coefficients, trait, ratio),
+        method=method_of(compared, trait, method, available),
+        fixed_estimate=_combined_value(values, coefficients, trait, ratio),
         components=components,
         coefficients=coefficients,
         extension=_extension_of(components, coefficients, ratio),
@@ -293,7 +294,7 @@ def _expanded_coefficients(
     by_position: Mapping[int, float],
     ratio: bool,
 ) -> dict[_Parameter, float]:
-    """Coefficients by component, where contrasts of contrasts are multiplied out.
+    """Coefficients by component, with contrasts of contrasts multiplied out.
 
     Components whose coefficients cancel are dropped.
     """
@@ -302,20 +303,20 @@ def _expanded_coefficients(
         for component, inner in _coefficients_of(parameters[k], ratio).items():
             products.setdefault(component, []).append(float(outer) * inner)
     coefficients = {
-        component: sum(each)
-        for component, each in products.items()
-        if abs(sum(each)) > CANCELLED * sum(map(abs, each))
+        component: sum(terms)
+        for component, terms in products.items()
+        if abs(sum(terms)) > CANCELLED * sum(map(abs, terms))
     }
     if not coefficients:
         raise ValueError(
-            "matrix must have no row of which all terms cancel, as those of "
-            f"{key.title!r} do"
+            "matrix must have no row whose terms all cancel, as for contrast "
+            f"{key.title!r}"
         )
     return coefficients
 
 
 def _coefficients_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
-    """Coefficients by component; a parameter that is no such contrast has itself.
+    """Coefficients by component; for other parameters, 1 for the parameter itself.
 
     Ratios are expanded within ratios, and differences within differences.
     """
@@ -336,40 +337,42 @@ def _size_limit(
     chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
     if chosen or default == automatic(trait):
         return ""
-    if limits := [each.size_limit for each in components if each.size_limit]:
+    if limits := [part.size_limit for part in components if part.size_limit]:
         return limits[0]
     if all(component.cell_map for component in components):
         return f"{default} needs at most {MAX_ENUMERATED_CELLS} possible outcomes"
     return ""
 
 
-def _has_default(parameter: Parameter, known: Known = "table") -> bool:
+def _has_default(parameter: Parameter, available: AvailableData = "table") -> bool:
     """Whether the interval method is the one that "auto" selects."""
-    return parameter.method == automatic(parameter.trait, known=known)
+    return parameter.method == automatic(parameter.trait, available=available)
 
 
 def method_of(
     parameters: Sequence[Parameter],
     trait: Trait,
     method: str | None,
-    known: Known = "table",
+    available: AvailableData = "table",
 ) -> str:
     """Interval method of a contrast of some parameters.
 
-    A method other than "auto" is used as it is. With None, the contrast has the method
-    of the parameters if the user chose it and it is the only one that serves the
-    contrast. Otherwise it has the one that "auto" selects.
+    A method other than "auto" is used unchanged. With None, the contrast has the method
+    that the user chose for the parameters, if exactly one of these methods supports the
+    contrast. Otherwise "auto" selects the method.
     """
     if method not in (None, AUTO):
-        check_serves(method, trait, known=known)
+        check_serves(method, trait, available=available)
         return method
     parameters = [p for p in parameters if p.method != AGREEMENT]
-    were_chosen = not all(_has_default(p, known) for p in parameters)
+    were_chosen = not all(_has_default(p, available) for p in parameters)
     methods = {p.method for p in parameters} if not method and were_chosen else set()
-    serving = [m for m in methods if not refusal(m, trait, known=known)]
-    if len(serving) == 1:
-        return serving[0]
-    return automatic(trait, known=known)
+    supported = [
+        m for m in methods if not unsupported_reason(m, trait, available=available)
+    ]
+    if len(supported) == 1:
+        return supported[0]
+    return automatic(trait, available=available)
 
 
 def _extension_of(
@@ -377,8 +380,8 @@ def _extension_of(
 ) -> tuple[float, float]:
     """Extension of the interval for undefined classes or bins of the components.
 
-    It reaches the contrasts of the smallest and largest values of the components. The
-    extension of a ratio with undefined classes is infinite.
+    The extended interval covers the contrasts of the smallest and largest values of the
+    components. The extension of a ratio with undefined classes is infinite.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -387,15 +390,15 @@ def _extension_of(
         return np.inf, np.inf
     values = np.array([parameter.value for parameter in parameters])
     low, high = np.array([parameter.extension for parameter in parameters]).T
-    ends = np.array([values - low, values + high])
+    bounds = np.array([values - low, values + high])
     if ratio:
-        ends = np.maximum(ends, 0)
+        bounds = np.maximum(bounds, 0)
     powers: Array = np.array(coefficients)
-    least, greatest = (np.where(powers > 0, *each) for each in (ends, ends[::-1]))
-    reached = np.array([least, values, greatest])
+    lower, upper = (np.where(powers > 0, *pair) for pair in (bounds, bounds[::-1]))
+    points = np.array([lower, values, upper])
     with np.errstate(all="ignore"):
-        reached = np.prod(reached**powers, axis=1) if ratio else reached @ powers
-        reach = np.diff(reached)
+        contrasts = np.prod(points**powers, axis=1) if ratio else points @ powers
+        reach = np.diff(contrasts)
     below, above = np.nan_to_num(reach, nan=np.inf, posinf=np.inf).tolist()
     return below, above
 
@@ -405,8 +408,8 @@ def _extreme_cells(
 ) -> _Enumeration:
     """Cells with the smallest and the largest value of a combination of bounded means.
 
-    Each has half a row of pseudo-counts, as many as a gain of one model over another
-    has in a table of labels.
+    Each cell has half a row of pseudo-counts, like a gain of one model over another in
+    a table of labels.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -419,10 +422,10 @@ def _extreme_cells(
 def _enumerate(
     maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Combinations of cells that are possible; None if they are too many.
+    """Possible combinations of cells; None if they are too many.
 
-    Each coverage pattern has two rows of pseudo-counts, spread evenly over its possible
-    outcomes.
+    Each coverage pattern has two rows of pseudo-counts, divided equally among its
+    possible outcomes.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -446,7 +449,7 @@ def _enumerate(
 
 
 def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Coverage patterns of the units: for each map, whether it has a cell for them."""
+    """Patterns of maps that have a cell for a unit, as tuples of bools."""
     patterns = {
         tuple(other.covers(cell_map.sample, subgroup) for other in maps)
         for cell_map in maps
@@ -458,7 +461,7 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
     """Combinations of label codes that maps distinguish, by column, and their shares.
 
-    Labels that do not occur are left out.
+    Labels that do not occur are omitted.
     """
     representatives: dict[int, Array] = {}
     shares = []
@@ -467,11 +470,11 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
             m.symbols[m.columns.index(column)] for m in maps if column in m.columns
         ]
         stacked = np.stack(symbols, axis=1)
-        occurring = np.flatnonzero((stacked >= 0).all(axis=1))
+        observed_codes = np.flatnonzero((stacked >= 0).all(axis=1))
         _, first, counts = np.unique(
-            stacked[occurring], axis=0, return_index=True, return_counts=True
+            stacked[observed_codes], axis=0, return_index=True, return_counts=True
         )
-        representatives[column] = occurring[first]
+        representatives[column] = observed_codes[first]
         shares.append(counts / counts.sum())
     sizes = [len(codes) for codes in representatives.values()]
     if math.prod(sizes) > _MAX_ENUMERATED_OUTCOMES:
@@ -489,8 +492,8 @@ def _trait_of(expanded: Mapping[_Parameter, float], ratio: bool, key: Key) -> Tr
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
                 "scale='ratio' needs measures that are never negative, which "
-                f"{key.title!r} is not; scale='difference' needs no such measure, and "
-                "metrics=[...] selects others"
+                f"{key.title!r} is not; use scale='difference', or select other "
+                "metrics by metrics=[...]"
             )
         low, high = 0.0, np.inf
     else:
@@ -521,11 +524,11 @@ def _range_of(
 ) -> tuple[float, float]:
     """Range of a linear combination, rounded so that K times 1/K is 1."""
     ranges = [
-        sorted(coefficient * end for end in parameter.trait.bounds)
+        sorted(coefficient * bound for bound in parameter.trait.bounds)
         for parameter, coefficient in zip(parameters, coefficients, strict=True)
     ]
-    sizes = [abs(end) for pair in ranges for end in pair]
-    greatest = max((size for size in sizes if 0 < size < np.inf), default=1.0)
-    decimals = _DIGITS - math.floor(math.log10(greatest))
-    low, high = (round(sum(ends), decimals) for ends in zip(*ranges, strict=True))
+    sizes = [abs(bound) for pair in ranges for bound in pair]
+    largest = max((size for size in sizes if 0 < size < np.inf), default=1.0)
+    decimals = _DIGITS - math.floor(math.log10(largest))
+    low, high = (round(sum(bounds), decimals) for bounds in zip(*ranges, strict=True))
     return low, high

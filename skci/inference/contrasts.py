@@ -17,8 +17,8 @@ def pairwise_contrasts(
 ) -> list[Contrast]:
     """Contrasts of parameters that differ in one factor, "model" or "subgroup".
 
-    Each pair is compared once, as the first minus the second, or divided by it. With a
-    control, each other level is compared with the control.
+    Each pair is compared once, as first minus second or first over second. With a
+    control, only comparisons with the control are returned.
     """
     pairs = list(itertools.combinations(positions, 2))
     if control is not None:
@@ -54,9 +54,9 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Contrasts of the parameters of subgroups with a reference for each of them.
+    """Contrasts of parameters of subgroups with a reference for each subgroup.
 
-    `references` are by the key of the subgroup's parameter. Also returns the joint
+    `references` is keyed by the key of the subgroup's parameter. Also returns the joint
     estimate, extended by the references.
     """
     keys = [joint.parameters[k].key for k in positions]
@@ -71,7 +71,7 @@ def contrasts_with(
 
 
 def reverse(joint: JointEstimate) -> JointEstimate:
-    """Reverse all differences or ratios: the second minus the first."""
+    """Joint estimate with all differences or ratios reversed."""
     keys = [parameter.key for parameter in joint.parameters]
     contrasts = [(key.reverse, {k: -1.0}) for k, key in enumerate(keys)]
     ratio = any(key.compared and key.compared[1] == "/" for key in keys)

@@ -1,4 +1,4 @@
-"""Sampling variance of one parameter in a sample that is not a simple random one."""
+"""Sampling variance of one parameter with weights, clusters, strata or a design."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import numpy as np
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
-from skci.inference.designs.units import all_units_are_rows, is_simple_among, units_with
-from skci.inference.exchangeable import ExchangeableErrors, greatest_change
+from skci.inference.designs.units import (
+    all_units_are_rows,
+    is_simple_within,
+    unit_weights_of_rows,
+)
+from skci.inference.exchangeable import ExchangeableErrors, max_label_sensitivity
 from skci.inference.row_estimate import (
     NO_VARIANCE,
     RowEstimate,
@@ -26,19 +30,20 @@ from skci.inference.stratified import (
 )
 from skci.measures.functional import Functional
 
-_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
-_SAME = 1e-9  # relative difference of design effects that is rounding
-_FAR = 1.5  # standard errors that the label of a row may move an estimate by
+_OBSERVED = 0.02  # minimum share of the smoothed variance for a design effect
+_SAME = 1e-9  # relative difference of design effects that count as equal
+_FAR = 1.5  # standard errors by which the label of a row may move an estimate
 
 _SPARSE = SmallSampleReason(
     "few rows of a stratum with a large weight, and too many cells of all strata for "
-    "an interval that allows for what they do not show, so that it may be too narrow; "
-    "unite strata"
+    "an interval that accounts for unobserved cells, so that the interval may be too "
+    "narrow; merge strata"
 )
 
 _UNSEEN = SmallSampleReason(
-    "few groups: one more with errors in most rows would move the estimate out of the "
-    "interval, which is too narrow if there are such groups and the sample lacks them"
+    "few groups: one more group with errors in most rows would move the estimate out "
+    "of the interval, so the interval is too narrow if the population has such groups "
+    "and the sample lacks them"
 )
 
 _ONE_LABEL = SmallSampleReason(
@@ -46,10 +51,10 @@ _ONE_LABEL = SmallSampleReason(
     f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
 )
 
-_ALIKE = SmallSampleReason(
-    "rows of large weight, or in large groups, that vary less than others: were all "
-    f"alike, the standard error would be more than {_FAR} times as large, and the "
-    "interval may be too narrow"
+_LESS_VARIABLE = SmallSampleReason(
+    "rows of large weight, or in large groups, that vary less than other rows: if all "
+    f"rows varied equally, the standard error would be more than {_FAR} times as "
+    "large, and the interval may be too narrow"
 )
 
 
@@ -60,14 +65,14 @@ class DesignEstimate(RowEstimate):
 
     # Units
 
-    def _units_with(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units with a row in a mask."""
-        return units_with(rows, self.rows, self.design)
+    def _unit_weights_of_rows(self, rows: Array) -> UnitWeights:
+        """Weights of the independent units with rows in a mask."""
+        return unit_weights_of_rows(rows, self.rows, self.design)
 
     @cached_property
     def _in_table(self) -> UnitWeights:
         """Weights of the independent units with a row in the table."""
-        return self._units_with(self.parameter.units)
+        return self._unit_weights_of_rows(self.parameter.units)
 
     @property
     def _n_in_table(self) -> float:
@@ -77,14 +82,14 @@ class DesignEstimate(RowEstimate):
     def _informative_masks(self) -> list[Array]:
         """Masks of the units in each class of an area.
 
-        Other measures have a single mask: the units with influence on the estimate.
+        Other measures have a single mask, of the units with influence on the estimate.
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
         """Weights of the independent units for each of `_informative_masks`."""
-        return [*map(self._units_with, self._informative_masks)]
+        return [*map(self._unit_weights_of_rows, self._informative_masks)]
 
     @property
     def _strata(self) -> Any:
@@ -96,24 +101,24 @@ class DesignEstimate(RowEstimate):
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
-                self._strata, np.unique(self._strata[self._varying_mask])
+                self._strata, np.unique(self._strata[self._informative_strata_mask])
             )
         return units
 
     @cached_property
-    def _varying_mask(self) -> Array:
+    def _informative_strata_mask(self) -> Array:
         """Mask of the units in strata within which influence values can differ.
 
-        Without an enumeration it is the mask of the units with influence.
+        If cells are not enumerated, it is the mask of the units with influence.
         """
         if self.table_by_stratum is None:
             return self._exchangeable.with_influence
-        varying: Array = np.isin(self._strata, self.table_by_stratum.varying)
-        return varying
+        mask: Array = np.isin(self._strata, self.table_by_stratum.informative_strata)
+        return mask
 
     @cached_property
     def table_by_stratum(self) -> StratifiedTable | None:
-        """Table by stratum; None without strata or without an enumeration."""
+        """Table by stratum; None without strata or enumerated cells."""
         return stratified_table(self.parameter, self.rows, self.design)
 
     @cached_property
@@ -121,19 +126,19 @@ class DesignEstimate(RowEstimate):
         if self._strata is None:
             return False
         if self.components:
-            return any(each.spans_strata for each in self.components)
-        return len(np.unique(self._strata[self._varying_mask])) > 1
+            return any(component.spans_strata for component in self.components)
+        return len(np.unique(self._strata[self._informative_strata_mask])) > 1
 
     @cached_property
     def is_simple(self) -> bool:
         """Whether the rows in the table are a simple random sample of one stratum."""
-        return not self.spans_strata and is_simple_among(
+        return not self.spans_strata and is_simple_within(
             self._drawn_mask, self.rows, self.design
         )
 
     @cached_property
     def stratified(self) -> StratifiedTable | None:
-        """`table_by_stratum`, but None if the rows are a simple random sample."""
+        """`table_by_stratum`; None if the rows are a simple random sample."""
         return None if self._strata is None or self.is_simple else self.table_by_stratum
 
     @property
@@ -143,7 +148,7 @@ class DesignEstimate(RowEstimate):
         return super().functional_and_counts
 
     def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
-        return units_with(units, rows, design).degrees_of_freedom
+        return unit_weights_of_rows(units, rows, design).degrees_of_freedom
 
     # Variance and design effect
 
@@ -156,7 +161,7 @@ class DesignEstimate(RowEstimate):
     def stratum_noise(self, z: float) -> float:
         """Noise variance for strata with few rows in a cell; see `StratifiedTable`.
 
-        A contrast uses its own table, because models agree on most rows.
+        A contrast uses the table of the contrast, because models agree on most rows.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -168,11 +173,12 @@ class DesignEstimate(RowEstimate):
     def design_effect(self) -> float:
         """Ratio of the variance to the variance of a simple random sample.
 
-        Both are computed from the influence values at the table with pseudo-counts. For
-        methods that smooth or blur the ratio is at least that of `ExchangeableErrors`.
-        If rows show almost no variance, the rows of each cluster are treated as
-        identical. If only the totals of clusters show almost none, the ratio is zero,
-        but methods that blur treat rows as identical then too.
+        Both variances are computed from the influence values at the table with
+        pseudo-counts. For methods that smooth or blur, the ratio is at least that of
+        `ExchangeableErrors`. If rows have almost no variance, the rows of each cluster
+        are treated as identical. If only the totals of clusters have almost no
+        variance, the ratio is zero, except that methods that blur treat rows as
+        identical.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn_mask)
@@ -186,9 +192,9 @@ class DesignEstimate(RowEstimate):
             return variance / multinomial if defined else 1.0
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
-        least = max(_OBSERVED * smoothed, NO_VARIANCE**2)
-        if not n_rows or variance <= least or self.n_units < 2:
-            return self._design_effect_of_alike_rows
+        minimum = max(_OBSERVED * smoothed, NO_VARIANCE**2)
+        if not n_rows or variance <= minimum or self.n_units < 2:
+            return self._design_effect_of_identical_rows
         on_sample = self._centred_and_scaled(influence, smoothed=True)
         estimated = moments(self._variance_components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
@@ -196,18 +202,18 @@ class DesignEstimate(RowEstimate):
         method = parameter.interval_method
         if not method.adds_variance:
             return effect
-        least = self._exchangeable.design_effect
-        if effect > _OBSERVED or least >= 1:
-            return max(effect, least)
+        minimum = self._exchangeable.design_effect
+        if effect > _OBSERVED or minimum >= 1:
+            return max(effect, minimum)
         # Clusters are copies; the noise of a contrast comes from its components.
         is_noise = method.blurs and not self.components
-        known = is_noise or least > _OBSERVED
-        return self._design_effect_of_alike_rows if known else 0.0
+        has_effect = is_noise or minimum > _OBSERVED
+        return self._design_effect_of_identical_rows if has_effect else 0.0
 
     @property
-    def _design_effect_of_alike_rows(self) -> float:
+    def _design_effect_of_identical_rows(self) -> float:
         """Design effect if the rows of each cluster are identical."""
-        effective = min(each.effective_sample_size for each in self._informative_units)
+        effective = min(u.effective_sample_size for u in self._informative_units)
         rarer = self.parameter.support.rarer_class
         n = rarer or self.rows.counts[self._informative_masks[0]].sum()
         return n / effective if effective else 1.0
@@ -226,7 +232,7 @@ class DesignEstimate(RowEstimate):
         return ExchangeableErrors(self.parameter, self.rows, self.design)
 
     @cached_property
-    def _knows_design_effect(self) -> bool:
+    def _has_known_design_effect(self) -> bool:
         """Whether the design effect follows from weights, without an estimate."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
@@ -235,28 +241,28 @@ class DesignEstimate(RowEstimate):
     @cached_property
     def is_normal(self) -> bool:
         method = self.parameter.interval_method
-        if method.of_agreement or (method.smooths and self.stratified):
+        if method.for_agreement or (method.smooths and self.stratified):
             return True
         return not method.studentises and self.is_simple
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite's degrees of freedom of the variance of the estimate.
+        """Satterthwaite's degrees of freedom for the variance.
 
-        They come from totals of weights, instead of influence values, if the method
-        smooths or the observed variance is zero. They are then infinite in a simple
-        random sample, and if the design effect is known.
+        If the method smooths or the observed variance is zero, they are computed from
+        totals of weights instead of influence values. They are then infinite in a
+        simple random sample, and if the design effect is known.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
             return self._df_of_totals
-        if self.is_simple or (smooths and self._knows_design_effect):
+        if self.is_simple or (smooths and self._has_known_design_effect):
             return math.inf
         return self._df_of_weights
 
     @property
     def _df_of_weights(self) -> float:
-        """Degrees of freedom of totals of weights, the minimum of the components."""
+        """Degrees of freedom for totals of weights, the minimum over components."""
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]
@@ -265,9 +271,9 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _direction(self) -> Array:
-        of_units = self.design.direction(self._influences)
-        if of_units is not None:
-            return of_units
+        direction = self.design.direction(self._influences)
+        if direction is not None:
+            return direction
         values, rows = self._influences.column(0), self.rows
         if self._strata is not None:
             weights = np.bincount(self._strata, rows.weights)
@@ -293,10 +299,10 @@ class DesignEstimate(RowEstimate):
         if not reasons:
             if smooths and self._exchangeable.may_lack_clusters(self.design_effect):
                 reasons.append(_UNSEEN)
-            elif self._hangs_on_a_label:
+            elif self._is_label_sensitive:
                 reasons.append(_ONE_LABEL)
             elif self._is_less_than_exchangeable:
-                reasons.append(_ALIKE)
+                reasons.append(_LESS_VARIABLE)
         reason = self.has_variance and self.design.small_sample_reason(self._influences)
         if reason:
             parts = (reason,) if isinstance(reason, str) else reason
@@ -304,31 +310,32 @@ class DesignEstimate(RowEstimate):
         return reasons
 
     @property
-    def _hangs_on_a_label(self) -> bool:
+    def _is_label_sensitive(self) -> bool:
         """Whether another true label of a single row would move the estimate far.
 
-        Rows of large weight then err too rarely to show in the estimated variance.
-        Methods that smooth allow for them, and weights by stratum are no accident.
+        Errors of rows with large weight are then too rare for the estimated variance.
+        Methods that smooth account for such errors. With strata, weights are not
+        random.
         """
         method = self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
             return False
-        change = greatest_change(self.parameter, self.rows)
+        change = max_label_sensitivity(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
 
     @property
     def _is_less_than_exchangeable(self) -> bool:
         """Whether errors unrelated to weights and clusters would vary far more.
 
-        Methods that smooth or blur take that design effect instead. Contrasts of
-        different rows have weights that are no accident, as of labels that were
-        requested with known probabilities.
+        Methods that smooth or blur use the design effect of such errors. Weights in
+        contrasts of different rows are excluded because they are not random, for
+        example if labels were requested with known probabilities.
         """
         parameter, method = self.parameter, self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
             return False
-        of_parts = bool(parameter.components) and not parameter.covers_all_units
-        if of_parts or self.rows.are_mixtures:
+        has_parts = bool(parameter.components) and not parameter.covers_all_units
+        if has_parts or self.rows.are_mixtures:
             return False
-        least = _FAR**2 * self.design_effect
-        return self.has_variance and self._exchangeable.design_effect > least
+        threshold = _FAR**2 * self.design_effect
+        return self.has_variance and self._exchangeable.design_effect > threshold

@@ -14,25 +14,25 @@ from skci._arrays import Array
 from skci.inference.contrast_parameters import contrast_parameter
 from skci.inference.critical.correlation import Loadings
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
-from skci.inference.intervals.methods import Known, Task, automatic
+from skci.inference.intervals.methods import AvailableData, Task, automatic
 from skci.inference.parameter import Contrasts, Parameter
 from skci.inference.rows import Rows
 from skci.measures.traits import Trait
 
 _NEAR_BOUNDARY = (
-    "the estimate is within a standard error of an end of its range, where intervals "
-    "on the logit scale are wide, and others may not cover"
+    "the estimate is within a standard error of the boundary of its range, where "
+    "intervals on the logit scale are wide, and other intervals may not cover"
 )
 
 
 class Estimates:
     """Estimates of K parameters and their joint sampling distribution.
 
-    The methods of this class apply to estimates without rows, such as those of another
-    program. Subclasses override them:
+    The methods of this class apply to estimates without rows, such as estimates from
+    another program. Subclasses override them:
 
     - `RowEstimates` are computed from the influence values of the rows of a sample.
-      Their contrasts are `RowEstimates` too, each with a table of its own.
+      Their contrasts are also `RowEstimates`, each with a separate table.
     - `ManyContrasts` are contrasts of `RowEstimates` that are too many for tables.
     - `GivenEstimates` and `ResampledEstimates` have a given covariance.
     - `RunEstimates` are means over several runs of a model.
@@ -40,28 +40,28 @@ class Estimates:
 
     parameters: tuple[Any, ...]
     covariance: Array
-    """Covariance of the estimates, (K, K); zero where it is unknown."""
+    """Covariance of the estimates, (K, K); zero if unknown."""
     degrees_of_freedom: Array
     """Degrees of freedom of the variances, (K,); infinite for a normal quantile."""
     common_df: float | None = None
-    """Degrees of freedom of the variance that all estimates have in common, if any."""
+    """Degrees of freedom of a variance that all estimates share, if any."""
     rows: Rows | None = None
     design: SampleDesign | None = None
-    known: ClassVar[Known] = "table"
-    """Input that interval methods can use, such as the table; see `Known`."""
+    available: ClassVar[AvailableData] = "table"
+    """Information for interval methods, such as the table; see `AvailableData`."""
     preferred: ClassVar[Sequence[str]] = ()
-    """Interval methods that "auto" prefers to those of the measure."""
+    """Interval methods that "auto" prefers to the methods of the measure."""
     size_limit: str = ""
     """Limit on the number of contrasts that rules out other interval methods."""
-    of_rows: Any = None
-    """Estimates of the same parameters whose only source of variance are the rows.
+    row_estimates: Any = None
+    """`RowEstimates` of the same parameters, whose only source of variance is the rows.
 
-    Resampled estimates and means over runs have them, for the skewness of the losses.
+    Resampled estimates and means over runs have them, for the skewness of losses.
     """
 
     def best_method(self, trait: Trait) -> str:
         """Interval method that "auto" selects."""
-        return automatic(trait, known=self.known, preferred=self.preferred)
+        return automatic(trait, available=self.available, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Self:
         """Return the estimates of some of the parameters."""
@@ -83,7 +83,7 @@ class Estimates:
         return bool(self.variances[k] > 0)
 
     def is_usable(self, k: int, blurred_variance: float) -> bool:
-        """Whether an estimate has a variance from which limits follow.
+        """Whether an estimate has a variance for an interval.
 
         Methods that blur use `blurred_variance`, which includes the noise of blurring.
         """
@@ -99,7 +99,7 @@ class Estimates:
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors without pseudo-counts, unless these are then zero, (K,)."""
+        """Standard errors, with pseudo-counts only if zero without them, (K,)."""
         return np.sqrt(self.variances)
 
     @property
@@ -112,7 +112,7 @@ class Estimates:
 
     @property
     def is_simple(self) -> bool:
-        """Whether the estimates are given, or each has a simple random sample."""
+        """Whether the estimates are given, or from simple random samples."""
         return True
 
     @property
@@ -122,11 +122,11 @@ class Estimates:
 
     @property
     def n_strata(self) -> int:
-        """Number of strata, 1 without any."""
+        """Number of strata; 1 without strata."""
         return 1 if self.design is None else self.design.n_strata
 
     @property
-    def design_in_words(self) -> str:
+    def design_description(self) -> str:
         """Description of the design in the header of a report."""
         return ""
 
@@ -139,8 +139,8 @@ class Estimates:
     def design_effects(self) -> Array:
         """Design effects, (K,).
 
-        A design effect is the variance over the variance of a simple random sample of
-        the same size.
+        A design effect is the variance divided by the variance in a simple random
+        sample of the same size.
         """
         return np.ones(len(self.parameters))
 
@@ -156,7 +156,7 @@ class Estimates:
         return None
 
     def n_rows(self, k: int) -> int | None:
-        """Number of rows in the table of a parameter; None without one."""
+        """Number of rows in the table of a parameter; None without a table."""
         return None
 
     @property
@@ -181,7 +181,7 @@ class Estimates:
 
         The interval of a negated measure is computed for the measure itself.
         """
-        trait, estimate, sign = self.parameters[k].unsigned
+        trait, estimate, sign = self.parameters[k].without_negation
         return Task(trait, estimate, standard_error, sign=sign)
 
     def contrast(
@@ -190,13 +190,18 @@ class Estimates:
         r"""Estimate contrasts, with the covariance :math:`L V L^T`.
 
         L are the derivatives of the contrasts in the estimates. For a linear contrast
-        these are its coefficients. For a ratio, which is a contrast of logarithms, each
+        they are its coefficients. For a ratio, which is a contrast of logarithms, each
         coefficient is multiplied by the ratio and divided by the estimate.
         """
         parameters, entries = [], []
         for row, contrast in enumerate(contrasts):
             parameter = contrast_parameter(
-                self.parameters, contrast, ratio, method, self.known, self.size_limit
+                self.parameters,
+                contrast,
+                ratio,
+                method,
+                self.available,
+                self.size_limit,
             )
             _, coefficients = contrast
             positions = list(coefficients)
@@ -204,26 +209,26 @@ class Estimates:
             if ratio:
                 values = np.array([self.parameters[k].estimate for k in positions])
                 with np.errstate(all="ignore"):
-                    slopes *= parameter.given / values  # none for a ratio with zero
+                    slopes *= parameter.fixed_estimate / values
                 slopes[~np.isfinite(slopes)] = 0
             entries += [
                 (row, k, slope) for k, slope in zip(positions, slopes, strict=True)
             ]
             parameters.append(parameter)
         rows, columns, values = np.reshape(entries, (-1, 3)).T
-        places = rows.astype(int), columns.astype(int)
+        indices = rows.astype(int), columns.astype(int)
         shape = len(contrasts), len(self.parameters)
-        matrix = sparse.csr_array((values, places), shape=shape)
+        matrix = sparse.csr_array((values, indices), shape=shape)
         compared = self._combine(parameters, matrix)
-        if self.of_rows is None:
+        if self.row_estimates is None:
             return compared
-        of_rows = self.of_rows.contrast(contrasts, ratio, method)
-        return replace(compared, of_rows=of_rows.with_methods(parameters))
+        row_estimates = self.row_estimates.contrast(contrasts, ratio, method)
+        return replace(compared, row_estimates=row_estimates.with_methods(parameters))
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Return C linear combinations of the estimates, with slopes (C, K).
+        """Return linear combinations of the estimates, with slopes of shape (C, K).
 
-        The combinations are described by `parameters`. Subclasses override it.
+        `parameters` describes the C combinations. Subclasses override this method.
         """
         raise NotImplementedError
 

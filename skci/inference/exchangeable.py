@@ -1,7 +1,7 @@
-"""Corrections for rows of unequal weight, and clusters, few of which have errors.
+"""Corrections for unequal weights and clusters if errors are few.
 
-Heavy rows or large clusters may then have no error by chance, so that a design effect
-that is estimated from the errors is too small, and a single true label may matter much.
+If few rows have errors, heavy rows or large clusters may have none by chance. A design
+effect estimated from the errors is then too small, and one true label may matter much.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ import numpy as np
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
 from skci.inference.designs.totals import UnitWeights, intraclass_correlation
-from skci.inference.designs.units import IndependentRows, units_with
+from skci.inference.designs.units import IndependentRows, unit_weights_of_rows
 from skci.inference.influences import Influences
 from skci.inference.parameter import CellMap, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.traits import LOG
 
-_ROUNDING = 1e-12  # design effect that is zero
-_SAME = 1e-9  # relative difference of squares that are equal up to rounding
-_FEW = 50  # clusters are few below (Cameron and Miller, 2015, J. Human Resources 50)
-_OUTCOMES = 2  # of a row that is right or wrong
-_TRUTH = 0  # column of the true labels, which proxies replace by theirs
-_OUTSIDE = 2.0  # standard errors at the end of an interval
-_SHARE_OF_WORST = 0.9  # of the worst outcome, in the rows of an unseen cluster
+_ROUNDING = 1e-12  # design effect that counts as zero
+_FEW = 50  # clusters; see Cameron and Miller (2015), J. Human Resources 50
+_OUTCOMES = 2  # number of outcomes of a row: right or wrong
+_TRUTH = 0  # column of the true labels; proxies have another column
+_OUTSIDE = 2.0  # distance of a limit from the estimate, in standard errors
+_SHARE_OF_WORST = 0.9  # outcome of rows of an unseen cluster, relative to the worst
 
 
 @dataclass(frozen=True, eq=False)
 class ExchangeableErrors:
-    """Errors that are related to neither the weights of rows nor the sizes of clusters.
+    """Model of errors that are independent of weights and cluster sizes.
 
-    An error is any influence on a parameter, at its table with pseudo-counts.
+    An error is a nonzero influence value, at the table with pseudo-counts.
     """
 
     parameter: TableParameter
@@ -41,16 +40,16 @@ class ExchangeableErrors:
 
     @cached_property
     def _influence(self) -> Array:
-        """Influence values of the cells and, zero, for units outside of the table."""
+        """Influence values of the cells, then zero for units outside the table."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     def _units(self, cells: Array) -> Array:
-        """Which units of the sample are in some of the cells."""
+        """Mask of the units in the given cells."""
         return cells[self.parameter.index]
 
     @cached_property
     def with_influence(self) -> Array:
-        """Which units have influence on the estimate."""
+        """Mask of the units with influence on the estimate."""
         return self._units(np.append(self.parameter.has_influence, False))
 
     @cached_property
@@ -60,34 +59,36 @@ class ExchangeableErrors:
         .. math:: \frac{n}{W} \Bigl( \frac{\sum_{L_i \ne 0} w_i^2}{\sum_{L_i \ne 0} w_i}
             + \frac{\rho}{W} \sum_g \sum_{i \ne j \in g} w_i w_j \Bigr)
 
-        over the n rows of weight W in the table, with influence values L and their
-        correlation :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and
-        11.7). Zero for areas, which have a variance in each class, and where units
-        overlap.
+        over the n rows of total weight W in the table, with influence values L and
+        their correlation :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*,
+        5.4 and 11.7). It is set to zero for areas, which have a variance in each class,
+        and if units overlap.
         """
         parameter, inside = self.parameter, self.parameter.units
         if parameter.support.classes or not self.with_influence.any():
             return 0.0
         if self._correlation is None:
             return 0.0
-        alone = self._alone(self.with_influence)
-        effect = alone.squares / alone.total
+        row_weights = self._weights_of_rows(self.with_influence)
+        effect = row_weights.squares / row_weights.total
         if not self.design.rows_are_units:
-            of_units = units_with(inside, self.rows, self.design)
-            pairs = of_units.squares - self._alone(inside).squares
-            effect += self._correlation * pairs / of_units.total
+            cluster_weights = unit_weights_of_rows(inside, self.rows, self.design)
+            pairs = cluster_weights.squares - self._weights_of_rows(inside).squares
+            effect += self._correlation * pairs / cluster_weights.total
         weights = self.rows.weights
         share = float(weights[inside].sum() / weights.sum())
         effect *= parameter.total / share
         return effect if effect > _ROUNDING else 0.0
 
-    def _alone(self, units: Array) -> UnitWeights:
-        """Weights of the rows of some units, as if they were independent."""
-        return units_with(units, self.rows, IndependentRows(self.rows.n_samples))
+    def _weights_of_rows(self, units: Array) -> UnitWeights:
+        """Weights of the rows of units, treated as independent."""
+        return unit_weights_of_rows(
+            units, self.rows, IndependentRows(self.rows.n_samples)
+        )
 
     @cached_property
     def _correlation(self) -> float | None:
-        """Correlation of influence values within clusters; None where these overlap."""
+        """Correlation of influence values within clusters; None if clusters overlap."""
         if self.design.rows_are_units:
             return 0.0
         parameter, rows = self.parameter, self.rows
@@ -106,16 +107,16 @@ class ExchangeableErrors:
     def may_lack_clusters(self, design_effect: float) -> bool:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
-        It has the mean size of those in which rows are, and each of its rows an outcome
-        :math:`L^*` of .9 of the worst that its label allows. Of G effective clusters it
-        moves the estimate by the mean of :math:`L^*` over G + 1, and adds as much of
-        their mean square to the variance of a row. Many clusters are taken to show that
-        there are no others.
+        The new cluster has the mean size of clusters. Its rows have influence values
+        :math:`L^*` of .9 times the worst value for their labels. With G effective
+        clusters, it moves the estimate by 1 / (G + 1) times the mean :math:`L^*`, and
+        adds 1 / (G + 1) times the mean :math:`L^{*2}` to the variance of a row. The
+        result is False if clusters are many.
         """
         if self.design.rows_are_units:
             return False
         parameter = self.parameter
-        inside = units_with(self.with_influence, self.rows, self.design)
+        inside = unit_weights_of_rows(self.with_influence, self.rows, self.design)
         n = inside.effective_sample_size
         if n >= _FEW:
             return False
@@ -132,11 +133,12 @@ class ExchangeableErrors:
 
     @property
     def _extreme_influence(self) -> tuple[Array, Array]:
-        """Least and greatest influence values that the rows of each cell could have.
+        """Smallest and largest possible influence values of the rows of each cell.
 
-        Those of cells with the same true label, if labels are known, and both of rows
-        with two outcomes. Of losses with more, which no cluster has the greatest of in
-        all rows, each row has that observed.
+        With enumerated labels, they are the extremes over cells with the same true
+        label. Otherwise they are the extremes over all cells if rows have two outcomes.
+        Losses with more outcomes keep their observed values, because no cluster has the
+        largest loss in all rows.
         """
         influence, cell_map = self._influence, self.parameter.cell_map
         if cell_map is None:
@@ -145,28 +147,29 @@ class ExchangeableErrors:
                 return influence[:-1], influence[:-1]
             return inside * influence.min(), inside * influence.max()
         cells = cell_map.cells.reshape(len(cell_map.cells), -1)
-        least, greatest = influence.copy(), influence.copy()
-        of_label = influence[cells]
-        np.minimum.at(least, cells, of_label.min(axis=1, keepdims=True))
-        np.maximum.at(greatest, cells, of_label.max(axis=1, keepdims=True))
-        return least[:-1], greatest[:-1]
+        lower, upper = influence.copy(), influence.copy()
+        label_values = influence[cells]
+        np.minimum.at(lower, cells, label_values.min(axis=1, keepdims=True))
+        np.maximum.at(upper, cells, label_values.max(axis=1, keepdims=True))
+        return lower[:-1], upper[:-1]
 
 
-def greatest_change(parameter: TableParameter, rows: Rows) -> float:
-    r"""Greatest change of an estimate if the true label of a row were another one.
+def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
+    r"""Largest change of an estimate if the true label of one row changes.
 
     .. math:: \max_i \Bigl| \sum_c a_c \frac{w_i}{W_c}
         \bigl( L_c(y'_i, \hat y_i) - L_c(y_i, \hat y_i) \bigr) \Bigr|
 
     over the rows i of weight :math:`w_i`, for a contrast of components c with
-    coefficients :math:`a_c`, whose rows have the total weight :math:`W_c`. Influence
-    values :math:`L_c` that are furthest from those observed are taken. Zero where
-    possible labels are not enumerated, or rows of a component have equal weights.
+    coefficients :math:`a_c`, whose rows have the total weight :math:`W_c`. The label
+    :math:`y'_i` is the one whose influence value differs most from the observed value.
+    The result is zero if possible labels are not enumerated, or if the rows of a
+    component have equal weights.
     """
     if rows.powers is None:
         return 0.0
     _, cubes, fourths = rows.powers
-    heaviest = fourths / np.where(cubes > 0, cubes, 1)  # of each unit, by weight
+    heaviest = fourths / np.where(cubes > 0, cubes, 1)  # by unit
     changes = np.zeros(len(rows))
     coefficients = parameter.coefficients or (1.0,)
     components = parameter.components or (parameter,)
@@ -175,7 +178,7 @@ def greatest_change(parameter: TableParameter, rows: Rows) -> float:
         cell_map, units = component.cell_map, component.units
         if cell_map is None or cell_map.columns[0] != _TRUTH:
             continue
-        if rows.are_equal_among(units):
+        if rows.are_equal_in(units):
             continue
         if parameter.components and parameter.trait.scale == LOG:
             coefficient *= parameter.estimate / component.estimate
@@ -186,14 +189,14 @@ def greatest_change(parameter: TableParameter, rows: Rows) -> float:
 
 
 def _changes(influence: Array, cell_map: CellMap) -> Array:
-    """Change of influence values of each cell with the true label; zero outside."""
+    """Largest change of influence values by true label, by cell; zero outside."""
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)
     values = influence[cells]
     up, down = values.max(axis=0) - values, values - values.min(axis=0)
     change = np.where(up >= down, up, -down).ravel()
-    order = np.argsort(np.abs(change))  # of several labels of a cell the greatest
-    found = np.zeros(len(influence))
-    found[cells.ravel()[order]] = change[order]
-    found[-1] = 0.0
-    return found
+    order = np.argsort(np.abs(change))  # the largest change of a cell comes last
+    changes = np.zeros(len(influence))
+    changes[cells.ravel()[order]] = change[order]
+    changes[-1] = 0.0
+    return changes

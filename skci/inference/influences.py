@@ -11,26 +11,28 @@ from scipy import sparse
 from skci._arrays import Array
 from skci.inference.rows import Rows
 
-# Blocks of so many units stay in cache; of few parameters they hold so many numbers,
-# since each product of matrices has a fixed cost, and of many at most so many.
+# Sizes of blocks of units for matrix products. Blocks of _BLOCK units stay in
+# cache. For few parameters they have at least _NUMBERS entries, because each product
+# has a fixed cost; for many parameters they have at most _MAX_NUMBERS entries.
 _BLOCK = 1 << 14
 _NUMBERS = 1 << 17
-_MOST_NUMBERS = 1 << 22
-_MANY = 256  # parameters from which on sparse influence values may pay
-# Share of influence values that differ below which sparse ones pay.
-_DENSITY = 0.05
+_MAX_NUMBERS = 1 << 22
+_MANY = 256  # number of parameters from which sparse influence values may pay
+_DENSITY = 0.05  # share of nonzero differences below which sparse values pay
 
 
 class Centres(NamedTuple):
-    """Means by block, to be subtracted from totals times the size of their units."""
+    """Means by block, to subtract from totals after scaling by the sizes of units."""
 
     means: Array
-    """Of shape (blocks, K)."""
+    """Means of the blocks, (blocks, K)."""
     blocks: Array
+    """Block of each unit."""
     sizes: Array
+    """Size of each unit."""
 
     def of_units(self, units: Any = slice(None)) -> Array:
-        """What is subtracted from some of the units, (U, K)."""
+        """Values to subtract from the totals of units, (U, K)."""
         centres: Array = self.means[self.blocks[units]]
         return centres * self.sizes[units][:, np.newaxis]
 
@@ -38,19 +40,19 @@ class Centres(NamedTuple):
 class Influences:
     """Weighted influence values of K parameters on U units, array-like, (U, K).
 
-    A row of a unit has the share s of the total weight and the influence value L of its
-    cell; the error of an estimate is the sum of s L over all rows.
+    A row has a share s of the total weight, and the influence value L of its cell. The
+    error of an estimate is the sum of s L over all rows.
 
     Parameters
     ----------
     values : sequence of K arrays
         Influence values of each parameter on the cells of its table.
     indices : sequence of K int arrays of shape (U,), or slices
-        The cell of each parameter for each unit.
+        Cell index of each unit, for each parameter.
     rows : Rows
         The rows of the units.
     orders : sequence of {1, 2}, optional
-        The power of the share s in each column, 1 if not given.
+        Power of the share s in each column, by default 1.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Influences:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of units, and of parameters."""
+        """Numbers of units and of parameters."""
         return len(self.rows), len(self.values)
 
     def __len__(self) -> int:
@@ -87,7 +89,7 @@ class Influences:
         return np.asarray(self)[units]
 
     def products(self, repeats: Array, centres: Centres | None = None) -> Array:
-        """Sum the products of all pairs of columns over units that repeat, (K, K).
+        """Products of pairs of columns, summed over repeated units, (K, K).
 
         Centres are subtracted first.
         """
@@ -97,7 +99,7 @@ class Influences:
                 return _sparse_products(*columns, self.rows.shares, repeats)
         n_units, size = self.shape
         total = np.zeros((size, size))
-        n_rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
+        n_rows = min(max(_BLOCK, _NUMBERS // size), _MAX_NUMBERS // size + 1)
         buffer = np.empty((size, min(n_rows, n_units)))
         roots = np.sqrt(repeats)
         for start in range(0, n_units, n_rows):
@@ -112,25 +114,25 @@ class Influences:
             if centres is not None:
                 values -= centres.of_units(units).T
             values *= roots[units]
-            total += values @ values.T  # half the work of that of two matrices
+            total += values @ values.T  # half the work of a product of two matrices
         return total
 
     def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
-        """Influence values less that of the heaviest cell, and that of this cell.
+        """Sparse differences from the value of the heaviest cell, and these values.
 
-        A class among many is seldom true or predicted, so that most units are in one
-        cell. None if few values are that of the heaviest.
+        With many classes, a class is rarely true or predicted, so that most units are
+        in one cell. None if too many values differ.
         """
         columns, values, starts, common = [], [], [0], []
-        most = _DENSITY * len(self.values) * len(self.rows)
+        maximum = _DENSITY * len(self.values) * len(self.rows)
         for influence, index in zip(self.values, self.indices, strict=True):
             heaviest = np.bincount(index, self.rows.weights).argmax()
-            others = np.flatnonzero(index != heaviest)
-            columns.append(others.astype(np.int32))
-            values.append(influence[index[others]] - influence[heaviest])
+            units = np.flatnonzero(index != heaviest)
+            columns.append(units.astype(np.int32))
+            values.append(influence[index[units]] - influence[heaviest])
             common.append(influence[heaviest])
-            starts.append(starts[-1] + len(others))
-            if starts[-1] > most:
+            starts.append(starts[-1] + len(units))
+            if starts[-1] > maximum:
                 return None
         parts = np.concatenate(values), np.concatenate(columns), starts
         shape = len(self.values), len(self.rows)
@@ -140,7 +142,7 @@ class Influences:
 def _sparse_products(
     deviations: sparse.csr_array, common: Array, shares: Array, repeats: Array
 ) -> Array:
-    """Sum the products of sparse deviations from values that most units have."""
+    """Sums of products of columns, from sparse deviations from common values."""
     squares = shares**2 * repeats
     scaled = deviations * np.sqrt(squares)
     total: Array = (scaled @ scaled.T).toarray()

@@ -1,9 +1,9 @@
 """Joint estimates: from estimates and a covariance to simultaneous intervals.
 
-Limits are computed in four steps, each when it is first accessed: the estimates and
-their covariance (`JointEstimate.source`), their correlation, the critical value
-(`JointEstimate.normal_quantile`), and the limits (`JointEstimate.intervals`). A
-difference of models is estimated by `JointEstimate.contrast` and takes the same steps.
+Limits are computed in four steps, each on first access: the estimates and their
+covariance (`JointEstimate.source`), their correlation, the critical value
+(`JointEstimate.normal_quantile`), and the limits (`JointEstimate.intervals`).
+Differences of models are computed in the same steps, after `JointEstimate.contrast`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from skci.inference.critical.correlation import (
     correlation_from,
     shrink_correlation,
 )
-from skci.inference.critical.horizon import Horizon, HorizonLaw
-from skci.inference.critical.law import Alternative, MaximumLaw
+from skci.inference.critical.horizon import Horizon, SequentialMaxDistribution
+from skci.inference.critical.max_distribution import Alternative, MaxDistribution
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
 from skci.inference.estimates import Estimates
@@ -34,20 +34,22 @@ from skci.inference.intervals.methods import (
     IntervalMethod,
     Task,
 )
-from skci.inference.linear_estimates import MOST_TABLES
+from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
 
-_TOLERANCE = 5e-3  # of quantiles of some of many contrasts: as accurate as p-values
-_FEW = 20  # contrasts that have the tolerance of intervals
+_TOLERANCE = 5e-3  # error of quantiles of a selection of many contrasts
+_FEW = 20  # number of contrasts up to which the tolerance is that of intervals
+
+AnyMaximum = MaxDistribution | SequentialMaxDistribution
 
 
 class Target(NamedTuple):
-    """Estimand of a report, as text, where it is not that of given models."""
+    """Estimand of a report, as text, if not the performance of given models."""
 
     target: str
-    """Name of the estimand, such as "the procedures, trained on 320 rows"."""
+    """Estimand, such as "the procedures trained on 320 rows"."""
     resampling: str = ""
     """Name of the resampling from which the variance was estimated, if any."""
 
@@ -57,23 +59,21 @@ class JointEstimate:
     """Estimates of K parameters with simultaneous confidence intervals."""
 
     source: Estimates
-    """Parameters and source distribution of their estimates."""
+    """Parameters and sampling distribution of their estimates."""
     confidence_level: float = 0.95
     simultaneous: bool = True
-    """Whether the confidence level applies to all intervals at once or to each."""
+    """Whether the confidence level applies to all intervals simultaneously."""
     random_state: int | None = None
     """Seed of the quasi-random points of the critical value."""
     target: Target | None = None
     """Estimand, if it is not the performance of given models in the population."""
-    n_given: int | None = None
-    """Number of rows of the user, where the rows of the sample are copies of them."""
+    n_user_rows: int | None = None
+    """Number of rows passed by the user, if the sample has copies of them."""
     horizon: Horizon | None = None
-    """Looks at growing data; the intervals cover at all of them."""
+    """Looks at growing data at which the intervals cover simultaneously."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
     """Causes and parameters of warnings already issued, shared by all views."""
-    _cached_laws: dict[str, MaximumLaw | HorizonLaw] = field(
-        default_factory=dict, init=False
-    )
+    _maxima: dict[str, AnyMaximum] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -88,11 +88,13 @@ class JointEstimate:
         for parameter in source.parameters:
             needs_simple_sample = parameter.interval_method.needs_simple_sample
             if needs_simple_sample and not source.is_simple:
-                others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
+                alternatives = [
+                    k for k, m in METHODS.items() if not m.needs_simple_sample
+                ]
                 raise ValueError(
                     f"method={parameter.method!r} needs independent rows of equal "
-                    "weight, of one stratum; with sample_weight, groups or strata use "
-                    f"one of {others}"
+                    "weight from one stratum; with sample_weight, groups or strata use "
+                    f"one of {alternatives}"
                 )
         return cls(source, **options)
 
@@ -112,7 +114,7 @@ class JointEstimate:
         return view
 
     def select(self, positions: Sequence[int]) -> JointEstimate:
-        """Return some of the estimates, with a critical value of their own."""
+        """Return some of the estimates, with the critical value of this selection."""
         return replace(self, source=self.source.select(positions))
 
     def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
@@ -130,37 +132,35 @@ class JointEstimate:
     ) -> JointEstimate:
         """Estimate contrasts of the parameters: linear combinations, or ratios.
 
-        The contrasts are the parameters of the returned joint estimate. Their interval
-        method defaults to that of the parameters; see `method_of`. A ValueError is
-        raised if a method cannot serve a contrast, if a ratio has a measure that may be
-        negative, or if all coefficients cancel.
+        The contrasts are the parameters of the returned joint estimate. By default they
+        have the interval method of the compared parameters; see `method_of`. A
+        ValueError is raised if a method does not support a contrast, if a ratio has a
+        measure that may be negative, or if all coefficients cancel.
         """
         compared = self.source.contrast(contrasts, ratio, method)
         return replace(self, source=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
-        """Check that the parameters have tables, which planning needs."""
+        """Check that the parameters have tables, as planning requires."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        if self.source.known == "skewness":
+        if self.source.available == "skewness":
             raise ValueError(
                 "planning with several runs needs numbers of rows and of runs; use "
                 "plan or expected_half_widths of the report"
             )
-        if self.source.known != "table":
+        if self.source.available != "table":
             raise ValueError(
-                f"planning needs at most {MOST_TABLES:,} contrasts, got "
+                f"planning needs at most {MAX_TABLES:,} contrasts, got "
                 f"{len(self.parameters):,}; name a control, or select some"
             )
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The K parameters."""
         return self.source.parameters
 
     @property
     def rows(self) -> Rows:
-        """The rows of the sample."""
         if self.source.rows is None:
             raise ValueError("planning needs the rows of a test set, not a covariance")
         return self.source.rows
@@ -172,16 +172,16 @@ class JointEstimate:
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows of the user; None where estimates were given."""
-        if self.n_given is not None:
-            return self.n_given
+        """Number of rows of the user; None for given estimates."""
+        if self.n_user_rows is not None:
+            return self.n_user_rows
         return self.rows.n_samples if self.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters; None where each row, or its copies, is a cluster."""
+        """Number of clusters; None if each row, with its copies, is a cluster."""
         n_groups = self.source.n_groups
-        return None if n_groups == self.n_given else n_groups
+        return None if n_groups == self.n_user_rows else n_groups
 
     @cached_property
     def estimates(self) -> Array:
@@ -213,15 +213,15 @@ class JointEstimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance behind the intervals, shape (K, K); NaN where it is unknown."""
+        """Covariance behind the intervals, shape (K, K); NaN if unknown."""
         return self._nan_without_derivative(self._covariance)
 
     @property
     def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K); NaN where unknown.
+        """Correlation behind the critical value, shape (K, K); NaN if unknown.
 
-        It is shrunk towards zero if variances have few degrees of freedom, unless all
-        estimates have one variance in common.
+        The correlation is shrunk towards zero if variances have few degrees of freedom,
+        unless all estimates share one variance.
         """
         return self._shrunk_correlation.copy()
 
@@ -240,7 +240,7 @@ class JointEstimate:
     def _covariance(self) -> Array:
         """Sampling covariance plus noise, which depends on the confidence level.
 
-        Noise is the variance that a method adds to the estimated one; see
+        Noise is the variance that a method adds to the estimated variance; see
         `RowEstimates.noise`.
         """
         return self.source.covariance + self.source.noise(self.z)
@@ -252,11 +252,11 @@ class JointEstimate:
 
     @cached_property
     def _interval_variances(self) -> Array:
-        """Variances from which limits are computed, (K,).
+        """Variances for the limits, (K,).
 
-        They are `_variances` with two exceptions in simultaneous intervals: the noise
-        of components on the boundary of their range is that of Wilson's interval at the
-        joint quantile. The noise of blurring stays (Yuan and Jiang).
+        They equal `_variances` with one exception: in simultaneous intervals, the noise
+        of components on the boundary of their range is computed at the joint quantile,
+        to match Wilson's interval. The noise of blurring is unchanged (Yuan and Jiang).
         """
         if self.is_individual:
             return self._variances
@@ -268,7 +268,7 @@ class JointEstimate:
         return np.where(on_boundary, self.source.variances + noise, self._variances)
 
     def _nan_without_derivative(self, values: Array) -> Array:
-        """Copy with NaN where a parameter has no linear approximation."""
+        """Copy of `values` with NaN for parameters without a linear approximation."""
         values = values.copy()
         values[~self.source.is_linear] = np.nan
         if values.ndim == 2:
@@ -277,10 +277,10 @@ class JointEstimate:
 
     @cached_property
     def usable(self) -> Array:
-        """Mask of the parameters with a variance from which limits follow, (K,).
+        """Mask of the parameters with a usable variance, (K,).
 
-        The other parameters have the whole range as interval and do not affect the
-        critical value.
+        The intervals of the other parameters are their ranges. These parameters do not
+        affect the critical value.
         """
         usable = np.zeros(len(self.parameters), dtype=bool)
         for k, parameter in enumerate(self.parameters):
@@ -309,15 +309,15 @@ class JointEstimate:
 
     @cached_property
     def _are_normal(self) -> bool:
-        """Whether all degrees of freedom are infinite, so that no t is needed."""
+        """Whether all degrees of freedom are infinite, so that quantiles are normal."""
         return (
             min(self.source.degrees_of_freedom.tolist(), default=math.inf) == math.inf
         )
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
-        """Translate normal quantiles to quantiles of t with the same tails.
+        """Quantiles of t with the same tail probabilities as normal quantiles q.
 
-        Each t distribution has the degrees of freedom of a parameter at `positions`.
+        The degrees of freedom are those of the parameters at `positions`.
         """
         if self._are_normal:
             return q
@@ -335,37 +335,37 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """Critical value that reports show: half widths in standard errors.
+        """Critical value shown in reports: half widths in standard errors.
 
-        Limits are computed from `normal_quantile`. Where degrees of freedom differ, the
-        critical value shown is that of the parameter with the most.
+        Limits are computed from `normal_quantile`. If degrees of freedom differ,
+        reports show the critical value for the largest degrees of freedom.
         """
         q = self.normal_quantile
         if not self.usable.any():
             return q
         if self.common_df is not None and not self.is_individual:
-            return self.law().quantile(self.confidence_level)
+            return self.maximum().quantile(self.confidence_level)
         df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Critical value from which limits are computed, as a normal quantile.
+        """Critical value for the limits, as a normal quantile.
 
-        It is the two-sided normal quantile for individual intervals and for a single
-        usable estimate. Otherwise it is a quantile of the maximum of the correlated
-        statistics of the usable estimates, at all looks if there is a horizon.
+        For individual intervals and for a single usable estimate, it is the two-sided
+        normal quantile. Otherwise it is a quantile of the maximum over the correlated
+        statistics of usable estimates, at all looks if there is a horizon.
 
-        Limits use the quantile of t with the same tails for each parameter; see
-        `limits_at_normal_quantile`. With independent estimates these limits have the
-        joint level exactly, which limits from a multivariate t do not reach. Only
-        estimates with one variance in common have a multivariate t, whose quantile is
-        translated to a normal one here.
+        Limits use the quantile of t with the same tail probability for each parameter;
+        see `limits_at_normal_quantile`. For independent estimates these limits have
+        exactly the joint level, unlike limits from a multivariate t. Only estimates
+        that share one variance have a multivariate t distribution, whose quantile is
+        converted to a normal quantile here.
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
-        q = self.law().quantile(self.confidence_level)
+        q = self.maximum().quantile(self.confidence_level)
         if self.common_df is None:
             return q
         normal = self.to_normal_quantile(q, self.usable.argmax())
@@ -374,7 +374,7 @@ class JointEstimate:
     def alpha_of(self, k: int) -> float:
         """Error probability of a single interval, from the critical value.
 
-        Without a usable variance it is that of Bonferroni: alpha over the number of
+        Without a usable variance it is Bonferroni's: alpha divided by the number of
         intervals.
         """
         if self.usable[k]:
@@ -384,39 +384,39 @@ class JointEstimate:
 
     @property
     def common_df(self) -> float | None:
-        """Degrees of freedom of the variance that all estimates have in common.
+        """Degrees of freedom of a variance that all estimates share.
 
-        None if each estimate has a variance of its own.
+        None if estimates have separate variances.
         """
         return self.source.common_df
 
-    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
-        """Distribution of the maximum of the statistics of the usable estimates.
+    def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
+        """Distribution of the maximum over the statistics of usable estimates.
 
         For individual intervals it is the distribution of a single statistic.
         """
-        if alternative not in self._cached_laws:
-            self._cached_laws[alternative] = self._law_of_usable(alternative)
-        return self._cached_laws[alternative]
+        if alternative not in self._maxima:
+            self._maxima[alternative] = self._maximum_of_usable(alternative)
+        return self._maxima[alternative]
 
-    def _law_of_usable(self, alternative: Alternative) -> MaximumLaw | HorizonLaw:
-        """Compute the distribution that `law` caches."""
+    def _maximum_of_usable(self, alternative: Alternative) -> AnyMaximum:
+        """Distribution for `maximum`, not cached."""
         if self.is_individual:
-            return self._law_from_correlation(np.ones((1, 1)), None, alternative)
+            return self._maximum_from(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:
-            return MaximumLaw(
-                self._loadings.taken(usable),
+            return MaxDistribution(
+                self._loadings.take(usable),
                 alternative=alternative,
                 random_state=self.random_state,
             )
         correlation = self._shrunk_correlation
         if not self.usable.all():
             correlation = correlation[np.ix_(usable, usable)]
-        return self._law_from_correlation(correlation, self.common_df, alternative)
+        return self._maximum_from(correlation, self.common_df, alternative)
 
-    def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
-        """One-sided distribution of the maximum of some statistics times signs."""
+    def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
+        """One-sided distribution of the maximum of signed statistics at positions."""
         if self._loadings is None:
             correlation = self._shrunk_correlation[np.ix_(positions, positions)]
         else:
@@ -426,34 +426,35 @@ class JointEstimate:
         if self.horizon is None and (self._loadings or len(positions) > _FEW):
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
-        return self._law_from_correlation(signed, self.common_df, "less", **options)
+        return self._maximum_from(signed, self.common_df, "less", **options)
 
     @cached_property
     def _loadings(self) -> Loadings | None:
         """Loadings on common factors, if contrasts are too many for a correlation.
 
-        None with a horizon, because `HorizonLaw` requires a correlation.
+        None with a horizon, because `SequentialMaxDistribution` requires a correlation.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
-    def _law_from_correlation(
+    def _maximum_from(
         self,
         correlation: Array,
         df: float | None,
         alternative: Alternative,
         **options: Any,
-    ) -> MaximumLaw | HorizonLaw:
-        """Distribution of the maximum of correlated statistics, at all looks if any."""
+    ) -> AnyMaximum:
+        """Distribution of the maximum of correlated statistics over all looks."""
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
-            return HorizonLaw(correlation, self.horizon, **options)
-        return MaximumLaw(correlation, df=df, **options)
+            return SequentialMaxDistribution(correlation, self.horizon, **options)
+        return MaxDistribution(correlation, df=df, **options)
 
     @cached_property
     def is_individual(self) -> bool:
-        """Whether intervals need no adjustment for their number.
+        """Whether intervals are not adjusted for their number.
 
-        They are individual intervals, or at most one parameter has a usable variance.
+        This holds for individual intervals, and if at most one parameter has a usable
+        variance.
         """
         if len(self.parameters) == 1 or not self.simultaneous:
             return True
@@ -461,7 +462,7 @@ class JointEstimate:
 
     @cached_property
     def intervals(self) -> Array:
-        """Lower and upper limits, shape (K, 2); the range without usable variance."""
+        """Lower and upper limits, shape (K, 2); the range if no variance is usable."""
         limits = np.empty((len(self.parameters), 2))
         for k in (~self.usable).nonzero()[0].tolist():
             limits[k] = self.parameters[k].trait.bounds
@@ -474,9 +475,9 @@ class JointEstimate:
     def limits_at_normal_quantile(
         self, positions: Array, q: float | Array, z: float
     ) -> Array:
-        """Limits for normal quantiles, translated to t for finite df, (n, 2).
+        """Limits for normal quantiles q, converted to t for finite df, (n, 2).
 
-        `q` is one quantile, or one for each lower and upper limit, (n, 2).
+        `q` is a number, or an array (n, 2) with quantiles for lower and upper limits.
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
@@ -487,9 +488,9 @@ class JointEstimate:
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
         """Limits of parameters with a usable variance, by their methods, (n, 2).
 
-        `crit` are the critical values of lower and upper limits, (n, 2), and z is the
-        normal quantile of the level. Tasks of negated measures, as of losses, have the
-        limits exchanged. Undefined classes and bins extend the limits.
+        `crit` has the critical values of lower and upper limits, (n, 2); z is the
+        normal quantile of the level. For negated measures, such as losses, limits are
+        negated and exchanged. Undefined classes and bins extend the limits.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, indices, tasks in self._tasks_by_method(positions):
@@ -510,9 +511,8 @@ class JointEstimate:
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         """Critical values at which limits of usable parameters equal null values, (n,).
 
-        The lower limit equals the null where `above`, else the upper limit does. The
-        critical value is minus infinity where no limit reaches the null, and NaN where
-        it was not found.
+        The limit is the lower one if `above`, else the upper one. The critical value is
+        minus infinity if no limit reaches the null, and NaN if the search failed.
         """
         parameters = [self.parameters[k] for k in positions.tolist()]
         low, high = np.array([parameter.extension for parameter in parameters]).T
@@ -534,7 +534,7 @@ class JointEstimate:
     def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Tasks of some parameters by interval method, with indices in `positions`."""
+        """Yield methods, indices in `positions`, and tasks of their parameters."""
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for i, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan

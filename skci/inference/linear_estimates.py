@@ -23,24 +23,24 @@ from skci.inference.designs.design import SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.parameter import CANCELLED, Key, Parameter
 from skci.inference.row_estimate import HEAVY_TAIL
 from skci.inference.rows import Rows
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
-"""Share of the largest possible variance of a contrast that is zero."""
+"""Relative variance of a contrast that counts as zero."""
 
-MOST_TABLES = 1 << 10
-"""Most contrasts of rows whose tables and correlation are computed."""
+MAX_TABLES = 1 << 10
+"""Largest number of contrasts whose tables and correlation are computed."""
 
-_MOST_IN_MEMORY = 1 << 14  # contrasts whose covariance is computed if it is asked for
-_MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
+_MAX_IN_MEMORY = 1 << 14  # largest number of contrasts whose covariance is computed
+_MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is removed
 
 
 @dataclass(frozen=True, eq=False)
 class GivenEstimates(Estimates):
-    """Given estimates with a given covariance, zero where it is unknown.
+    """Given estimates with a given covariance, which is zero if unknown.
 
     The estimates come from resampling or from another program.
     """
@@ -50,10 +50,10 @@ class GivenEstimates(Estimates):
     df: float = np.inf
     """Degrees of freedom of each variance; infinite for a normal quantile."""
     common_variance: bool = False
-    """Whether all estimates have one variance, as in a linear model."""
+    """Whether all estimates share one variance, as in a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
-    """Share of the variance to remove from differences of two models, by names."""
-    known: ClassVar[Known] = "covariance"
+    """Share of the variance to remove from differences, by the names of both models."""
+    available: ClassVar[AvailableData] = "covariance"
 
     @property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
@@ -70,23 +70,23 @@ class GivenEstimates(Estimates):
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
-        The excess is removed from the variances of differences of two models. Their
-        correlations stay.
+        The excess is removed from the variances of differences of two models. The
+        correlations are unchanged.
         """
         matrix: Array = slopes.toarray()
-        with np.errstate(over="ignore", invalid="ignore"):  # not finite is unknown
+        with np.errstate(over="ignore", invalid="ignore"):  # unknown if not finite
             covariance = matrix @ self.covariance @ matrix.T
             covariance[~np.isfinite(covariance)] = 0
             # A constant contrast has a variance of rounding errors, of either sign.
-            most = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
-            constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
+            largest = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
+            constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * largest**2
         # A zero variance is unknown, and so are variances of contrasts with it.
         unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
         if self.excess:
             pairs = [*map(_compared_models, parameters)]
-            kept = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
-            covariance *= np.outer(kept, kept)
+            factors = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
+            covariance *= np.outer(factors, factors)
         return replace(
             self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
@@ -102,13 +102,13 @@ class ManyContrasts(Estimates):
 
     parameters: tuple[Parameter, ...]
     base: Any
-    """The `RowEstimates` that are combined, of P parameters."""
+    """`RowEstimates` of the P combined parameters."""
     slopes: sparse.csr_array
     """Slope of each contrast in each estimate, (K, P)."""
     df: float | None = None
-    """Degrees of freedom of all contrasts; estimated for each of them if None."""
+    """Degrees of freedom of all contrasts; None to estimate them by contrast."""
     size_limit: str = ""
-    known: ClassVar[Known] = "covariance"
+    available: ClassVar[AvailableData] = "covariance"
 
     @classmethod
     def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
@@ -121,8 +121,8 @@ class ManyContrasts(Estimates):
         )
 
     @property
-    def with_fewest_df(self) -> ManyContrasts:
-        """The contrasts with the fewest degrees of freedom of an estimate."""
+    def with_minimum_df(self) -> ManyContrasts:
+        """Contrasts with the smallest degrees of freedom of all estimates."""
         df = self.base.degrees_of_freedom[self._has_variance]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
@@ -141,7 +141,7 @@ class ManyContrasts(Estimates):
         df = np.full(size, np.inf)
         if np.isinf(base.degrees_of_freedom).all():
             return df
-        columns = [each.influence[each.parameter.index] for each in base.each]
+        columns = [e.influence[e.parameter.index] for e in base.by_parameter]
         influences, units = np.stack(columns), np.arange(len(columns[0]))
         for k in range(size):
             values = self.slopes[[k]] @ influences
@@ -166,12 +166,12 @@ class ManyContrasts(Estimates):
         return self._covariance_of_contrasts(self.base.covariance)
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
-        """Covariance of the contrasts, zero where it is unknown, (K, K)."""
+        """Covariance of the contrasts, zero if unknown, (K, K)."""
         size = len(self.parameters)
-        if size > _MOST_IN_MEMORY:
+        if size > _MAX_IN_MEMORY:
             raise ValueError(
                 "covariance and correlation need at most "
-                f"{_MOST_IN_MEMORY:,} contrasts, got {size:,}; select some, or name a "
+                f"{_MAX_IN_MEMORY:,} contrasts, got {size:,}; select some, or name a "
                 "control"
             )
         combined: Array = self.slopes @ (self.slopes @ covariance).T
@@ -191,7 +191,7 @@ class ManyContrasts(Estimates):
 
         The correlation of the estimates is shrunk if degrees of freedom are few.
         """
-        if len(self.parameters) <= MOST_TABLES:
+        if len(self.parameters) <= MAX_TABLES:
             return None
         total = self.base.covariance + self.base.noise(z)
         df = self.base.degrees_of_freedom
@@ -217,8 +217,8 @@ class ManyContrasts(Estimates):
         return self.base.rows
 
     @property
-    def design_in_words(self) -> str:
-        return self.base.design_in_words
+    def design_description(self) -> str:
+        return self.base.design_description
 
     @property
     def n_groups(self) -> int | None:
@@ -227,11 +227,11 @@ class ManyContrasts(Estimates):
     @cached_property
     def _reasons(self) -> list[SmallSampleReason]:
         base = self.base
-        each = map(base.small_sample_reasons, range(len(base.parameters)))
-        return list(dict.fromkeys(chain.from_iterable(each)))
+        reasons = map(base.small_sample_reasons, range(len(base.parameters)))
+        return list(dict.fromkeys(chain.from_iterable(reasons)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons that apply to any of the estimates, and so to their contrasts."""
+        """Reasons that apply to any estimate; they apply to all contrasts."""
         return self._reasons
 
 
@@ -239,37 +239,37 @@ class ManyContrasts(Estimates):
 class ResampledEstimates(GivenEstimates):
     """Estimates with a covariance from resampling and the skewness of their losses.
 
-    The skewness, and whether tails are heavy, are estimated from the out-of-fold
-    predictions of the rows, with the fitted models treated as fixed.
+    Skewness and heavy tails are estimated from the out-of-fold predictions of the rows,
+    with the fitted models treated as fixed.
     """
 
-    of_rows: Estimates
+    row_estimates: Estimates
     """Estimates of the same parameters from the out-of-fold predictions."""
     models: ResampledEstimates | None = None
-    """The estimates of the models, if these are contrasts of them."""
-    known: ClassVar[Known] = "skewness"
+    """Estimates of the models, if these estimates are contrasts of models."""
+    available: ClassVar[AvailableData] = "skewness"
 
     def select(self, positions: Sequence[int]) -> Self:
-        of_rows = self.of_rows.select(positions)
-        return replace(super().select(positions), of_rows=of_rows)
+        row_estimates = self.row_estimates.select(positions)
+        return replace(super().select(positions), row_estimates=row_estimates)
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, whose variance is at least the variance due to rows.
 
-        Removing the excess may leave less. Training on other rows can only add to the
-        variance of fixed models, so the variance is then raised for losses.
+        Training on other rows only adds to the variance of fixed models. If less
+        variance remains after removal of the excess, it is raised for losses.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
-        freed = [
+        is_reduced = [
             parameter.interval_method.corrects_skewness and pair in self.excess
             for parameter, pair in zip(parameters, pairs, strict=True)
         ]
-        if any(freed):
-            matrix, rows = slopes.toarray(), self.of_rows.covariance
-            least = np.where(freed, ((matrix @ rows) * matrix).sum(axis=1), 0)
+        if any(is_reduced):
+            matrix, rows = slopes.toarray(), self.row_estimates.covariance
+            minimum = np.where(is_reduced, ((matrix @ rows) * matrix).sum(axis=1), 0)
             variances = np.where(compared.variances > 0, compared.variances, np.inf)
-            scale = np.sqrt(np.maximum(least / variances, 1))
+            scale = np.sqrt(np.maximum(minimum / variances, 1))
             raised = compared.covariance * np.outer(scale, scale)
             compared = replace(compared, covariance=raised)
         return replace(compared, models=self.models or self)
@@ -277,15 +277,15 @@ class ResampledEstimates(GivenEstimates):
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, including reasons of the losses.
 
-        A contrast also has heavy tails if one of its models has: the losses of two
-        fitted models may be close although models fitted on other rows are not.
+        A contrast also has heavy tails if one of its models does, because models fitted
+        to other rows may differ more than these two fitted models.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         if parameter.interval_method.corrects_skewness:
-            of_losses = self.of_rows.small_sample_reasons(k)
-            reasons += [reason for reason in of_losses if reason != HEAVY_TAIL]
-        of_models = self.models.heavy_tails if self.models else self.heavy_tails
-        if {parameter, *parameter.components} & (self.heavy_tails | of_models):
+            loss_reasons = self.row_estimates.small_sample_reasons(k)
+            reasons += [reason for reason in loss_reasons if reason != HEAVY_TAIL]
+        model_tails = self.models.heavy_tails if self.models else self.heavy_tails
+        if {parameter, *parameter.components} & (self.heavy_tails | model_tails):
             reasons.append(HEAVY_TAIL)
         return reasons
 
@@ -293,16 +293,16 @@ class ResampledEstimates(GivenEstimates):
     def heavy_tails(self) -> set[Parameter]:
         """Parameters whose losses may have an infinite variance.
 
-        The second criterion needs losses that start at about zero, as those of models.
+        The second criterion requires losses with minimum near zero, as for models.
         """
-        rows: Any = self.of_rows
+        rows: Any = self.row_estimates
         return {
             parameter
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
             and (
-                rows.each[k].has_heavy_tail
-                or (self.models is None and rows.each[k].has_heavy_losses)
+                rows.by_parameter[k].has_heavy_tail
+                or (self.models is None and rows.by_parameter[k].has_heavy_losses)
             )
         }
 
@@ -310,39 +310,42 @@ class ResampledEstimates(GivenEstimates):
         task = super().task(k, standard_error)
         if not self.parameters[k].interval_method.corrects_skewness:
             return task
-        error = math.sqrt(self.of_rows.variances[k])
-        return task._replace(hall=self.of_rows.task(k, error).hall)
+        error = math.sqrt(self.row_estimates.variances[k])
+        return task._replace(hall=self.row_estimates.task(k, error).hall)
 
 
 def _compared_models(contrast: Parameter) -> frozenset[str]:
     """Names of the two models in a difference on one measure; empty otherwise."""
     keys = [component.key for component in contrast.components]
     balanced = abs(sum(contrast.coefficients)) < CANCELLED
-    same = len({key.without("model") for key in keys}) == 1
-    return frozenset(key.name for key in keys if balanced and same and len(keys) == 2)
+    has_one_measure = len({key.without("model") for key in keys}) == 1
+    return frozenset(
+        key.name for key in keys if balanced and has_one_measure and len(keys) == 2
+    )
 
 
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
-    """Share of an excess in the variance of the difference of each pair of models.
+    """Share of an excess in the variance of each difference of two models.
 
-    It is the mean over the measures of both models, and at most `_MOST_EXCESS`.
+    The share is averaged over measures, and at most `_MAX_EXCESS`.
     """
     if excess is None:
         return {}
-    places: dict[Key, list[int]] = {}
+    positions: dict[Key, list[int]] = {}
     for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
-        places.setdefault(parameters[k].key.without("model"), []).append(k)
+        positions.setdefault(parameters[k].key.without("model"), []).append(k)
     shares: dict[frozenset[str], list[float]] = {}
-    for i, j in chain(*(combinations(each, 2) for each in places.values())):
+    for i, j in chain(*(combinations(rows, 2) for rows in positions.values())):
         variance, removed = (
             float(V[i, i] + V[j, j] - 2 * V[i, j]) for V in (covariance, excess)
         )
-        most = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
-        if variance > NO_VARIANCE_OF_CONTRAST * most**2:
+        largest = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
+        if variance > NO_VARIANCE_OF_CONTRAST * largest**2:
             pair = frozenset((parameters[i].key.name, parameters[j].key.name))
             shares.setdefault(pair, []).append(removed / variance)
     return {
-        pair: min(sum(each) / len(each), _MOST_EXCESS) for pair, each in shares.items()
+        pair: min(sum(terms) / len(terms), _MAX_EXCESS)
+        for pair, terms in shares.items()
     }

@@ -1,4 +1,4 @@
-"""Parameters: the quantities that are estimated, with the tables of their estimates."""
+"""Parameters: quantities to estimate, with the tables of their counts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from skci._validation import printable
 from skci.inference.agreement import Agreement
 from skci.inference.intervals.methods import INTERVALS, IntervalMethod
 from skci.measures.functional import (
-    AtObservedWeights,
     Boundary,
     Evaluation,
+    FixedValueFunctional,
     Functional,
     Negative,
     Support,
@@ -26,10 +26,10 @@ from skci.measures.traits import EDGE, Trait
 
 _COVERS_ALL_UNITS = attrgetter("covers_all_units")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
-_ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
+_ROUNDING = 1e-9  # largest distance of an estimate from its range by rounding
 
 MAX_ENUMERATED_CELLS = 256
-"""Largest table all of whose cells are enumerated, unobserved ones included."""
+"""Largest size of tables whose cells are enumerated, including unobserved cells."""
 
 _TRAITS_WITHOUT_TABLE = (
     "name",
@@ -46,7 +46,7 @@ _TRAITS_WITHOUT_TABLE = (
 )
 
 CANCELLED = 1e-12
-"""Share of the terms of a coefficient that is rounding."""
+"""Relative size of a sum of coefficients that counts as zero."""
 
 DEFAULT_MODEL = "y_pred"
 """Default model name."""
@@ -56,19 +56,19 @@ DEFAULT_MODEL = "y_pred"
 class Key:
     """Names that identify a parameter: model, metric, subgroup.
 
-    The labels of a report are derived from it.
+    Reports derive their labels from the key.
     """
 
     metric: str = ""
     model: str = ""
     subgroup: tuple[tuple[str, str], ...] = ()
-    """Names of a column and of the subgroup in it, for each column of `by`."""
+    """Pairs of a column of `by` and a subgroup name."""
     sample: str = ""
-    """Name of the test set or fold, where there are several."""
+    """Name of the test set or fold, if there are several."""
     compared: tuple[str, str, str] | None = None
-    """Names of the two sides of a difference or ratio, with "-" or "/" between them."""
+    """Both sides of a difference or ratio, with "-" or "/" between their names."""
     contrast: str = ""
-    """Name of a contrast that the user defined."""
+    """Name of a user-defined contrast."""
     factor: str = "model"
     """Column of a report in which `model` is shown."""
 
@@ -94,7 +94,7 @@ class Key:
 
     @property
     def name(self) -> str:
-        """Name of the model, of the contrast, or of both sides of a comparison."""
+        """Name of the model or contrast, or of both sides of a comparison."""
         model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
@@ -106,24 +106,24 @@ class Key:
 
     @property
     def panel(self) -> str:
-        """Name of what models are compared on: the metric, with the subgroup if any."""
+        """Name of the comparison of models: the metric, with the subgroup if any."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
-        """Level of a factor, "model" or "subgroup": the name of either."""
+        """Level of a factor, "model" or "subgroup"."""
         if factor == "model":
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> Key:
-        """Key without the model, or without the subgroup; equal for compared levels."""
+        """Key without the model or the subgroup, which all compared levels share."""
         if factor == "model":
             return replace(self, model="", sample="")
         return replace(self, subgroup=())
 
     @property
     def reverse(self) -> Key:
-        """Key of the reverse difference or ratio; other keys stay."""
+        """Key of the reverse difference or ratio; other keys are unchanged."""
         return replace(self, compared=self.compared and self.compared[::-1])
 
     @property
@@ -132,7 +132,7 @@ class Key:
         return [f"{column} = {name}" for column, name in self.subgroup]
 
     def __str__(self) -> str:
-        """Name the parameter in a message, as "f1 of Logistic - Stump"."""
+        """Name of the parameter in messages, such as "f1 of Logistic - Stump"."""
         parts = [self.title, "" if self.title == self.contrast else self.name]
         text = ", ".join([" of ".join(filter(None, parts)), *self.subgroup_names])
         return printable(text)
@@ -151,13 +151,13 @@ class CellMap:
     """Map from the labels of a unit to a cell of a parameter's table."""
 
     columns: tuple[int, ...]
-    """Columns of label codes that the cell depends on."""
+    """Columns of label codes on which the cell depends."""
     symbols: tuple[Array, ...]
     """Symbol of each label code, by column; -1 for labels that do not occur.
 
     Codes that the measure does not distinguish have one symbol."""
     cells: Array
-    """Cell of each combination of symbols, with an axis by column; else `size`."""
+    """Cell of each combination of symbols, one axis per column; `size` for no cell."""
     size: int
     """Number of cells."""
     subgroups: frozenset[int] | None = None
@@ -166,14 +166,14 @@ class CellMap:
     """Index of the independent sample whose units have a cell."""
 
     def __call__(self, *codes: Array) -> Array:
-        """Cell for label codes, an array for each of the columns."""
+        """Cells for label codes, passed as one array per column."""
         index = []
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
         cells: Array = self.cells[tuple(index)]
         return cells
 
-    def among(self, subgroups: frozenset[int]) -> CellMap:
+    def subset(self, subgroups: frozenset[int]) -> CellMap:
         """Return the map restricted to the units of some subgroups, cached."""
         if subgroups not in self._by_subgroups:
             self._by_subgroups[subgroups] = replace(self, subgroups=subgroups)
@@ -186,11 +186,11 @@ class CellMap:
     @cached_property
     def content(self) -> tuple[Any, ...]:
         """Content of the map without columns and units, for comparison and hashing."""
-        symbols = tuple(each.tobytes() for each in self.symbols)
+        symbols = tuple(column.tobytes() for column in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
-        """Whether the units of a sample, or of a subgroup in it, have a cell."""
+        """Whether the units of a subgroup of a sample have a cell."""
         inside = self.subgroups is None or subgroup in self.subgroups
         return inside and self.sample == sample
 
@@ -215,7 +215,7 @@ class SubgroupSize(NamedTuple):
 class Parameter:
     """A quantity to estimate: a metric of a model, or a contrast of several.
 
-    The estimate is `given`. That of a `TableParameter` is computed from its table.
+    The estimate is `fixed_estimate`. A `TableParameter` computes it from its table.
     """
 
     key: Key
@@ -223,10 +223,10 @@ class Parameter:
     """Properties of the measure, such as its range."""
     method: str
     """Name of the interval method, a key of ``INTERVALS``."""
-    given: float = np.nan
+    fixed_estimate: float = np.nan
     """Estimate of a parameter without a table."""
     pos_label: Any = None
-    """Positive label, if it must be shown; None for the 1 of 0 and 1."""
+    """Positive label to show; None if labels are 0 and 1."""
     subgroup_size: SubgroupSize | None = None
     """Number of rows in the subgroup; None for a parameter of all rows."""
     undefined_as: float = np.nan
@@ -236,11 +236,11 @@ class Parameter:
     coefficients: tuple[float, ...] = ()
     """Coefficients of the components, or of their logarithms in a ratio."""
     extension: tuple[float, float] = (0.0, 0.0)
-    """Amounts by which the limits are moved outwards for undefined classes or bins."""
+    """Outward shifts of the lower and upper limit for undefined classes or bins."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)
     """Weights of undefined classes in an average, by name."""
     size_limit: str = ""
-    """Requirement of the default method, if the table is too large for it."""
+    """Requirement of the default method, if the table is too large for that method."""
     clipped: Clipped | None = None
     """Rows whose losses depend on the clipping of probabilities."""
     binning_error: float = 0.0
@@ -252,12 +252,11 @@ class Parameter:
 
     @property
     def value(self) -> float:
-        """Value of the measure; NaN where it is undefined."""
-        return self.given
+        """Value of the measure; NaN if undefined."""
+        return self.fixed_estimate
 
     @property
     def interval_method(self) -> IntervalMethod:
-        """Interval method of the parameter."""
         return INTERVALS[self.method]
 
     @cached_property
@@ -276,7 +275,7 @@ class Parameter:
         return self.trait.negative_of is not None
 
     @property
-    def unsigned(self) -> tuple[Trait, float, int]:
+    def without_negation(self) -> tuple[Trait, float, int]:
         """Trait and estimate of the measure, and -1 if negated, else 1."""
         measure = self.trait.negative_of
         if measure is None:
@@ -285,12 +284,12 @@ class Parameter:
 
     @property
     def is_on_boundary(self) -> bool:
-        """Whether it is an area on the boundary of its range, or combines such."""
+        """Whether the parameter is an area on the boundary, or a contrast of these."""
         return False
 
     @property
     def support(self) -> Support:
-        """Rows from which the variance is estimated, if they may be few."""
+        """Rows that determine the precision of the variance."""
         return Support()
 
     def __str__(self) -> str:
@@ -301,19 +300,19 @@ class Parameter:
 class TableParameter(Parameter):
     """A parameter whose estimate is a functional of the counts in a table.
 
-    A contrast of two models has a table too, with their combinations of cells.
+    The table of a contrast has the combinations of the cells of both models.
     """
 
     functional: Functional
-    """Function of the shares of cells, with influence values."""
+    """Functional of the proportions in the cells, with influence values."""
     counts: Array
-    """Counts of the m cells, zero counts included, (m,)."""
+    """Counts of the m cells, (m,), which may be zero."""
     index: Array
-    """Cell index of each unit of the sample; m for units outside of the table."""
+    """Cell index of each unit of the sample; m for units outside the table."""
     smoothing: Array | float
-    """Pseudo-counts of the m cells, or of each cell, for methods that smooth.
+    """Pseudo-counts of the m cells, or one number for all, for methods that smooth.
 
-    They are two rows in total, such as half a row in each cell of a binary table."""
+    They add up to two rows, for example half a row in each cell of a binary table."""
     cell_map: CellMap | None = None
     """Map from labels to cells, if the possible outcomes can be enumerated."""
     extremes: tuple[int, int] | None = None
@@ -324,8 +323,8 @@ class TableParameter(Parameter):
     def from_influence(
         cls, value: float, influence: Array, counts: Array, **fields: Any
     ) -> TableParameter:
-        """Parameter with a given value and given influence values of the m cells."""
-        functional = AtObservedWeights((value, influence), counts)
+        """Parameter from its value and the influence values of the m cells."""
+        functional = FixedValueFunctional((value, influence), counts)
         return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
@@ -340,8 +339,8 @@ class TableParameter(Parameter):
     def _by_method(self) -> dict[str, TableParameter]:
         return {}
 
-    def among(self, units: Array, counts: Array) -> TableParameter:
-        """Return the parameter restricted to some units with these counts, cached."""
+    def subset(self, units: Array, counts: Array) -> TableParameter:
+        """Return the parameter restricted to the masked units, cached."""
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
@@ -367,15 +366,15 @@ class TableParameter(Parameter):
         )
 
     @property
-    def allows_for_unseen_ends(self) -> bool:
-        """Whether the method allows for a boundary value that no row has."""
+    def allows_for_unseen_bounds(self) -> bool:
+        """Whether the method accounts for a bound of the values that no row has."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()
 
     @property
     def size(self) -> int:
-        """Number of cells of its table."""
+        """Number of cells of the table."""
         return len(self.counts)
 
     @cached_property
@@ -401,7 +400,7 @@ class TableParameter(Parameter):
         low, high = self.trait.range_of_estimator
         if value < low - _ROUNDING or value > high + _ROUNDING:
             raise ValueError(
-                f"bounds of {self.trait.name!r} must hold its values, got "
+                f"bounds of {self.trait.name!r} must contain its values, got "
                 f"{value:g} outside of ({low:g}, {high:g})"
             )
         return min(max(value, low), high)
@@ -437,15 +436,15 @@ class TableParameter(Parameter):
         return self.functional(self.smoothed_weights).has_influence
 
     @cached_property
-    def steepness(self) -> float:
+    def max_abs_derivative(self) -> float:
         """Largest absolute derivative in a moment."""
         return float(np.abs(self.linearised.gradient).max())
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether the functional is defined and has a derivative.
+        """Whether the functional is defined and differentiable.
 
-        It must also have one on the scale of the interval, such as the logit.
+        It must also be differentiable on the scale of the interval, such as the logit.
         """
         if not self.defined or self.interval_method.smooths:
             return self.defined
@@ -453,7 +452,7 @@ class TableParameter(Parameter):
             return False
         if math.isinf(self.trait.scale.slope(self.value)):
             return False
-        return self.steepness < _NO_DERIVATIVE * max(abs(self.value), 1.0)
+        return self.max_abs_derivative < _NO_DERIVATIVE * max(abs(self.value), 1.0)
 
     @cached_property
     def support(self) -> Support:
@@ -461,7 +460,7 @@ class TableParameter(Parameter):
 
     @cached_property
     def boundary(self) -> list[Boundary]:
-        """Components on the boundary, for methods without noise of their own."""
+        """Components on the boundary, for methods that add no other variance."""
         method = self.interval_method
         if method.adds_variance or not self.is_linear:
             return []
@@ -476,15 +475,15 @@ class TableParameter(Parameter):
         return bool(self.boundary) and self.support.rarer_class > 0 and is_close
 
 
-def given_parameter(parameter: Parameter, estimate: float) -> Parameter:
-    """Return the parameter with a given estimate, without a table."""
+def with_fixed_estimate(parameter: Parameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate, without a table."""
     low, high = parameter.trait.bounds
     traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
     return Parameter(
         key=parameter.key,
         trait=Trait(**traits, smooth=False),
         method=parameter.method,
-        given=min(max(estimate, low), high),
+        fixed_estimate=min(max(estimate, low), high),
         pos_label=parameter.pos_label,
         clipped=parameter.clipped,
         undefined_as=parameter.undefined_as,

@@ -1,7 +1,7 @@
-"""Margins of differences, and sample sizes for widths of intervals and power of tests.
+"""Margins of differences, and sample sizes for interval widths and power.
 
-A plan is a joint estimate at the table expected of n rows: that of a pilot, or an
-assumed one, with every count multiplied.
+A plan is a joint estimate at the expected table of n rows: the table of a pilot, or an
+assumed table, with all counts multiplied by a constant.
 """
 
 import math
@@ -29,17 +29,17 @@ from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
 
 CLAIMS = ("not worse", "better", "equivalent")
-"""What a difference can be shown to be beside a margin."""
+"""Claims on a difference, relative to a margin."""
 
-_MOST_ROWS = 1e15  # that floats count exactly
-_ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
-_APART = 1e-3  # standard errors between a null and an estimate that are not rounding
+_MAX_ROWS = 1e15  # number of rows that floats represent exactly
+_ASYMPTOTIC = 1e9  # number of rows at which blurring and pseudo-counts are negligible
+_APART = 1e-3  # distance of distinct nulls and estimates, in standard errors
 
 
-class Region(NamedTuple):
-    """Where an interval of each of C contrasts shall lie: between two values, (C,).
+class TargetRegion(NamedTuple):
+    """Bounds within which the intervals of C contrasts must lie, (C,).
 
-    NaN for contrasts of which nothing shall be shown.
+    NaN for contrasts that are not tested.
     """
 
     low: Array
@@ -50,40 +50,40 @@ def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
     """Check margins of differences, one for all or by metric."""
     margins = {}
     for k, value in by_position(joint, margin, "margin").items():
-        most = joint.parameters[k].trait.bounds[1]
-        if check_positive_number(value, "margin") >= most:
-            raise ValueError(f"margin must be less than {most:g}, got {value!r}")
+        maximum = joint.parameters[k].trait.bounds[1]
+        if check_positive_number(value, "margin") >= maximum:
+            raise ValueError(f"margin must be less than {maximum:g}, got {value!r}")
         margins[joint.parameters[k].key.title] = float(value)
     return margins
 
 
 def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
-    """Test claims of C differences beside margins m > 0, (C,); NaN where there is none.
+    """P-values of claims on C differences with margins m > 0, (C,), by claim.
 
-    By claim: with d how much better the first is than the second, the p-values of
-    d > -m, of d > m, and of both d > -m and d < m. Each is below alpha exactly where
-    the interval is on that side of the margin, or within both: the p-values are
-    two-sided and, of one difference, twice those of two one-sided tests (Schuirmann,
-    1987).
+    Let d be the advantage of the first over the second. "not worse" claims d > -m,
+    "better" claims d > m, and "equivalent" claims -m < d < m. A p-value is below alpha
+    exactly if the interval lies in the region of the claim. P-values are two-sided: for
+    a single difference, they are twice the p-values of two one-sided tests (Schuirmann,
+    1987). They are NaN if a margin is NaN.
     """
-    known = np.nan_to_num(margins)
+    finite = np.nan_to_num(margins)
     signs = np.array([parameter.trait.sign for parameter in joint.parameters])
     gains = signs * joint.estimates
-    at_loss, at_gain = (pvalues(joint, side * signs * known) for side in (-1, 1))
-    not_worse = np.where(gains > -known, at_loss, 1.0)
-    better = np.where(gains > known, at_gain, 1.0)
-    equivalent = np.maximum(not_worse, np.where(gains < known, at_gain, 1.0))
-    found = zip(CLAIMS, (not_worse, better, equivalent), strict=True)
-    return {claim: np.where(np.isnan(margins), np.nan, p) for claim, p in found}
+    at_loss, at_gain = (pvalues(joint, side * signs * finite) for side in (-1, 1))
+    not_worse = np.where(gains > -finite, at_loss, 1.0)
+    better = np.where(gains > finite, at_gain, 1.0)
+    equivalent = np.maximum(not_worse, np.where(gains < finite, at_gain, 1.0))
+    by_claim = zip(CLAIMS, (not_worse, better, equivalent), strict=True)
+    return {claim: np.where(np.isnan(margins), np.nan, p) for claim, p in by_claim}
 
 
-def region_of(claim: str, margins: Array, joint: JointEstimate) -> Region:
-    """Where the intervals of differences lie that show a claim."""
+def region_of(claim: str, margins: Array, joint: JointEstimate) -> TargetRegion:
+    """Region in which intervals of differences show a claim."""
     check_choice(claim, CLAIMS, "claim")
     low = margins if claim == "better" else -margins
     high = margins if claim == "equivalent" else np.where(margins > 0, np.inf, np.nan)
     greater = np.array([p.trait.greater_is_better for p in joint.parameters])
-    return Region(np.where(greater, low, -high), np.where(greater, high, -low))
+    return TargetRegion(np.where(greater, low, -high), np.where(greater, high, -low))
 
 
 def rows_for_width(
@@ -91,76 +91,76 @@ def rows_for_width(
     half_width: float | Mapping[str, float],
     relative_variances: Array | None = None,
 ) -> int:
-    """Find the least number of rows with intervals of at most some half width.
+    """Smallest number of rows for which intervals have at most a half width.
 
-    That is of all intervals of a pilot, or by metric. Of new rows the variances may be
-    others, relative to those of the pilot, (K,).
+    The half width is for all intervals of a pilot, or by metric. `relative_variances`,
+    (K,), are variances of new rows, relative to the pilot.
     """
     joint.check_has_tables()
-    wanted = by_position(joint, half_width, "half_width")
-    parameters = [joint.parameters[k] for k in wanted]
-    for parameter, value in zip(parameters, wanted.values(), strict=True):
+    half_widths = by_position(joint, half_width, "half_width")
+    parameters = [joint.parameters[k] for k in half_widths]
+    for parameter, value in zip(parameters, half_widths.values(), strict=True):
         low, high = parameter.trait.bounds
         if check_positive_number(value, "half_width") >= (high - low) / 2:
             raise ValueError(
                 f"half_width must be less than half of the range [{low:g}, {high:g}] "
                 f"of {parameter.trait.name}, got {value!r}"
             )
-    positions = list(wanted)
-    widths = np.array(list(wanted.values()), dtype=float)
+    positions = list(half_widths)
+    widths = np.array(list(half_widths.values()), dtype=float)
     if relative_variances is not None:
         widths /= np.sqrt(relative_variances[positions])
-    _refuse_not_finite(joint, wanted)
+    _refuse_not_finite(joint, half_widths)
     on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
     fault = "on the boundary of its range, where no variance is observed"
-    _refuse(joint, wanted, on_boundary, fault)
-    agree = np.array([p.interval_method.of_agreement for p in joint.parameters])
+    _refuse(joint, half_widths, on_boundary, fault)
+    agree = np.array([p.interval_method.for_agreement for p in joint.parameters])
     fault = "of models that agree in all rows; expect some errors"
-    _refuse(joint, wanted, agree, fault)
+    _refuse(joint, half_widths, agree, fault)
     crit, deviations = _per_row(joint)
     with np.errstate(over="ignore"):
         formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
     _check_rows(formula.max(), "half_width", half_width)
-    # Intervals cut off at the end of a range are not planned for.
+    # Clipping of intervals at the boundary is ignored, except for methods that smooth.
     smoothed = [parameter.interval_method.smooths for parameter in parameters]
-    least = np.where(smoothed, 0, formula).max()
-    fewest = max(math.ceil(least), 2 * joint.source.n_strata)
-    for parameter in parameters:  # one trial is expected
+    formula_rows = np.where(smoothed, 0, formula).max()
+    minimum = max(math.ceil(formula_rows), 2 * joint.source.n_strata)
+    for parameter in parameters:  # at least one expected trial
         if parameter.trait.proportion and isinstance(parameter, TableParameter):
             _, trials = parameter.trait.successes_and_trials(parameter.counts)
-            fewest = max(fewest, math.ceil(parameter.total / trials))
-    start = max(math.ceil(formula.max()), fewest)
+            minimum = max(minimum, math.ceil(parameter.total / trials))
+    start = max(math.ceil(formula.max()), minimum)
     fault = "without variance; expect some errors, or use method='score'"
-    _refuse(joint, wanted, ~_planned(joint, start).usable, fault)
+    _refuse(joint, half_widths, ~_planned(joint, start).usable, fault)
 
     def fits(n: int) -> bool:
         _check_rows(n, "half_width", half_width)
         low, high = _planned(joint, n).intervals[positions].T
         return bool((high - low <= 2 * widths).all())
 
-    return _least(fits, start, fewest)
+    return _smallest(fits, start, minimum)
 
 
 class PowerPlan:
     """Power of tests of C contrasts, from a pilot.
 
-    Intervals shall exclude a null value, or lie in a region. The true differences are
-    given for all or by metric; those of the pilot if not given.
+    The tests show that intervals exclude a null value, or lie in a region. True
+    differences are given for all contrasts or by metric, by default as in the pilot.
     """
 
     def __init__(
         self,
         joint: JointEstimate,
-        shown: float | Region,
+        shown: float | TargetRegion,
         difference: float | Mapping[str, float] | None = None,
     ) -> None:
         joint.check_has_tables()
         self.joint, self.shown, self.difference = joint, shown, difference
-        self.fewest = 2 * joint.source.n_strata
+        self.min_rows = 2 * joint.source.n_strata
         self.distances = self._distances()
 
     def n_rows(self, power: float) -> int:
-        """Find the least number of rows with which each test has a power."""
+        """Smallest number of rows for which each test has the given power."""
         check_probability(power, "power")
         tested = ~np.isnan(self.distances[0])
         crit, deviations = _per_row(self.joint)
@@ -169,83 +169,85 @@ class PowerPlan:
         with np.errstate(over="ignore"):
             formula = (reach * deviations[tested] / nearest) ** 2
         _check_rows(formula.max(), "difference", self.difference)
-        start = max(math.ceil(formula.max()), self.fewest)
-        fewest = self.fewest if isinstance(self.shown, Region) else start
+        start = max(math.ceil(formula.max()), self.min_rows)
+        minimum = self.min_rows if isinstance(self.shown, TargetRegion) else start
 
         def fits(n: int) -> bool:
             return bool((self._power(n)[tested] >= power).all())
 
-        return _least(fits, start, fewest)
+        return _smallest(fits, start, minimum)
 
     def power_at(self, n_samples: Any) -> Array:
-        """Compute the power of each test at some numbers of rows, shape (..., C).
+        """Power of each test at some numbers of rows, shape (..., C).
 
-        It is NaN for contrasts without a difference.
+        The power is NaN for contrasts without a difference.
         """
         numbers = np.asarray(n_samples)
-        if numbers.dtype.kind not in "iuf" or not (numbers >= self.fewest).all():
+        if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
             raise ValueError(
-                f"n_samples must hold numbers of rows, at least {self.fewest}, got "
+                f"n_samples must hold numbers of rows, at least {self.min_rows}, got "
                 f"{n_samples!r}"
             )
         powers = [self._power(n) for n in numbers.ravel().tolist()]
         return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
 
     def _power(self, n: float) -> Array:
-        """Probability that intervals of n rows exclude values at the distances."""
+        """Probability that intervals from n rows exclude values at the distances."""
         planned = _planned(self.joint, n, linear=True)
         reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
         errors = planned.standard_errors
-        if isinstance(self.shown, Region):
+        if isinstance(self.shown, TargetRegion):
             reach = (
-                reach * self._errors_at_ends(_planned(self.joint, n), errors) / errors
+                reach * self._errors_at_bounds(_planned(self.joint, n), errors) / errors
             )
-        each = ndtr((self.distances - reach) / errors)
-        return np.maximum(each.sum(axis=0) - 1, 0.0)
+        one_sided = ndtr((self.distances - reach) / errors)
+        return np.maximum(one_sided.sum(axis=0) - 1, 0.0)
 
-    def _errors_at_ends(self, planned: JointEstimate, errors: Array) -> Array:
-        """Standard errors with which planned rows test the ends of a region, (2, C).
+    def _errors_at_bounds(self, planned: JointEstimate, errors: Array) -> Array:
+        """Standard errors of tests at the bounds of a region, (2, C).
 
-        Score intervals use the error at the null, which is much greater than that of
-        the estimate where models differ on few rows (Nam, 1997, Biometrics 53,
-        1422-1430). The statistic of the null at the expected table is the distance over
-        this error. For a null at the estimate it is rounding, and the error is that of
-        the estimate.
+        Score intervals use the standard error at the null, which is much larger than
+        the standard error at the estimate if models differ on few rows (Nam, 1997,
+        Biometrics 53, 1422-1430). It is the distance of the null divided by its
+        statistic at the expected table. If the null equals the estimate, the standard
+        error at the estimate is used.
         """
         errors = np.tile(errors, (2, 1))
         smooths = [
             parameter.interval_method.smooths for parameter in planned.parameters
         ]
         for row, sign in enumerate((1, -1)):
-            apart = np.isfinite(self.distances[row]) & (
+            is_distinct = np.isfinite(self.distances[row]) & (
                 self.distances[row] > _APART * errors[row]
             )
-            chosen = np.flatnonzero(smooths & apart)
+            chosen = np.flatnonzero(smooths & is_distinct)
             if len(chosen):
-                reached = self.distances[row, chosen]
-                nulls = planned.estimates[chosen] - sign * reached
+                distances = self.distances[row, chosen]
+                nulls = planned.estimates[chosen] - sign * distances
                 above = np.full(len(chosen), sign > 0)
-                found = reached / statistics_at(planned, chosen, nulls, above)
-                errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
+                null_errors = distances / statistics_at(planned, chosen, nulls, above)
+                errors[row, chosen] = np.where(
+                    null_errors > 0, null_errors, errors[row, chosen]
+                )
         return errors
 
     def _distances(self) -> Array:
-        """Distances of differences from what is to be excluded below and above, (2, C).
+        """Distances of differences from the values to exclude below and above, (2, C).
 
         They are on the scale of the standard errors, and NaN for differences that are
         not planned. A null is excluded on the nearer side.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:
-            wanted = dict(enumerate(joint.estimates.tolist()))
+            differences = dict(enumerate(joint.estimates.tolist()))
         else:
-            wanted = by_position(joint, difference, "difference")
-        if not isinstance(shown, Region):
-            _refuse_not_finite(joint, wanted)
+            differences = by_position(joint, difference, "difference")
+        if not isinstance(shown, TargetRegion):
+            _refuse_not_finite(joint, differences)
         distances = np.full((2, len(joint.parameters)), np.nan)
-        for k, value in wanted.items():
+        for k, value in differences.items():
             parameter, is_number = joint.parameters[k], isinstance(value, Real)
-            if isinstance(shown, Region):
+            if isinstance(shown, TargetRegion):
                 low, high = shown.low[k], shown.high[k]
                 if np.isnan(low):
                     continue
@@ -267,7 +269,7 @@ class PowerPlan:
             distance = abs(link.forward(value) - link.forward(shown))
             distances[:, k] = distance / link.slope(parameter.estimate), np.inf
         tested = np.flatnonzero(~np.isnan(distances[0]))
-        if isinstance(shown, Region) and not len(tested):
+        if isinstance(shown, TargetRegion) and not len(tested):
             raise ValueError("difference must be given for a metric with a margin")
         _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
         if len(null := np.flatnonzero(distances[0] <= 0)):
@@ -279,9 +281,10 @@ class PowerPlan:
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
-    """Multiply all counts to n rows, which are taken for a population.
+    """Joint estimate with all counts multiplied to n rows, treated as a population.
 
-    If linear, "delta" replaces methods that smooth, which it equals to first order.
+    If `linear`, methods that smooth are replaced by "delta", to which they are equal to
+    first order.
     """
     rows: Any = joint.rows
     design: Any = joint.source.design
@@ -291,9 +294,9 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
             "than Strata"
         )
     factor = n / rows.n_samples
-    rows = rows.times_rows(factor)
+    rows = rows.replicated(factor)
 
-    @cache  # contrasts of the same parameters stay so
+    @cache  # contrasts keep sharing their components
     def scaled(parameter: TableParameter) -> TableParameter:
         components = tuple(map(scaled, parameter.components))
         counts = parameter.counts * factor
@@ -320,47 +323,51 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Asymptotic critical value, and standard deviations of one row's influence."""
+    """Asymptotic critical value, and standard deviations of the influence of a row."""
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
 
 
-def _check_rows(n: float, name: str, given: Any) -> None:
-    """Check that floats can count the rows that a width or a difference needs."""
-    if not n <= _MOST_ROWS:
+def _check_rows(n: float, name: str, value: Any) -> None:
+    """Check that the required number of rows is exact as a float."""
+    if not n <= _MAX_ROWS:
         raise ValueError(
-            f"{name} must be so large that {_MOST_ROWS:g} rows suffice, got {given!r}"
+            f"{name} must be so large that {_MAX_ROWS:g} rows suffice, got {value!r}"
         )
 
 
-def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
-    """Least number from `fewest` on that fits, as all after it do.
+def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
+    """Smallest number of at least `minimum` that fits; larger numbers also fit.
 
-    The search begins at `start`, with steps that double, and then bisects.
+    The search begins at `start`, doubles its steps, and then bisects.
     """
     fits = cache(fits)
     low, high, step = start, start, 1
     while not fits(high):
         low, high, step = high + 1, high + step, 2 * step
-    while low > fewest and fits(low - 1):
-        low, high, step = max(low - 2 * step, fewest), low - 1, 2 * step
+    while low > minimum and fits(low - 1):
+        low, high, step = max(low - 2 * step, minimum), low - 1, 2 * step
     return bisect_left(range(high), True, low, key=fits)
 
 
 def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Values by position of the parameter, from one for all or some by metric."""
+    """Values by position of the parameter, from one value for all or by metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
-    given = by_metric(values, titles, name, "a number")
-    if not given:
+    values_by_metric = by_metric(values, titles, name, "a number")
+    if not values_by_metric:
         raise ValueError(
             f"{name} must be a number or a mapping of at least one metric, got {values}"
         )
-    return {k: given[title] for k, title in enumerate(titles) if title in given}
+    return {
+        k: values_by_metric[title]
+        for k, title in enumerate(titles)
+        if title in values_by_metric
+    }
 
 
 def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:
-    """Refuse to plan with estimates that no finite interval contains."""
+    """Raise an error if an estimate is undefined or infinite."""
     _refuse(joint, positions, joint.is_undefined, "undefined")
     _refuse(joint, positions, np.isinf(joint.estimates), "infinite")
 
@@ -368,7 +375,7 @@ def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:
 def _refuse(
     joint: JointEstimate, positions: Iterable[int], faulty: Array, fault: str
 ) -> None:
-    """Refuse to plan with parameters that have a fault."""
+    """Raise an error that names the parameters with a fault."""
     names = [str(joint.parameters[k]) for k in positions if faulty[k]]
     if names:
         raise ValueError(

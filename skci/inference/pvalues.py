@@ -1,20 +1,20 @@
-"""P-values: tail probabilities of the critical values that reach a null.
+"""P-values: tail probabilities of the critical values at which limits equal a null.
 
-The statistic of a parameter is the critical value at which its limit is at the null,
-and its p-value the probability that the maximum of the standardised estimates exceeds
-it. So a p-value is below alpha exactly where the interval excludes the null, whatever
-the method, and adjusted p-values are those of joint intervals.
+The statistic of a parameter is the critical value at which its limit equals the null.
+The p-value is the probability that the maximum of the standardised estimates exceeds
+the statistic. Therefore, for every interval method, the p-value is below alpha exactly
+if the interval excludes the null. Joint intervals give adjusted p-values.
 """
 
 import numpy as np
 from scipy import optimize, stats
 
 from skci._arrays import Array
-from skci.inference.critical.law import Alternative
+from skci.inference.critical.max_distribution import Alternative
 from skci.inference.joint import JointEstimate
 
-_NEAREST = 1e-6  # least critical value searched
-_FARTHEST = 37.0  # greatest critical value searched; p is about 1e-299
+_NEAREST = 1e-6  # smallest critical value of the search
+_FARTHEST = 37.0  # largest critical value of the search; p is about 1e-299
 
 
 def pvalue(
@@ -32,69 +32,69 @@ def pvalue(
     positions, nulls = np.array([position]), np.array([null])
     parameter, greater = joint.parameters[position], alternative == "greater"
     is_beyond = parameter.estimate > null if greater else parameter.estimate < null
-    if parameter.interval_method.of_agreement and alternative != "two-sided":
+    if parameter.interval_method.for_agreement and alternative != "two-sided":
         if not is_beyond:
             return 1.0
-        alternative = "two-sided"  # either side may have all of alpha
+        alternative = "two-sided"  # each side uses the full alpha
     if alternative == "two-sided":
         statistics = _two_sided_statistics(joint, positions, nulls)
-        return float(joint.law().sf(statistics, level=joint.confidence_level)[0])
+        return float(joint.maximum().sf(statistics, level=joint.confidence_level)[0])
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
     if not is_beyond:
         return 1.0
-    return float(joint.law("less").sf(statistic)[0])
+    return float(joint.maximum("less").sf(statistic)[0])
 
 
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
-    """Two-sided p-values of a null value for all parameters, or of one each, (K,)."""
-    found = np.ones(len(joint.parameters))
+    """Two-sided p-values of all parameters, for one null or (K,) nulls, (K,)."""
+    values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        found[usable] = joint.law().sf(statistics, level=joint.confidence_level)
-    return found
+        values[usable] = joint.maximum().sf(statistics, level=joint.confidence_level)
+    return values
 
 
 def excludes(joint: JointEstimate, null: float) -> Array:
-    """Which intervals exclude a null value, without their limits, (K,).
+    """Mask of the intervals that exclude a null value, (K,).
 
-    Where the p-value is below alpha, without its computation.
+    Neither limits nor p-values are computed.
     """
     excluded = np.zeros(len(joint.parameters), dtype=bool)
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        excluded[usable] = statistics > joint.law().quantile(joint.confidence_level)
+        excluded[usable] = statistics > joint.maximum().quantile(joint.confidence_level)
     return excluded
 
 
 def step_down(joint: JointEstimate, null: float) -> Array:
-    """Adjust two-sided p-values by the free step-down procedure of max |z|.
+    """Two-sided p-values, adjusted by the free step-down procedure of max |z|.
 
-    The parameter farthest from its null is compared with all, the next with all but
-    that one, and so on; no p-value is less than one before it (Westfall and Young,
-    1993, section 2.6).
+    The parameter with the largest statistic is compared with the maximum over all
+    parameters, the second with the maximum over the remaining parameters, and so on.
+    P-values are monotone (Westfall and Young, 1993, section 2.6).
     """
     if joint.is_individual:
         return pvalues(joint, null)
-    found = np.ones(len(joint.parameters))
+    values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
-    found[usable] = joint.law().step_down(statistics, level=joint.confidence_level)
-    return found
+    values[usable] = joint.maximum().step_down(statistics, level=joint.confidence_level)
+    return values
 
 
 def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
     """Critical values at which intervals reach 0, with the signs of estimates, (K,).
 
-    Quantiles of t with the degrees of freedom of each; 0 without a usable variance, and
-    for parameters at other than given positions of usable ones.
+    They are t quantiles, with degrees of freedom by parameter, and 0 without a usable
+    variance. If `positions` of usable parameters are given, other statistics are 0.
     """
     statistics = np.zeros(len(joint.parameters))
     usable = np.flatnonzero(joint.usable) if positions is None else positions
     if len(usable):
         estimates = joint.estimates[usable]
-        found = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)
-        statistics[usable] = np.sign(estimates) * np.maximum(found, 0.0)
+        roots = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)
+        statistics[usable] = np.sign(estimates) * np.maximum(roots, 0.0)
     return statistics
 
 
@@ -112,34 +112,35 @@ def _usable_statistics(
 def _two_sided_statistics(
     joint: JointEstimate, positions: Array, nulls: Array
 ) -> Array:
-    """Statistics of the nearer limits; 0 where an estimate is at its null."""
+    """Statistics of the nearer limits; 0 if an estimate equals its null."""
     estimates = joint.estimates[positions]
     statistics = np.zeros(len(positions))
-    off = np.flatnonzero(estimates != nulls)
-    if len(off):
-        above = estimates[off] > nulls[off]
-        found = _statistics(joint, positions[off], nulls[off], above)
-        statistics[off] = np.maximum(found, 0.0)
+    distinct = np.flatnonzero(estimates != nulls)
+    if len(distinct):
+        above = estimates[distinct] > nulls[distinct]
+        one_sided = _statistics(joint, positions[distinct], nulls[distinct], above)
+        statistics[distinct] = np.maximum(one_sided, 0.0)
     return statistics
 
 
 def _statistics(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Critical values at which lower limits, or upper ones, are at nulls.
+    """Critical values at which lower limits (if `above`) or upper limits equal nulls.
 
-    Normal quantiles, or those of the multivariate t of joint intervals.
+    They are normal quantiles, or quantiles of a multivariate t for joint intervals with
+    a common variance.
     """
-    found = statistics_at(joint, positions, nulls, above)
+    statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
-        found = joint.to_normal_quantile(found, positions)
-    return found
+        statistics = joint.to_normal_quantile(statistics, positions)
+    return statistics
 
 
 def statistics_at(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Critical values in standard errors at which limits are at nulls."""
+    """Critical values in standard errors at which limits equal nulls."""
     roots = joint.roots(positions, nulls, above)
     for row in np.flatnonzero(np.isnan(roots)):
         position = positions[row : row + 1]
@@ -148,7 +149,7 @@ def statistics_at(
 
 
 def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
-    """Search for the critical value, with all else at the level of the intervals."""
+    """Critical value by a search, with other quantities at the level of intervals."""
     if above != (joint.estimates[position] > null):
         return -_search(joint, position, null, not above)
 

@@ -17,18 +17,18 @@ from skci.inference.critical.correlation import (
     covariance_factor,
     differences_of,
 )
-from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.max_distribution import step_down_directions
 from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import MOST_TABLES
+from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.pvalues import signed_statistics
 
-_NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
-_LEAST_DISTANCE = 1.5  # in standard errors, below which p-values exclude nothing
-_LEAST_QUANTILE = 1e-6  # in standard errors, about that of the lowest two-sided level
+_NO_VARIANCE = 1e-12  # relative variance of a difference that counts as zero
+_MIN_DISTANCE = 1.5  # standard errors below which p-values exclude nothing
+_MIN_QUANTILE = 1e-6  # about the quantile of the lowest two-sided level
 
 
 def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
-    """Sort parameters of one metric from the best estimate to the worst."""
+    """Positions of parameters of one metric, sorted from best to worst estimate."""
     sign = joint.parameters[positions[0]].trait.sign
     order = np.argsort(-sign * joint.estimates[list(positions)], kind="stable")
     return [positions[k] for k in order]
@@ -37,28 +37,29 @@ def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
 def intervals_to_best(
     joint: JointEstimate, positions: Sequence[int]
 ) -> tuple[Array, JointEstimate]:
-    """Intervals of how much better each model is than the best of the others, (R, 2).
+    """Simultaneous intervals for each model minus the best other model, (R, 2).
 
-    See `compare_with_best`; cut off at the range of a difference. Also the differences
-    that they follow from: of many models, not those between two that the one with the
-    best estimate shows to be worse, however many comparisons are made.
+    See `compare_with_best`. Limits are clipped to the range of a difference. Also
+    returns the pairwise differences from which limits are computed. With many models,
+    pairs of two models that are both already shown to be worse than the leader are
+    skipped.
     """
     trait = joint.parameters[positions[0]].trait
     size = len(positions)
     pairs = list(itertools.combinations(range(size), 2))
-    if len(pairs) > MOST_TABLES:
-        settled = _settled(joint, positions)
-        pairs = [(i, j) for i, j in pairs if not (settled[i] and settled[j])]
-    differences = _better_by(joint, positions, pairs)
+    if len(pairs) > MAX_TABLES:
+        worse = _worse_than_leader(joint, positions)
+        pairs = [(i, j) for i, j in pairs if not (worse[i] and worse[j])]
+    differences = _advantages(joint, positions, pairs)
     lowest, highest = trait.bounds
     limits = np.stack(compare_with_best(size, pairs, differences), axis=1)
     return np.clip(limits, lowest - highest, highest - lowest), differences
 
 
-def _better_by(
+def _advantages(
     joint: JointEstimate, positions: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> JointEstimate:
-    """Estimate how much better the first of each pair is than the second."""
+    """Estimate the advantage of the first over the second model of each pair."""
     sign = joint.parameters[positions[0]].trait.sign
     contrasts = [
         comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
@@ -66,25 +67,26 @@ def _better_by(
     return joint.contrast(contrasts)
 
 
-def _settled(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Which of R models are worse than the one with the best estimate, (R,).
+def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
+    """Mask of the models shown to be worse than the leader, (R,).
 
-    By Bonferroni's inequality, and so by any joint critical value of R - 1 comparisons.
+    The leader has the best estimate. Bonferroni's inequality is used, so that any joint
+    critical value of R - 1 comparisons gives the same conclusion.
     """
     size = len(positions)
     best = list(positions).index(best_first(joint, positions)[0])
-    others = [k for k in range(size) if k != best]
-    compared = _better_by(joint, positions, [(best, k) for k in others])
-    settled = np.zeros(size, dtype=bool)
-    settled[others] = _tails(compared) < (1 - joint.confidence_level) / (size - 1)
-    return settled
+    remaining = [k for k in range(size) if k != best]
+    compared = _advantages(joint, positions, [(best, k) for k in remaining])
+    is_worse = np.zeros(size, dtype=bool)
+    is_worse[remaining] = _tails(compared) < (1 - joint.confidence_level) / (size - 1)
+    return is_worse
 
 
 def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
-    """One-sided p-value of each difference by itself, of the first being better, (K,).
+    """Unadjusted one-sided p-values for the claim that the first is better, (K,).
 
-    Of differences at other than given positions 0.5, which settles nothing; also with a
-    horizon, of which there are several looks.
+    They are .5 at positions other than `positions`, if given. With a horizon all are
+    .5, because the p-value of one look is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
@@ -95,21 +97,22 @@ def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
 def compare_with_best(
     size: int, pairs: Sequence[tuple[int, int]], compared: JointEstimate
 ) -> tuple[Array, Array]:
-    r"""Compare each of R models, greater being better, with the best of the others.
+    r"""Compare each of R models with the best other model, for higher-is-better values.
 
-    Multiple comparisons with the best for any covariance [1]_, [2]_:
+    The intervals are multiple comparisons with the best for any covariance [1]_, [2]_:
 
     .. math:: D_j^+ = \Bigl(\min_{i \ne j} U_{ji}\Bigr)^+, \qquad
         D_j^- = \min_{i \ne j:\, D_i^+ > 0} -U_{ij}
 
-    with :math:`U_{ji}` the upper limit of :math:`\theta_j - \theta_i` at the one-sided
-    joint critical value of the differences of model j, by their own interval method,
-    and :math:`D_j^- = 0` for the only model with :math:`D_j^+ > 0`.
+    where :math:`U_{ji}` is the upper limit for :math:`\theta_j - \theta_i` by the
+    interval method of the difference, at the one-sided joint critical value of the
+    differences of model j. If only one model has :math:`D_j^+ > 0`, its :math:`D_j^- =
+    0`.
 
-    The differences are of the first and the second of each pair. Where the difference
-    to the model that is better by the most standard errors excludes 0 even by
-    Bonferroni's inequality, :math:`D_j^+ = 0` without a critical value. Limits, of
-    shape (R,), are infinite for a model without a usable difference.
+    `compared` has the difference of the first and the second model of each pair. If
+    the difference from the model that is better by the most standard errors excludes 0
+    even by Bonferroni's inequality, :math:`D_j^+ = 0` without a critical value. Limits,
+    of shape (R,), are infinite for a model without a usable difference.
 
     References
     ----------
@@ -134,12 +137,12 @@ def compare_with_best(
 def _one_sided_quantiles(
     size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
 ) -> Array:
-    """One-sided joint normal quantiles of the differences of each of R models, (R,).
+    """One-sided joint normal quantiles for differences, by model, (R,).
 
-    Of usable differences of the first and the second of each pair. Infinite for a model
-    that is worse than another by Bonferroni's inequality, NaN for one without any. They
-    are above 0, as quantiles of low confidence levels are not, so that no limit
-    excludes its estimate.
+    `first` and `second` are the models of the usable differences. A quantile is
+    infinite for a model that is worse than another by Bonferroni's inequality, and NaN
+    for a model without usable differences. Quantiles are at least `_MIN_QUANTILE`, so
+    that no limit excludes its estimate even at low confidence levels.
     """
     quantiles = np.full(size, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -151,7 +154,7 @@ def _one_sided_quantiles(
         for j, chosen in chosen_by.items()
         if len(chosen)
     ]
-    worst = [k for k in worst if abs(distances[k]) > _LEAST_DISTANCE]
+    worst = [k for k in worst if abs(distances[k]) > _MIN_DISTANCE]
     tails = _tails(compared, usable[np.unique(worst).astype(int)])[usable]
     alpha = min(1 - compared.confidence_level, 0.5)
     for j, chosen in progress(chosen_by.items(), "comparisons with the best", size):
@@ -162,39 +165,40 @@ def _one_sided_quantiles(
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        law = compared.law_among(usable[chosen], signs)
-        q: float = law.quantile(compared.confidence_level)
+        maximum = compared.maximum_at(usable[chosen], signs)
+        q: float = maximum.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
-        quantiles[j] = max(q, _LEAST_QUANTILE)
+        quantiles[j] = max(q, _MIN_QUANTILE)
     return quantiles
 
 
 def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Ranks of the estimates of parameters sorted from the best to the worst, (R,).
+    """Ranks of the estimates of parameters, 1 for the best, (R,).
 
-    Equal estimates have equal ranks, and undefined ones NaN.
+    Equal estimates have equal ranks; undefined estimates have NaN.
     """
     rows = list(positions)
     undefined = joint.is_undefined[rows]
     losses = -joint.parameters[rows[0]].trait.sign * joint.estimates[rows]
-    found = 1.0 + np.searchsorted(losses[~undefined], losses, side="left")
-    return np.where(undefined, np.nan, found)
+    ranks = 1.0 + np.searchsorted(losses[~undefined], losses, side="left")
+    return np.where(undefined, np.nan, ranks)
 
 
 def rank_intervals(
     joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> list[Array]:
-    r"""Confidence intervals of the ranks of R models on each of some panels, (R, 2).
+    r"""Confidence intervals of the ranks of R models on each panel, (R, 2).
 
-    The rank is 1 plus the number of better models. By step-down tests of all ordered
-    pairs of all panels [1]_,
+    The rank is 1 plus the number of better models. Step-down tests of all ordered
+    pairs of all panels give the interval [1]_
 
     .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
         R - \#\{i: i \text{ is shown to be worse}\}
 
-    with the confidence level for all models at once; individual intervals, with it for
-    each, rest on the pairs of one model. Panels hold positions of parameters.
+    Joint intervals have the confidence level simultaneously for all models. Individual
+    intervals have it for each model, and use only the pairs of this model. `panels` has
+    positions of parameters.
 
     References
     ----------
@@ -209,9 +213,9 @@ def rank_intervals(
         n_better, n_worse = pairs.counts(joint, factor)
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
-        each = [*itertools.chain(*panels)]
-        for k in progress(each, "ranks", len(each)):
-            counts = pairs.of(k).counts(joint, factor)
+        models = [*itertools.chain(*panels)]
+        for k in progress(models, "ranks", len(models)):
+            counts = pairs.with_parameter(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     return [
         np.stack([1 + n_better[rows], len(rows) - n_worse[rows]], axis=1)
@@ -220,27 +224,30 @@ def rank_intervals(
 
 
 class _OrderedPairs(NamedTuple):
-    """Pairs of parameters, and what tells them apart."""
+    """Pairs of parameters, with the statistics of their differences."""
 
     better: Array
+    """Position of the parameter with the better estimate."""
     worse: Array
+    """Position of the parameter with the worse estimate."""
     statistics: Array
     """Critical values at which intervals of the differences reach 0."""
     df: Array
+    """Degrees of freedom of the differences."""
 
-    def of(self, k: int) -> _OrderedPairs:
-        """Pairs with one of the parameters."""
+    def with_parameter(self, k: int) -> _OrderedPairs:
+        """Pairs that include parameter k."""
         rows = (self.better == k) | (self.worse == k)
-        return _OrderedPairs(*(each[rows] for each in self))
+        return _OrderedPairs(*(column[rows] for column in self))
 
     def counts(self, joint: JointEstimate, factor: Array) -> Array:
-        """How many are shown to be better, and worse, than each parameter, (2, P)."""
+        """Numbers of parameters shown to be better and worse, by parameter, (2, P)."""
         size = len(joint.parameters)
         if not len(self.df):
             return np.zeros((2, size), dtype=int)
         df = joint.common_df
         statistics = self.statistics
-        if df is None:  # each is taken to a normal quantile
+        if df is None:  # convert to normal quantiles
             statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
         loadings = _loadings(joint, factor, self.better, self.worse)
         pvalues = step_down_directions(
@@ -253,19 +260,19 @@ class _OrderedPairs(NamedTuple):
 def _ordered_pairs(
     joint: JointEstimate, panels: Sequence[Sequence[int]], factor: Array
 ) -> _OrderedPairs:
-    """Compare all pairs of parameters of each panel."""
+    """Pairs of parameters of each panel, ordered by their estimates."""
     variances = (factor**2).sum(axis=1)
     blocks = []
     for positions in map(list, panels):
         pairs = list(itertools.combinations(range(len(positions)), 2))
         if not pairs:
             continue
-        compared = _better_by(joint, positions, pairs)
+        compared = _advantages(joint, positions, pairs)
         first, second = np.array(positions)[np.transpose(pairs)]
         statistics = signed_statistics(compared)
-        varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
+        squares = ((factor[first] - factor[second]) ** 2).sum(axis=1)
         noise = _NO_VARIANCE * (variances[first] + variances[second])
-        known = compared.usable & (varying > noise)
+        is_defined = compared.usable & (squares > noise)
         is_better = statistics > 0
         columns = _OrderedPairs(
             np.where(is_better, first, second),
@@ -273,19 +280,19 @@ def _ordered_pairs(
             np.abs(statistics),
             compared.degrees_of_freedom,
         )
-        blocks.append([column[known] for column in columns])
+        blocks.append([column[is_defined] for column in columns])
     if not blocks:
-        none = np.zeros(0, dtype=int)
-        return _OrderedPairs(none, none, np.zeros(0), np.zeros(0))
+        empty = np.zeros(0, dtype=int)
+        return _OrderedPairs(empty, empty, np.zeros(0), np.zeros(0))
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 def _loadings(
     joint: JointEstimate, factor: Array, better: Array, worse: Array
 ) -> Loadings:
-    """Loadings of the differences of pairs, given those of the parameters.
+    """Loadings of the differences, given the loadings of the parameters.
 
-    Differences by pair, of units that are others for each, have a covariance of theirs.
+    If units depend on the pair, the covariance of the differences is computed directly.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)
@@ -298,29 +305,29 @@ def _loadings(
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Letters such that two of R rows share one exactly if they do not differ.
+    """Letters such that two of R rows share a letter exactly if they do not differ.
 
-    Which differ is a symmetric matrix; the first row has an "a". Each letter is of a
-    largest possible group of rows of which no two differ, as by the insert-and-absorb
+    `differ` is a symmetric boolean matrix. The first row has an "a". Each letter
+    belongs to a maximal set of rows that do not differ, as in the insert-and-absorb
     algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
-    alike = [frozenset(np.flatnonzero(~row).tolist()) for row in differ]
-    groups = sorted(map(sorted, _maximal_cliques(alike)))
-    letters: list[str] = [""] * len(alike)
-    for place, group in enumerate(groups):
+    similar = [frozenset(np.flatnonzero(~row).tolist()) for row in differ]
+    groups = sorted(map(sorted, _maximal_cliques(similar)))
+    letters: list[str] = [""] * len(similar)
+    for index, group in enumerate(groups):
         for row in group:
-            letters[row] += _letter(place)
+            letters[row] += _letter(index)
     return letters
 
 
 def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
-    """All maximal sets of vertices that are neighbours of one another.
+    """Yield all maximal sets of vertices that are neighbours of each other.
 
-    Each vertex is a neighbour of itself. The algorithm of Bron and Kerbosch (1973,
-    Comm. ACM 16, 575-577) with pivots.
+    Each vertex is a neighbour of itself. The algorithm is that of Bron and Kerbosch
+    (1973, Comm. ACM 16, 575-577) with pivots.
     """
-    none: frozenset[int] = frozenset()
-    stack = [(none, frozenset(range(len(neighbours))), none)]
+    empty: frozenset[int] = frozenset()
+    stack = [(empty, frozenset(range(len(neighbours))), empty)]
     while stack:
         clique, candidates, excluded = stack.pop()
         if not candidates and not excluded:
@@ -330,12 +337,12 @@ def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset
         reach = {k: len(neighbours[k] & candidates) for k in candidates | excluded}
         pivot = max(reach, key=reach.__getitem__)
         for k in candidates - (neighbours[pivot] - {pivot}):
-            others = neighbours[k] - {k}
-            stack.append((clique | {k}, candidates & others, excluded & others))
+            adjacent = neighbours[k] - {k}
+            stack.append((clique | {k}, candidates & adjacent, excluded & adjacent))
             candidates, excluded = candidates - {k}, excluded | {k}
 
 
 def _letter(k: int) -> str:
-    """Return one of a to z, then a1, b1, ..."""
+    """Letter number k: a to z, then a1, b1, ..."""
     round_, letter = divmod(k, 26)
     return chr(ord("a") + letter) + (str(round_) if round_ else "")

@@ -1,7 +1,7 @@
 r"""Moments of estimates from resampling: estimates, covariance, degrees of freedom.
 
-An estimate is a vector of K measures: of several metrics of several models, computed
-on the same splits of the data, so that their covariance is estimated as well.
+An estimate is a vector of K measures: metrics of several models, computed on the same
+splits of the data, so that their covariance can be estimated.
 """
 
 from typing import NamedTuple
@@ -10,9 +10,9 @@ import numpy as np
 
 from skci._arrays import Array
 
-_LEAST_SHARE = 0.25  # of a variance that stays when the noise of partitions is removed
-_FEWEST_GROUPS = 5  # with which the excess of noise in a jackknife is removed
-_RANK = 1e-10  # relative eigenvalue that is zero up to rounding
+_MIN_SHARE = 0.25  # share of the variance kept after removal of partition noise
+_MIN_GROUPS = 5  # groups of a jackknife from which excess noise is removed
+_RANK = 1e-10  # relative eigenvalue that counts as zero
 
 
 class ResampledMoments(NamedTuple):
@@ -22,7 +22,7 @@ class ResampledMoments(NamedTuple):
     covariance: Array
     df: float = np.inf
     excess: Array | None = None
-    """Part of the covariance that comparisons of models are free of, (K, K)."""
+    """Excess covariance, to remove from comparisons of models, (K, K)."""
 
 
 def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
@@ -30,16 +30,16 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
 
     .. math:: V = \Bigl(\frac{1}{J} + \frac{n_2}{n_1}\Bigr) S
 
-    with S the sample covariance of the splits, :math:`n_1` rows of which train and
-    :math:`n_2` test, and :math:`J - 1` degrees of freedom.
+    with :math:`J - 1` degrees of freedom, where S is the sample covariance over splits
+    with :math:`n_1` training rows and :math:`n_2` test rows.
 
     Parameters
     ----------
     values : ndarray of shape (J, K)
         Estimates on each of J splits.
     test_over_train : float
-        Ratio :math:`n_2 / n_1`; 0 if training sets are taken not to overlap, with a
-        variance that is too small.
+        Ratio :math:`n_2 / n_1`; 0 ignores the overlap of training sets, so that the
+        variance is too small.
 
     Returns
     -------
@@ -57,27 +57,27 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
 def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     r"""Moments of cross-validated estimates from leaving out groups of rows.
 
-    In each of P random partitions of the rows in G groups the cross-validation is
-    repeated without one group k,
+    For each of P random partitions of the rows in G groups, the cross-validation is
+    repeated without each group k:
 
     .. math:: V = \frac{1}{P} \sum_p \frac{G - 1}{G} \sum_k
         (m_{p(-k)} - \bar m_p) (m_{p(-k)} - \bar m_p)^T,
 
     so that groups that train and test together vary together. Without the factor
-    :math:`(G - 1) / G` the sum is not below the variance in expectation, whatever the
-    model and the measure [1]_. The mean over partitions varies less than the estimate
-    of one does, by the part :math:`1 - 1/P` of their sample covariance, which is
-    subtracted; at least a quarter of the variance stays in every direction. The degrees
-    of freedom are :math:`P (G - 1)`.
+    :math:`(G - 1) / G`, the expectation of the sum is at least the variance, for every
+    model and measure [1]_. The mean over partitions varies less than the estimate of
+    one partition. The difference, :math:`1 - 1/P` times the sample covariance over
+    partitions, is subtracted, but at least a quarter of the variance is kept in every
+    direction. The degrees of freedom are :math:`P (G - 1)`.
 
-    The jackknife multiplies the noise of partitioning, as it does all that is not
-    linear in the rows: the estimate without a group is of models fitted to other rows,
-    and has a noise of about its own. So V holds :math:`G - 1` times that of a partition
-    where one is due: the other :math:`G - 2` are the excess, which differences of
-    models are freed of if there are five groups; fewer leave too few degrees of
-    freedom. What two models have in common cancels and leaves little else. It stays
-    in the variances of single estimates, as a margin for what the jackknife does not
-    see.
+    The jackknife inflates the noise of partitioning, as it inflates everything that is
+    not linear in the rows: models without a group are fitted to other rows, with nearly
+    independent noise. Therefore V includes :math:`G - 1` times the noise of a
+    partition, where 1 times would be correct. The excess, :math:`G - 2` times the
+    noise, is removed from differences of models if there are at least five groups;
+    fewer groups leave too few degrees of freedom. In differences, the common part of
+    two models cancels, and mainly the noise remains. The excess is kept in the
+    variances of single estimates, as a margin for effects that the jackknife misses.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     excess = None
     if n_partitions > 1:
         noise = np.nan_to_num(_sample_covariance(values))
-        covariance = np.nan_to_num(covariance)  # undefined measures have none
-        less = covariance - (1 - 1 / n_partitions) * noise
-        covariance = _at_least(less, _LEAST_SHARE * covariance)
-        excess = (n_groups - 2) * noise if n_groups >= _FEWEST_GROUPS else None
+        covariance = np.nan_to_num(covariance)  # zero for undefined measures
+        reduced = covariance - (1 - 1 / n_partitions) * noise
+        covariance = _raise_to(reduced, _MIN_SHARE * covariance)
+        excess = (n_groups - 2) * noise if n_groups >= _MIN_GROUPS else None
     df = n_partitions * (n_groups - 1)
     return ResampledMoments(values.mean(axis=0), covariance, df, excess)
 
@@ -116,13 +116,13 @@ def five_by_two_t(values: Array) -> ResampledMoments:
     .. math:: V = \frac{1}{5} \sum_r \sum_{h = 1}^2
         (m_{rh} - \bar m_r) (m_{rh} - \bar m_r)^T
 
-    over the halves of five repetitions. The estimate is that on the first half of the
-    first repetition, as in the numerator of the statistic, with 5 degrees of freedom.
+    over the halves of five repetitions, with 5 degrees of freedom. The estimate is the
+    one on the first half of the first repetition, as in the numerator of the statistic.
 
     Parameters
     ----------
     values : ndarray of shape (5, 2, K)
-        Estimates on each half, from the models fitted to the other one.
+        Estimates on each half, from models fitted to the other half.
 
     Returns
     -------
@@ -155,16 +155,16 @@ def five_by_two_f(differences: Array) -> float:
 
 
 class LeaveOneOutBootstrap(NamedTuple):
-    """Leave-one-out bootstrap of K means of losses of n units."""
+    """Leave-one-out bootstrap for K mean losses over n units."""
 
     estimates: Array
-    """The means, (K,)."""
-    of_losses: Array
-    """Influence values of the units through their own losses, (K, n)."""
-    of_training: Array
-    """Influence values through models and the losses of other units, (K, n)."""
+    """Mean losses, (K,)."""
+    loss_influence: Array
+    """Influence values of the units by their losses, (K, n)."""
+    training_influence: Array
+    """Influence values of the units by models, on losses of other units, (K, n)."""
     noise: Array
-    """Bias of the products of influence values, from few bootstrap samples, (K, K)."""
+    """Bias of products of influence values due to few bootstrap samples, (K, K)."""
 
 
 def leave_one_out_bootstrap(
@@ -175,19 +175,19 @@ def leave_one_out_bootstrap(
     .. math:: m = \sum_i w_i \bar L_i , \qquad D_i = w_i (\bar L_i - m)
         + \Bigl(1 - \frac{1}{n}\Bigr)^{-n} \frac{1}{B} \sum_b (N_{bi} - \bar N_i) q_b
 
-    with :math:`\bar L_i` the mean loss of unit i in the samples b without it,
+    where :math:`\bar L_i` is the mean loss of unit i in the samples b without it,
     :math:`N_{bi}` the number of times that it was drawn, :math:`w_i` its share of the
     weights, and :math:`q_b` the sum of :math:`w_i (L_{bi} - \bar L_i)` over the units
-    out of the bag. In the article :math:`q_b` is of :math:`L_{bi}` itself, and the
-    first term about twice as large: the same in infinitely many samples. The difference
-    has far less noise, whose bias in the squares can be subtracted [1]_.
+    out of the bag. The article computes :math:`q_b` from :math:`L_{bi}` instead, and
+    its first term is about twice as large. Both are equal for infinitely many samples.
+    The version here has far less noise, whose bias in squares can be subtracted [1]_.
 
     Parameters
     ----------
     counts : ndarray of shape (B, n)
-        How often each of n units was drawn in each of B samples.
+        Number of times that n units were drawn in B samples.
     losses : ndarray of shape (B, K, n)
-        Losses of each unit by the models fitted to each sample.
+        Losses of each unit, for the models fitted to each sample.
     weights : ndarray of shape (n,)
         Weights of the units.
 
@@ -206,12 +206,12 @@ def leave_one_out_bootstrap(
     left_out = (counts == 0)[:, np.newaxis]
     unit_losses = np.where(left_out, losses, 0).sum(axis=0) / left_out.sum(axis=0)
     estimates = unit_losses @ shares
-    of_losses = shares * (unit_losses - estimates[:, np.newaxis])
+    loss_influence = shares * (unit_losses - estimates[:, np.newaxis])
     changes = np.where(left_out, losses - unit_losses, 0) @ shares
     changes *= (1 - 1 / n_units) ** -n_units
-    of_training = changes.T @ (counts - counts.mean(axis=0)) / n_samples
+    training_influence = changes.T @ (counts - counts.mean(axis=0)) / n_samples
     noise = (n_units - 1) / n_samples * _sample_covariance(changes)
-    return LeaveOneOutBootstrap(estimates, of_losses, of_training, noise)
+    return LeaveOneOutBootstrap(estimates, loss_influence, training_influence, noise)
 
 
 def bootstrap_632(
@@ -225,13 +225,14 @@ def bootstrap_632(
     .. math:: 0.368\, m_0 + 0.632\, m_1
         + \frac{0.368 \cdot 0.632\, R}{1 - 0.368 R} (m_1' - m_0)
 
-    with :math:`m_0` the apparent error of models fitted to all units, :math:`m_1` that
-    of the leave-one-out bootstrap and, for .632+, :math:`\gamma` the error without
-    information, :math:`m_1' = \min(m_1, \gamma)` and :math:`R = (m_1' - m_0) /
-    (\gamma - m_0)`; R is 0 for .632, or if :math:`m_0` is the largest of them. Errors
-    are the distances of the metrics from their best values. The covariance is that of
-    :math:`m_1` by the infinitesimal jackknife, at least that of the losses of
-    independent units, with standard errors in proportion to the errors.
+    where :math:`m_0` is the apparent error of models fitted to all units, and
+    :math:`m_1` the error of the leave-one-out bootstrap. For .632+, :math:`\gamma` is
+    the no-information error, :math:`m_1' = \min(m_1, \gamma)` and
+    :math:`R = (m_1' - m_0) / (\gamma - m_0)`. R is 0 for .632, or if :math:`m_0` is the
+    largest error. Errors are the distances of the metrics from their best values. The
+    covariance is the infinitesimal-jackknife covariance of :math:`m_1`, raised to at
+    least that of the losses of independent units. Standard errors are then scaled in
+    proportion to the errors.
 
     Parameters
     ----------
@@ -254,13 +255,15 @@ def bootstrap_632(
     out_of_bag_error = np.abs(left_out.estimates - best)
     error = 0.368 * apparent_error + 0.632 * out_of_bag_error
     if no_information is not None:
-        most = np.abs(no_information - best)
-        excess = np.maximum(np.minimum(out_of_bag_error, most) - apparent_error, 0)
-        rate = excess / np.where(excess > 0, most - apparent_error, 1)
+        no_information_error = np.abs(no_information - best)
+        excess = np.maximum(
+            np.minimum(out_of_bag_error, no_information_error) - apparent_error, 0
+        )
+        rate = excess / np.where(excess > 0, no_information_error - apparent_error, 1)
         error += 0.368 * 0.632 * rate / (1 - 0.368 * rate) * excess
-    influence = left_out.of_losses + left_out.of_training
-    least = left_out.of_losses @ left_out.of_losses.T
-    covariance = _at_least(influence @ influence.T - left_out.noise, least)
+    influence = left_out.loss_influence + left_out.training_influence
+    minimum = left_out.loss_influence @ left_out.loss_influence.T
+    covariance = _raise_to(influence @ influence.T - left_out.noise, minimum)
     scale = error / np.where(out_of_bag_error > 0, out_of_bag_error, 1)
     sign = np.where(apparent + left_out.estimates < 2 * best, -1, 1)
     return ResampledMoments(best + sign * error, covariance * np.outer(scale, scale))
@@ -272,11 +275,11 @@ def _sample_covariance(values: Array) -> Array:
     return deviations.T @ deviations / (len(values) - 1)
 
 
-def _at_least(covariance: Array, least: Array) -> Array:
-    """Raise a covariance matrix to another one in the directions where it is less."""
-    scale = np.sqrt(np.abs(least.diagonal()))
+def _raise_to(covariance: Array, minimum: Array) -> Array:
+    """Covariance raised to a minimum in the directions in which it is smaller."""
+    scale = np.sqrt(np.abs(minimum.diagonal()))
     scale[scale == 0] = 1.0
-    eigenvalues, directions = np.linalg.eigh(least / np.outer(scale, scale))
+    eigenvalues, directions = np.linalg.eigh(minimum / np.outer(scale, scale))
     positive = eigenvalues > _RANK * eigenvalues.max(initial=0)
     deviations, directions = np.sqrt(eigenvalues[positive]), directions[:, positive]
     root = directions * deviations * scale[:, np.newaxis]

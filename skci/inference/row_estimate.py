@@ -1,4 +1,4 @@
-"""Sampling variance of one parameter, and how well the rows determine it."""
+"""Sampling variance of one parameter, and its precision."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ from skci.inference.designs.totals import (
     tail_shape,
     weight_of_tail,
 )
-from skci.inference.designs.units import units_with
+from skci.inference.designs.units import unit_weights_of_rows
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Functional, Mean, unsigned
+from skci.measures.functional import Functional, Mean, without_negation
 from skci.measures.traits import IDENTITY
 
 NO_VARIANCE = 1e-10
-"""Relative deviation that is zero up to rounding."""
+"""Relative standard deviation that counts as zero."""
 
-_ROUNDING = 1e-12  # relative, of degrees of freedom
-_STEP = 1e-2  # in the least favourable direction, for second differences
-_STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
-# Degrees of freedom below which "delta" and "blurred" warn, with a quantile of t and a
-# normal one: a proportion has about 2 x with few successes x.
+_ROUNDING = 1e-12  # relative rounding error of degrees of freedom
+_STEP = 1e-2  # for second differences in the least favourable direction
+_MAX_HALL = 1 / 3  # largest coefficient of Hall's transformation of a mean
+# Degrees of freedom below which "delta" and "blurred" warn, with quantiles of t and
+# normal quantiles. A proportion with few successes x has about 2 x degrees of freedom.
 _ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
-_ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences other than of areas
-_FEW = 10  # independent units below which, or at which, other methods warn
-_MOST_SUBGROUPS = 6  # groups that may be meant as subgroups
+_ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences, except differences of areas
+_FEW = 10  # largest number of independent units for which other methods warn
+_MAX_SUBGROUPS = 6  # number of groups up to which they may be meant as subgroups
 _SUBGROUPS_HINT = (
-    "; if the groups are subgroups to report on, and not clusters that were sampled, "
-    "give them to a report as by= in place of groups="
+    "; if the groups are subgroups to report on, not sampled clusters, pass them to a "
+    "report as by= instead of groups="
 )
-# Weight of a tail above which intervals are too narrow; that of losses, whose tail few
-# rows show less, is less by a number over theirs.
-_HEAVY, _HEAVY_LOSSES, _LESS_OF_FEW = 1.05, 1.1, 25.0
-_FAR = 0.15  # coefficient of skewness from which on limits are far from the estimate
-_STRAIGHT = 1e-6  # bend that is rounding
+# Weight of a tail above which intervals are too narrow. For losses the threshold with n
+# units is _HEAVY_LOSSES - _SMALL_N / n, because few rows show less of the tail.
+_HEAVY, _HEAVY_LOSSES, _SMALL_N = 1.05, 1.1, 25.0
+_SKEWED = 0.15  # coefficient of skewness above which limits are far from the estimate
+_STRAIGHT = 1e-6  # curvature that counts as zero
 _HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no variance
-_P, _Z = 0.975, float(ndtri(0.975))  # of the interval that one more row may leave
+_P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one more row
 
 
 HEAVY_TAIL = SmallSampleReason(
     "heavy tails: a few rows have so much influence that the variance may not exist "
-    "and the interval may be too narrow, however many rows there are"
+    "and the interval may be too narrow, regardless of the number of rows"
 )
 
 
 _ONE_MORE = SmallSampleReason(
-    "few rows of the rarer class: one more with a poor score would move the estimate "
-    "about as far as the interval reaches, which is too narrow if there are such rows "
-    "and the sample lacks them"
+    "few rows of the rarer class: one more row with a poor score would move the "
+    "estimate about as far as the interval reaches, so the interval is too narrow if "
+    "the population has such rows and the sample lacks them"
 )
-_POOR, _LOWER = 0.6, 1.75  # value of the area with such a row alone; standard errors
+_POOR, _LOWER = 0.6, 1.75  # area for a poor row alone; shift in standard errors
 
-_UNEVEN = 1.5  # largest weight of a unit over the mean, from which on it matters
+_UNEVEN = 1.5  # ratio of the largest to the mean weight of units that matters
 _NO_HEAVIER = SmallSampleReason(
     "models agree in all rows of the sample, and the interval is too narrow if the "
     "population has rows or groups that weigh more than the heaviest of the sample"
@@ -80,8 +80,8 @@ _NO_HEAVIER = SmallSampleReason(
 def small_sample_factor(m: float, n: float) -> float:
     """Factor for influence values on m of n units, if a design corrects for n units.
 
-    It replaces the correction n / (n - 1) of the design by m / (m - 1), and is 1 if
-    the design has infinitely many units.
+    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). It is 1
+    if the design has infinitely many units.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -110,12 +110,12 @@ class RowEstimate:
 
     @property
     def spans_strata(self) -> bool:
-        """Whether the parameter, or a component of it, varies in several strata."""
+        """Whether the parameter, or one of its components, varies in several strata."""
         return False
 
     @property
     def is_normal(self) -> bool:
-        """Whether limits use a normal quantile, instead of a quantile of t."""
+        """Whether limits use a normal quantile instead of a t quantile."""
         return not self.parameter.interval_method.studentises
 
     @property
@@ -138,38 +138,38 @@ class RowEstimate:
     def n_units(self) -> float:
         """Number of independent units in the table; the minimum of the components."""
         if self.components:
-            return min(each.n_units for each in self.components)
+            return min(component.n_units for component in self.components)
         if self.parameter.covers_all_units:
             return self.design.n_units
         return self._n_in_table
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Masks of the units in each class of an area; none for other measures."""
+        """Masks of the units in each class of an area; empty for other measures."""
         classes, index = self.parameter.support.classes, self.parameter.index
-        return [np.append(each, False)[index] for each in classes]
+        return [np.append(cells, False)[index] for cells in classes]
 
     @cached_property
     def influence(self) -> Array:
         """Influence values on the cells, with mean zero over the rows.
 
         They are computed at the weights of the interval method. If units are outside
-        of the table, there is a last value of zero for them.
+        the table, a last value of zero is added for them.
         """
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
-        """Centre influence values, and rescale them from m rows of a table to n rows.
+        """Influence values, centred and rescaled from m rows of a table to n rows.
 
         A contrast of tables with different rows uses the small-sample factor of each
-        component, or the largest one if a component has all rows.
+        component, or the largest factor if one component has all rows.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
         if parameter.covers_all_units:
             return influence - dot(counts, influence) / total
         if self.components:
-            factors = [each.small_sample_factor for each in self.components]
+            factors = [part.small_sample_factor for part in self.components]
             units = np.array([c.units for c in parameter.components])
             if (units == units.any(axis=0)).all(axis=1).any():
                 factors = [max(factors)] * len(factors)
@@ -190,15 +190,15 @@ class RowEstimate:
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """Ratio of the number of rows to the number of rows in the table."""
+        """Number of rows divided by the number of rows in the table."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
     def _variance_components(self, influence: Array) -> Iterable[Component]:
-        """Terms of the variance: totals of influence values by independent unit.
+        """Components of the variance: totals of influence values by independent unit.
 
-        If not all rows are units in the table, a second column indicates those that
-        are. Units of the same cell are pooled if the design allows it.
+        A second column indicates units in the table, unless every row is one. Units of
+        the same cell are pooled if the design allows it.
         """
         rows, design, index = self._pooled
         columns = [influence]
@@ -211,16 +211,16 @@ class RowEstimate:
 
     @cached_property
     def _pooled(self) -> tuple[Rows, SampleDesign, Any]:
-        """Rows, design and cell index, with a row for each cell if possible.
+        """Rows, design and cell index, with one unit for each cell if possible.
 
-        The rows are those of the sample if the design does not pool units.
+        If the design does not pool units, the rows are those of the sample.
         """
         parameter, rows = self.parameter, self.rows
         size = parameter.size + (not parameter.covers_all_units)
         if not self.design.pools_units or size >= len(rows):
             return rows, self.design, parameter.index
         if rows.numbers is not None:
-            pooled = rows.regrouped(parameter.index, size)
+            pooled = rows.merge_units(parameter.index, size)
         else:
             counts = parameter.counts
             if not parameter.covers_all_units:
@@ -232,14 +232,14 @@ class RowEstimate:
     def estimated_variance(self) -> float:
         """Variance of the estimate without noise; zero without a derivative.
 
-        For methods that smooth it is at least the variance with pseudo-counts.
+        For methods that smooth, it is at least the variance with pseudo-counts.
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
-        return max(self.moments.variance, self.least_variance)
+        return max(self.moments.variance, self.smoothed_variance)
 
     @property
-    def least_variance(self) -> float:
+    def smoothed_variance(self) -> float:
         """Variance at the table with pseudo-counts if the method smooths, else zero."""
         parameter = self.parameter
         if not parameter.interval_method.smooths:
@@ -248,7 +248,7 @@ class RowEstimate:
         return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
-        """Noise variance of a parameter that is no contrast; see `RowEstimates`."""
+        """Noise variance of a parameter that is not a contrast; see `RowEstimates`."""
         parameter = self.parameter
         if not parameter.is_linear:
             return 0.0
@@ -281,7 +281,7 @@ class RowEstimate:
         if len(self.components) < 2:
             return False
         partitions = {
-            tuple(each.tobytes() for each in classes): classes
+            tuple(cells.tobytes() for cells in classes): classes
             for part in self.components
             if (classes := part.classes_of_area)
         }
@@ -292,21 +292,21 @@ class RowEstimate:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Masks, or weights, of pooled units for each of some sets of cells."""
+        """Masks or weights of pooled units, from masks or weights of cells."""
         size, index = len(self.influence), self._pooled[2]
         return [np.append(cells, False)[:size][index] for cells in sets]
 
     @cached_property
     def has_variance(self) -> bool:
-        """Whether the variance of the estimate is not zero up to rounding."""
+        """Whether the variance of the estimate is nonzero beyond rounding error."""
         if not self.parameter.is_linear:
             return False
-        least = NO_VARIANCE * self.parameter.steepness
-        return math.sqrt(self.estimated_variance * self.rows.n_samples) > least
+        minimum = NO_VARIANCE * self.parameter.max_abs_derivative
+        return math.sqrt(self.estimated_variance * self.rows.n_samples) > minimum
 
     @cached_property
     def is_estimable(self) -> bool:
-        """Whether there are enough units for a variance, also of each component."""
+        """Whether units suffice for the variance and for components."""
         parameter = self.parameter
         method = parameter.interval_method
         rows_suffice = self.design.rows_are_units
@@ -327,8 +327,10 @@ class RowEstimate:
             sets = classes
             if not classes and part.parameter.is_linear:
                 sets = [part.influence[part.parameter.index] != 0]
-            numbers = (units_with(each, part.rows, part.design).n for each in sets)
-            if part.n_units <= 1 or 1 in numbers:
+            counts = (
+                unit_weights_of_rows(units, part.rows, part.design).n for units in sets
+            )
+            if part.n_units <= 1 or 1 in counts:
                 return unit + where
         return ""
 
@@ -342,9 +344,9 @@ class RowEstimate:
         if method.adds_variance:
             return True
         return all(
-            each.parameter.is_on_boundary or each.at_observed_table.has_variance
-            for each in self.components
-            if not each.parameter.covers_all_units
+            part.parameter.is_on_boundary or part.at_observed_table.has_variance
+            for part in self.components
+            if not part.parameter.covers_all_units
         )
 
     @property
@@ -357,13 +359,13 @@ class RowEstimate:
     def _at_observed_table(self) -> RowEstimate:
         return replace(self, parameter=self.parameter.with_method("delta"))
 
-    # How well the variance is known
+    # Precision of the variance
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite's degrees of freedom of the variance of the estimate.
+        """Satterthwaite's degrees of freedom for the variance.
 
-        They are infinite if the method smooths, or the observed variance is zero.
+        They are infinite if the method smooths or the observed variance is zero.
         """
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
@@ -371,82 +373,89 @@ class RowEstimate:
 
     @property
     def df_of_quantile(self) -> float:
-        """Degrees of freedom of the quantile; infinite for a normal one."""
+        """Degrees of freedom of the quantile; infinite for a normal quantile."""
         return math.inf if self.is_normal else self.degrees_of_freedom
 
     @property
     def _df_of_totals(self) -> float:
-        """Degrees of freedom of the totals of influence values.
+        """Degrees of freedom for totals of influence values.
 
-        They are at most the degrees of freedom of the weights in each class of an area,
-        or of events, because the variance within few rows may be tiny by chance.
+        They are at most the degrees of freedom within each class of an area, or within
+        events, because the variance within few rows may be tiny by chance.
         """
-        found = [self.moments.degrees_of_freedom]
+        candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
             rows, design, _ = part._pooled
             for units in part._pooled_units(part.parameter.support.limiting):
-                found.append(part._df_within(units, rows, design))
-        return min(found)
+                candidates.append(part._df_within(units, rows, design))
+        return min(candidates)
 
     def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
-        """Degrees of freedom of a variance within some rows, or weights of them.
+        """Degrees of freedom of a variance within units, given as a mask or weights.
 
-        All rows of the sample weigh the same.
+        All rows of the sample have equal weight.
         """
         if units.dtype == bool:
             return max(rows.n_rows(units) - 1.0, 0.0)
-        return units_with(units, rows, design).degrees_of_freedom
+        return unit_weights_of_rows(units, rows, design).degrees_of_freedom
 
     @cached_property
     def hall_coefficients(self) -> tuple[float, float, float]:
         r"""Coefficients a, b and c of the correction for skewness and curvature.
 
-        :math:`T + a T^2 + a^2 T^3/3 + b`, with a = g/3 and b = g/6 for the skewness g
-        of the estimate, makes the studentised error T of a mean symmetric to second
-        order (Hall, 1992). For other functionals half the second derivative in the
-        least favourable direction, in standard errors, is added to both (DiCiccio and
-        Efron, 1992). For a ratio of sums it is c in their place, by which these errors
-        are bent; see `bent`. Neither a nor a + c is above that of the greatest
-        skewness.
+        For the studentised error T of a mean with skewness g, the transformation
+        :math:`T + a T^2 + a^2 T^3/3 + b` with a = g/3 and b = g/6 is symmetric to
+        second order (Hall, 1992). For other functionals, let k be half the second
+        derivative in the least favourable direction, in standard errors. k is added to
+        a and b (DiCiccio and Efron, 1992); for a ratio of sums, c = k instead (see
+        `with_curvature`). The absolute values of a and a + c are at most 1/3.
         """
         parameter = self.parameter
         if not self.has_variance:
             return 0.0, 0.0, 0.0
         g = self.moments.skewness
-        a, total = np.clip([g / 3, g / 3 + self._bend], -_STEEPEST, _STEEPEST).tolist()
+        a, total = np.clip(
+            [g / 3, g / 3 + self._curvature], -_MAX_HALL, _MAX_HALL
+        ).tolist()
         if not parameter.functional.is_ratio:
             a = total
         return a, a - g / 6, total - a
 
     @cached_property
-    def _bend(self) -> float:
+    def _curvature(self) -> float:
         """Half the second derivative in the least favourable direction."""
         parameter = self.parameter
-        is_mean = isinstance(unsigned(parameter.functional), Mean)
-        if is_mean and parameter.unsigned[0].scale == IDENTITY:
+        is_mean = isinstance(without_negation(parameter.functional), Mean)
+        if is_mean and parameter.without_negation[0].scale == IDENTITY:
             return 0.0
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
         step *= _STEP * n / self.rows.weights.sum()
         tables = (parameter.counts + sign * step for sign in (-1, 0, 1))
-        values = [parameter.functional.estimate(each / each.sum()) for each in tables]
+        values = [
+            parameter.functional.estimate(table / table.sum()) for table in tables
+        ]
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
-            bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        return float(np.clip(bend, -_STEEPEST, _STEEPEST)) if np.isfinite(bend) else 0.0
+            curvature = (left + right - 2 * middle) / (_STEP * (right - left))
+        return (
+            float(np.clip(curvature, -_MAX_HALL, _MAX_HALL))
+            if np.isfinite(curvature)
+            else 0.0
+        )
 
     @property
     def _direction(self) -> Array:
         """Change of the weights of units in the least favourable direction.
 
-        The weights of the rows of each independent unit change by its total of
-        influence values over their root sum of squares, so that an estimate changes by
-        its standard error.
+        Let S be the total of influence values within an independent unit. The weights
+        of its rows change by S, divided by the root of the sum of squares of S over
+        units. The estimate then changes by its standard error.
         """
         return self._direction_of(self._influences.column(0))
 
     def _direction_of(self, values: Array) -> Array:
-        """Direction of weighted influence values of independent rows."""
+        """Least favourable direction, from weighted influence values of rows."""
         rows = self.rows
         squares = rows.repeats[1] * values
         means = rows.weights / np.maximum(rows.frequencies, 1)
@@ -461,12 +470,12 @@ class RowEstimate:
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
         method, agreement = self.parameter.interval_method, self.parameter.agreement
-        if method.of_agreement and agreement and agreement.units.unevenness > _UNEVEN:
+        if method.for_agreement and agreement and agreement.units.unevenness > _UNEVEN:
             return [_NO_HEAVIER]
-        if method.of_agreement or (method.smooths and self.is_normal):
-            return []  # no estimated variance is behind the interval
+        if method.for_agreement or (method.smooths and self.is_normal):
+            return []  # the interval uses no estimated variance
         if not (self.parameter.defined and self.is_estimable):
-            return []  # the interval is the whole range
+            return []  # the interval is the range
         reasons = self._reasons_of_design
         if self._has_neglected_tail:
             reasons.append(HEAVY_TAIL)
@@ -474,15 +483,15 @@ class RowEstimate:
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        """Reasons that are due to the number of units, and to their weights."""
+        """Reasons due to the number and weights of units."""
         reasons = self._reasons_of_few(self.n_units)
         return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
-        """Reason of an estimated variance that so few units determine."""
-        units, least = self.design.kinds_of_units, self._least_degrees_of_freedom
-        if self.degrees_of_freedom < least * (1 - _ROUNDING):
-            cause = f"fewer than {least} degrees of freedom" + ": few " * bool(units)
+        """Reason due to a variance that is estimated from few units."""
+        units, enough = self.design.kinds_of_units, self._sufficient_df
+        if self.degrees_of_freedom < enough * (1 - _ROUNDING):
+            cause = f"fewer than {enough} degrees of freedom" + ": few " * bool(units)
         elif units and n_units <= _FEW and self._has_limits:
             cause = f"at most {_FEW} "
         else:
@@ -492,21 +501,22 @@ class RowEstimate:
             cause += f"{units}{' of one class' * is_area} determine the variance"
         text = f"{cause}, and the interval may be too narrow"
         may_be_subgroups = (
-            self.design.units_are_groups and self.design.n_units <= _MOST_SUBGROUPS
+            self.design.units_are_groups and self.design.n_units <= _MAX_SUBGROUPS
         )
         text += _SUBGROUPS_HINT * may_be_subgroups
         return [SmallSampleReason(text, other_method_helps=self.is_normal)]
 
     @property
     def _has_limits(self) -> bool:
-        """Whether there is a variance, so that the interval is not the whole range."""
+        """Whether a variance exists, so that the interval is not the range."""
         return self.parameter.interval_method.adds_variance or self.has_variance
 
     @property
-    def _least_degrees_of_freedom(self) -> int:
-        """Degrees of freedom below which intervals cover too seldom; 0 if none do.
+    def _sufficient_df(self) -> int:
+        """Degrees of freedom below which intervals undercover; 0 if they never do.
 
-        A quantile of t allows for few, but hardly for those of a difference of losses.
+        A t quantile corrects for few degrees of freedom, except for differences of
+        losses.
         """
         method = self.parameter.interval_method
         if method.smooths or any(part.classes_of_area for part in self.components):
@@ -517,24 +527,25 @@ class RowEstimate:
 
     @property
     def _is_moved_by_one_more(self) -> bool:
-        """Whether one more row of the rarer class could move an area out of limits.
+        """Whether one more row of the rarer class could move an area out of its limits.
 
-        The worst score would move it out, and a poor one an area that is some standard
-        errors less. The estimate is the mean with the value of the row alone.
+        Two shifts are considered: by the worst score, and by a poor score if the area
+        is 1.75 standard errors lower. The new estimate is the mean over the rarer
+        class, with the value of the new row.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
         if not (is_area and self.has_variance):
             return False
-        trait, estimate, _ = parameter.unsigned
+        trait, estimate, _ = parameter.without_negation
         error = math.sqrt(self.estimated_variance)
-        worst, greatest = trait.bounds
-        poor = worst + _POOR * (greatest - worst)
+        worst, best = trait.bounds
+        poor = worst + _POOR * (best - worst)
         shifts = [(estimate - value) / (rarer + 1) for value in (worst, poor)]
         reach = min(shifts[0], shifts[1] + _LOWER * error)
-        # Limits are so far off at least: those on a logit scale are further than those
-        # of equal distance, up to the mirror image of the estimate.
-        if min(_Z * error, 2 * estimate - worst - greatest) >= reach:
+        # A lower bound on the distance of the limit: limits on the logit scale are
+        # farther away than symmetric limits, up to the mirror image of the estimate.
+        if min(_Z * error, 2 * estimate - worst - best) >= reach:
             return False
         task = self.task(error)
         quantile = float(stdtrit(self.degrees_of_freedom, _P))
@@ -543,51 +554,52 @@ class RowEstimate:
 
     @property
     def _rows_nest(self) -> bool:
-        """Whether a component of a contrast is of some rows of another.
+        """Whether a component of a contrast covers a subset of another's rows.
 
-        Their influence values are on other scales, which look like a heavy tail.
+        Influence values of such components have different scales, which resemble a
+        heavy tail.
         """
-        units = [each.units for each in self.parameter.components]
+        units = [component.units for component in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
 
     @property
     def has_heavy_tail(self) -> bool:
-        """Whether quantiles of influence values look as if these had no variance."""
+        """Whether quantiles of influence values suggest an infinite variance."""
         return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
 
     @property
     def _has_neglected_tail(self) -> bool:
-        """Whether a tail is heavy and the interval does not allow for it.
+        """Whether a tail is heavy and the interval does not account for it.
 
-        Where the skewness of the sample shows the tail, limits are far from the
-        estimate, and cover.
+        If the skewness of the sample reveals the tail, limits are far from the
+        estimate, and the interval covers.
         """
         if not self.parameter.interval_method.corrects_skewness:
             return self.has_heavy_tail
-        if not self.has_variance or abs(self.hall_coefficients[0]) > _FAR:
+        if not self.has_variance or abs(self.hall_coefficients[0]) > _SKEWED:
             return False
-        least = _HEAVY
-        if not self.components and abs(self._bend) < _STRAIGHT:
-            least = _HEAVY_LOSSES - _LESS_OF_FEW / self.n_units
-        return self._tail_shape(weight_of_tail) > least
+        threshold = _HEAVY
+        if not self.components and abs(self._curvature) < _STRAIGHT:
+            threshold = _HEAVY_LOSSES - _SMALL_N / self.n_units
+        return self._tail_shape(weight_of_tail) > threshold
 
     @property
     def has_heavy_losses(self) -> bool:
-        """Whether the largest losses are far larger than many others.
+        """Whether the largest losses are far larger than many other losses.
 
-        That shows in samples without a single one that is very large as well.
+        The criterion works even if no single loss in the sample is extreme.
         """
         return (
             self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
         )
 
     def _tail_shape(self, shape: Callable[..., float]) -> float:
-        """Shape of the tail of influence values; NaN where none can be heavy."""
+        """Shape of the tail of influence values; NaN if it cannot be heavy."""
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
         if self._rows_nest:
-            shapes = [each._tail_shape(shape) for each in self.components]
+            shapes = [component._tail_shape(shape) for component in self.components]
             return float(np.fmax.reduce(shapes))
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
@@ -600,7 +612,7 @@ class RowEstimate:
         The interval of a negated parameter is computed for the measure itself.
         """
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
-        trait, estimate, sign = parameter.unsigned
+        trait, estimate, sign = parameter.without_negation
         if parameter.interval_method.corrects_skewness:
             a, b, c = self._scaled_hall_coefficients(standard_error)
             hall = sign * a, sign * b, sign * c
@@ -610,7 +622,7 @@ class RowEstimate:
             estimate,
             standard_error,
             parameter.support.rarer_class,
-            unsigned(functional),
+            without_negation(functional),
             counts,
             self._effect_on_interval,
             hall,
@@ -620,14 +632,14 @@ class RowEstimate:
 
     @property
     def _effect_on_interval(self) -> float:
-        """Design effect that the interval uses in addition to the standard error."""
+        """Design effect for the interval, in addition to the standard error."""
         return self.design_effect
 
     def _scaled_hall_coefficients(
         self, standard_error: float
     ) -> tuple[float, float, float]:
-        """Coefficients for a standard error that includes noise, which is symmetric."""
+        """Hall coefficients for a standard error that includes symmetric noise."""
         estimated = self.estimated_variance
-        a, b, c = self.hall_coefficients  # of the estimated variance alone
+        a, b, c = self.hall_coefficients  # without noise
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share, c * share

@@ -20,24 +20,24 @@ from skci.inference.designs.units import is_simple
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
-from skci.inference.linear_estimates import MOST_TABLES, ManyContrasts
+from skci.inference.linear_estimates import MAX_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.row_estimate import RowEstimate
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 
-_MANY_CONTRASTS = 16  # above it, V is computed from the V of the components
-_MOST_BY_PAIR = 1 << 11  # contrasts of rows that differ from pair to pair
-_NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
-_SMALL_SHARE = 1e-7  # share below which rounding errors of the variance matter
+_MANY_CONTRASTS = 16  # number of contrasts from which V is computed from components
+_MAX_BY_PAIR = 1 << 11  # number of contrasts whose rows depend on the pair
+_NO_SHARE = 1e-20  # relative variance of a contrast that counts as zero
+_SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
-def _from_each(path: str) -> Any:
-    """Property with an attribute of the `RowEstimate` of each parameter, (K,)."""
+def _collected(path: str) -> Any:
+    """Property that collects an attribute from `by_parameter`, (K,)."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
-        return np.array([*map(attribute, estimates.each)])
+        return np.array([*map(attribute, estimates.by_parameter)])
 
     return cached_property(values)
 
@@ -46,8 +46,8 @@ def _from_each(path: str) -> Any:
 class RowEstimates(Estimates):
     """Estimates of parameters from the rows of a sample and their design.
 
-    The variance of one parameter is computed by its `RowEstimate`, in `each`. The
-    covariance of several is computed here, from their influence values.
+    The variance of one parameter is computed by its `RowEstimate` in `by_parameter`.
+    This class computes covariances from the influence values of several parameters.
     """
 
     parameters: tuple[TableParameter, ...]
@@ -73,12 +73,12 @@ class RowEstimates(Estimates):
 
     @cached_property
     def simplified_design(self) -> SampleDesign:
-        """The design, simplified if its rows turn out to be independent."""
+        """The design, simplified if each of its units has a single row."""
         design = self.design
         return design if design.rows_are_units else design.simplified(self.rows)
 
     @cached_property
-    def each(self) -> list[RowEstimate]:
+    def by_parameter(self) -> list[RowEstimate]:
         """Estimate of each of the K parameters."""
         return [*map(self._estimate_of, self.parameters)]
 
@@ -99,30 +99,30 @@ class RowEstimates(Estimates):
         return None if self.design.rows_are_units else self.design.n_units
 
     @property
-    def design_in_words(self) -> str:
+    def design_description(self) -> str:
         if self.spans_strata.any():
             return str(self.design)
         return str(self.design.within_strata)
 
-    variances = _from_each("estimated_variance")
-    degrees_of_freedom = _from_each("df_of_quantile")
-    is_linear = _from_each("parameter.is_linear")
-    spans_strata = _from_each("spans_strata")
-    design_effects = _from_each("design_effect")
-    table_sizes = _from_each("parameter.total")
+    variances = _collected("estimated_variance")
+    degrees_of_freedom = _collected("df_of_quantile")
+    is_linear = _collected("parameter.is_linear")
+    spans_strata = _collected("spans_strata")
+    design_effects = _collected("design_effect")
+    table_sizes = _collected("parameter.total")
 
     def has_variance(self, k: int) -> bool:
-        return self.each[k].has_variance
+        return self.by_parameter[k].has_variance
 
     def is_usable(self, k: int, blurred_variance: float) -> bool:
-        each = self.each[k]
-        if not each.is_estimable or not self.degrees_of_freedom[k] > 0:
+        estimate = self.by_parameter[k]
+        if not estimate.is_estimable or not self.degrees_of_freedom[k] > 0:
             return False
-        method = each.parameter.interval_method
+        method = estimate.parameter.interval_method
         if not method.needs_error:
-            return each.parameter.is_linear and each.design_effect > 0
+            return estimate.parameter.is_linear and estimate.design_effect > 0
         has_noise = method.blurs and blurred_variance > 0
-        return has_noise or each.parameter.is_on_boundary or self.has_variance(k)
+        return has_noise or estimate.parameter.is_on_boundary or self.has_variance(k)
 
     def is_degenerate(self, k: int) -> bool:
         parameter = self.parameters[k]
@@ -131,7 +131,7 @@ class RowEstimates(Estimates):
         return not self.has_variance(k)
 
     def single_unit(self, k: int) -> str:
-        return self.each[k].single_unit
+        return self.by_parameter[k].single_unit
 
     @property
     def has_replicates(self) -> bool:
@@ -145,7 +145,8 @@ class RowEstimates(Estimates):
         total = self.unsmoothed
         observed = total.diagonal()
         is_contrast = np.array([bool(p.components) for p in self.parameters])
-        # Scaling keeps the rank of contrasts; others have only the diagonal raised.
+        # Contrasts are scaled, which keeps the rank; for others only the diagonal
+        # changes.
         raised = is_contrast & (observed > 0) & (observed < variances)
         scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
         total *= scale
@@ -162,46 +163,45 @@ class RowEstimates(Estimates):
         Its variances are not yet raised to the variances with pseudo-counts.
         """
         linear = np.flatnonzero(self.is_linear)
-        chosen = [self.each[k] for k in linear]
+        estimates = [self.by_parameter[k] for k in linear]
         if len(linear) == len(self.parameters):
-            return self._covariance_of(chosen)
+            return self._covariance_of(estimates)
         total = np.zeros((len(self.parameters),) * 2)
-        if chosen:
-            total[np.ix_(linear, linear)] = self._covariance_of(chosen)
+        if estimates:
+            total[np.ix_(linear, linear)] = self._covariance_of(estimates)
         return total
 
-    def _covariance_of(self, chosen: Sequence[RowEstimate]) -> Array:
+    def _covariance_of(self, estimates: Sequence[RowEstimate]) -> Array:
         """Covariance of the estimates of parameters with a derivative.
 
-        It is :math:`L V L^T` for many contrasts of few parameters, unless cancellation
-        would dominate. Otherwise it is computed from the influence of each contrast.
+        For many contrasts of few parameters it is :math:`L V L^T`, unless cancellation
+        would dominate. Otherwise it is computed from the influence values of contrasts.
         """
-        if len(chosen) > _MANY_CONTRASTS:
-            parameters = [each.parameter for each in chosen]
+        if len(estimates) > _MANY_CONTRASTS:
+            parameters = [estimate.parameter for estimate in estimates]
             terms = Terms(
                 parameters, lambda p: (self._estimate_of(p).influence, p.index)
             )
-            if len(terms) < len(chosen) / 2:
-                of_terms = self._covariance_of_influences(
+            if len(terms) < len(estimates) / 2:
+                term_covariance = self._covariance_of_influences(
                     terms.influences, terms.indices
                 )
-                variances = np.array([each.moments.variance for each in chosen])
-                share = variances / terms.largest_variances(of_terms.diagonal())
+                variances = np.array([e.moments.variance for e in estimates])
+                share = variances / terms.largest_variances(term_covariance.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
-                    block = terms.combine(of_terms)
+                    block = terms.combine(term_covariance)
                     constant = share <= _NO_SHARE
                     block[constant] = block[:, constant] = 0
                     np.fill_diagonal(block, variances)
                     return block
-        indices = [each.parameter.index for each in chosen]
-        return self._covariance_of_influences(
-            [each.influence for each in chosen], indices
-        )
+        influences = [estimate.influence for estimate in estimates]
+        indices = [estimate.parameter.index for estimate in estimates]
+        return self._covariance_of_influences(influences, indices)
 
     def _covariance_of_influences(
         self, influences: Sequence[Array], indices: Sequence[Array]
     ) -> Array:
-        """Covariance from influence values on cells, and the cell of each unit."""
+        """Covariance from influence values of cells, and cell indices of units."""
         values = Influences(influences, indices, self.rows)
         with few_threads(len(values) * len(influences) ** 2):
             return covariance(self.design.variance_components(values))
@@ -209,28 +209,28 @@ class RowEstimates(Estimates):
     @cached_property
     def standard_errors(self) -> Array:
         variances = []
-        for each in self.each:
-            observed = each.at_observed_table
-            shown = observed if observed.has_variance else each
+        for estimate in self.by_parameter:
+            observed = estimate.at_observed_table
+            shown = observed if observed.has_variance else estimate
             variances.append(shown.estimated_variance)
         return np.sqrt(variances)
 
     def noise(self, z: float) -> Array:
         r"""Covariance that interval methods add to the estimated covariance, (K, K).
 
-        Each parameter that is no contrast has an independent noise, with a diagonal
-        covariance D. The noise of contrasts with coefficients L is :math:`L D L^T`.
+        Parameters that are not contrasts have independent noise, with a diagonal
+        covariance D. Contrasts with coefficients L have noise :math:`L D L^T`.
 
         Methods that blur perturb the moments of every parameter by noise of variance
-        :math:`z^2 / 2n` per row, with the effective sample size n (Choice II of Yuan
-        and Jiang):
+        :math:`z^2 / 2n` per row, where n is the effective sample size (Choice II of
+        Yuan and Jiang):
 
         .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2
 
-        With other methods that estimate the variance at the observed table, only
-        components on the boundary of their range have noise. With it, z standard errors
-        reach as far as Wilson's interval for as many successes as rows; components are
-        combined as squares (Newcombe, 1998).
+        For other methods that estimate the variance at the observed table, only
+        components on the boundary of their range have noise. With this noise, z
+        standard errors are the width of Wilson's interval for n successes in n rows.
+        Squared widths of components are added (Newcombe, 1998).
         """
         if not self._has_contrasts:
             return np.diag(self.noise_variances(z))
@@ -240,7 +240,9 @@ class RowEstimates(Estimates):
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
-            return np.array([x.noise(z) + x.stratum_noise(z) for x in self.each])
+            return np.array(
+                [x.noise(z) + x.stratum_noise(z) for x in self.by_parameter]
+            )
         combined = self._noise_loadings(z).power(2).sum(axis=1)
         return np.asarray(combined).ravel() + self._stratum_noise(z)
 
@@ -250,10 +252,10 @@ class RowEstimates(Estimates):
 
     def _stratum_noise(self, z: float) -> Array:
         """Noise variances for strata with few rows, (K,)."""
-        return np.array([each.stratum_noise(z) for each in self.each])
+        return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Loadings of the K parameters on the noises of those that are no contrasts."""
+        """Loadings of the K parameters on the noises of their base parameters."""
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
@@ -264,62 +266,62 @@ class RowEstimates(Estimates):
         bases = [
             self._estimate_of(base.with_method(method)) for base, method in columns
         ]
-        deviations = np.sqrt([each.noise(z) for each in bases])
-        rows, places, slopes = np.reshape(entries, (-1, 3)).T
-        places = places.astype(int)
-        loadings = np.nan_to_num(slopes) * deviations[places]
+        deviations = np.sqrt([estimate.noise(z) for estimate in bases])
+        rows, indices, slopes = np.reshape(entries, (-1, 3)).T
+        indices = indices.astype(int)
+        loadings = np.nan_to_num(slopes) * deviations[indices]
         shape = len(self.parameters), len(bases)
-        return sparse.csr_array((loadings, (rows.astype(int), places)), shape)
+        return sparse.csr_array((loadings, (rows.astype(int), indices)), shape)
 
     def n_rows(self, k: int) -> int:
         return self.rows.n_rows(self.parameters[k].units)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        return self.each[k].small_sample_reasons
+        return self.by_parameter[k].small_sample_reasons
 
     def task(self, k: int, standard_error: float) -> Task:
-        return self.each[k].task(standard_error)
+        return self.by_parameter[k].task(standard_error)
 
     def contrast(
         self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
     ) -> Estimates:
-        """Estimate contrasts, each with a table of its own.
+        """Estimate contrasts, each with a separate table.
 
-        A contrast with a table is a parameter like those of a metric, so its interval
-        can have any method. More contrasts than `MOST_TABLES` are estimated from the
-        covariance instead, without tables.
+        A contrast with a table is a parameter like that of a metric, so its interval
+        can have any method. If there are more than `MAX_TABLES` contrasts, they are
+        estimated from the covariance instead, without tables.
         """
         if len(contrasts) <= self._max_contrasts(contrasts):
             tables = ContrastTables(self, ratio, method)
             return self.with_parameters([*map(tables.parameter, contrasts)])
         if method not in (None, AUTO) and METHODS[method].needs != "covariance":
             raise ValueError(
-                f"method={method!r} needs at most {MOST_TABLES:,} contrasts, got "
+                f"method={method!r} needs at most {MAX_TABLES:,} contrasts, got "
                 f"{len(contrasts):,}; use method='delta', name a control, or select "
                 "models"
             )
         parameters = [
-            parameter.with_method(automatic(parameter.trait, known="covariance"))
+            parameter.with_method(automatic(parameter.trait, available="covariance"))
             for parameter in self.parameters
         ]
-        limit = f"other methods need at most {MOST_TABLES:,} contrasts"
+        limit = f"other methods need at most {MAX_TABLES:,} contrasts"
         estimates = ManyContrasts.from_estimates(
             self.with_parameters(parameters), limit
         )
         return estimates.contrast(contrasts, ratio, method)
 
     def _max_contrasts(self, contrasts: Contrasts) -> int:
-        """Maximum number of contrasts with tables; pairwise means have another.
+        """Maximum number of contrasts with tables, which is larger for pairwise means.
 
         Raises a ValueError for more contrasts of pairwise means.
         """
         positions = {k for _, weights in contrasts for k in weights}
         if not any(self.parameters[k].by_pair for k in positions):
-            return MOST_TABLES
-        if len(contrasts) > _MOST_BY_PAIR:
+            return MAX_TABLES
+        if len(contrasts) > _MAX_BY_PAIR:
             raise ValueError(
-                f"missing_grades='pairwise' is of at most {_MOST_BY_PAIR:,} "
+                f"missing_grades='pairwise' allows at most {_MAX_BY_PAIR:,} "
                 f"differences, got {len(contrasts):,}; name a control, select models, "
-                "or drop the items that some model has no grade of"
+                "or drop the items without a grade from some model"
             )
-        return _MOST_BY_PAIR
+        return _MAX_BY_PAIR

@@ -1,4 +1,4 @@
-"""Rows of a sample by unit: how many each unit has, and what they weigh."""
+"""Numbers and weights of rows by unit of a sample."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import numpy as np
 
 from skci._arrays import Array, binade, cached_property, dataclass, repeated
 
-SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
+SAME_WEIGHT = 1e-12  # relative difference of weights that count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Number and weights of the rows of each unit of a sample.
+    """Numbers and weights of rows by unit of a sample.
 
-    Units are distinct outcomes, or rows. Only ratios of weights matter, but with their
-    scale the rows of several chunks of data can be united.
+    Units are distinct outcomes, or rows. Only ratios of weights matter; their scale is
+    kept to merge the rows of several chunks of data.
     """
 
     weights: Array
-    """Total weight of the rows of each unit; their number, if they have no weights."""
+    """Total weight of the rows of each unit; their number without weights."""
     powers: Array | None = None
-    """Sums of the second, third and fourth powers of their weights, if they have
-    weights, of shape (3, units)."""
+    """Sums of second, third and fourth powers of the weights of rows, (3, units); None
+    without weights."""
     numbers: Array | None = None
-    """Number of rows of each unit, if they have weights."""
+    """Number of rows of each unit; None without weights."""
     scale: float = 1.0
-    """Power of two that the weights were divided by, lest their powers overflow."""
+    """Power of two by which weights were divided, so that powers do not overflow."""
     are_mixtures: bool = False
-    """Whether units are no rows, but have the moments of rows."""
+    """Whether units are mixtures with the moments of rows, not rows."""
 
     @classmethod
-    def of_units(
+    def from_rows(
         cls,
         unit: Array,
         n_units: int,
@@ -43,7 +43,7 @@ class Rows:
     ) -> Rows:
         """Count n rows by their unit, with weights of shape (n,).
 
-        `counts` is how often each row occurs, once if None.
+        `counts` has the number of times that each row occurs, by default once.
         """
         numbers = np.bincount(unit, counts, n_units).astype(np.intp)
         if weights is None:
@@ -55,19 +55,19 @@ class Rows:
         total, *powers = (np.bincount(unit, term, n_units) for term in terms)
         return cls(total, np.array(powers), numbers, scale)
 
-    def times_rows(self, factor: float) -> Rows:
-        """So many times the rows, without weights."""
+    def replicated(self, factor: float) -> Rows:
+        """Rows with the number of rows of each unit multiplied, without weights."""
         return Rows(self.counts * factor)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Rows]) -> Rows:
-        """Units of several samples, one after the other, on one scale."""
+        """Concatenate the units of several samples, on one scale."""
         scale = max(rows.scale for rows in parts)
         parts = [rows.times(rows.scale / scale) for rows in parts]
         weights = np.concatenate([rows.weights for rows in parts])
         if all(rows.numbers is None for rows in parts):
             return cls(weights, scale=scale)
-        powers = np.concatenate([rows.known_powers for rows in parts], axis=1)
+        powers = np.concatenate([rows.all_powers for rows in parts], axis=1)
         numbers = np.concatenate([rows.frequencies for rows in parts])
         return replace(
             parts[0], weights=weights, powers=powers, numbers=numbers, scale=scale
@@ -92,7 +92,7 @@ class Rows:
 
     @property
     def total_weight(self) -> float:
-        """Total of the weights as they were given."""
+        """Total of the weights on the scale of the user."""
         return float(self._total) * self.scale
 
     @cached_property
@@ -105,9 +105,9 @@ class Rows:
     @cached_property
     def are_equal(self) -> bool:
         """Whether all rows have the same weight."""
-        return self.powers is None or self.are_equal_among(slice(None))
+        return self.powers is None or self.are_equal_in(slice(None))
 
-    def are_equal_among(self, units: Any) -> bool:
+    def are_equal_in(self, units: Any) -> bool:
         """Whether the rows of some units have the same weight."""
         if self.powers is None or self.numbers is None:
             return True
@@ -121,17 +121,18 @@ class Rows:
 
     @cached_property
     def shares(self) -> Array:
-        """Mean share of a row of each unit in the total weight."""
+        """Mean share of the rows of each unit in the total weight."""
         if self.numbers is None:
             return repeated(np.array(1 / self._total), len(self))
         return self.weights / np.maximum(self.numbers, 1) / self._total
 
     @cached_property
     def repeats(self) -> Sequence[Array]:
-        """Sums over rows of powers of their weights over the mean of their unit.
+        """Multiplicities of units in sums of powers over rows, four arrays (units,).
 
-        Four arrays, (units,), for the first to the fourth power. A sum of powers over
-        rows is one over units with these multiplicities.
+        Entry k - 1 is the sum of (w / mean weight of the unit)**k over the rows of a
+        unit, for k = 1 to 4. A sum of k-th powers over rows is a sum over units with
+        these multiplicities.
         """
         if self.powers is None or self.numbers is None:
             return (self.weights,) * 4
@@ -144,16 +145,16 @@ class Rows:
         return round(self.frequencies[units].sum())
 
     def mean_square(self, influence: Array, counts: Array) -> float:
-        """Variance over rows of the influence values of cells, which have counts."""
+        """Variance over rows of the influence values of cells with counts."""
         p = counts / max(counts.sum(), 1.0)
         return float(p @ (influence - p @ influence) ** 2)
 
-    def regrouped(self, unit: Array, n_units: int) -> Rows:
-        """Unite units; `unit` is the new number of each."""
+    def merge_units(self, unit: Array, n_units: int) -> Rows:
+        """Merge units; `unit` has the new index of each unit."""
         return self._changed(lambda values: np.bincount(unit, values, n_units))
 
-    def among(self, units: Array) -> Rows:
-        """Keep some of the units."""
+    def subset(self, units: Array) -> Rows:
+        """Return the rows of some of the units."""
         return self._changed(lambda values: values[units])
 
     def _changed(self, change: Callable[[Array], Array]) -> Rows:
@@ -166,23 +167,23 @@ class Rows:
         )
 
     def times(self, factor: float) -> Rows:
-        """Multiply the weights of all rows."""
+        """Rows with all weights multiplied by a factor."""
         if factor == 1:
             return self
         return replace(
             self,
             weights=self.weights * factor,
-            powers=self.known_powers * factor ** np.array([[2], [3], [4]]),
+            powers=self.all_powers * factor ** np.array([[2], [3], [4]]),
             numbers=self.frequencies,
             scale=self.scale / factor,
         )
 
     @property
-    def known_powers(self) -> Array:
-        """Sums of powers of the weights, each row of weight 1 if there are none."""
+    def all_powers(self) -> Array:
+        """Sums of powers of weights, (3, units), with weight 1 by default."""
         return np.array([self.weights] * 3) if self.powers is None else self.powers
 
     def per_row(self) -> Rows:
-        """Scale the weights to add up to the number of rows."""
+        """Rows with weights scaled to add up to the number of rows."""
         scaled = self.times(self.n_samples / float(self._total))
         return replace(scaled, weights=self.counts, scale=1.0)

@@ -1,4 +1,4 @@
-"""Tables of the rows within strata, where a parameter is of several of them."""
+"""Tables of rows by stratum, for parameters of several strata."""
 
 from __future__ import annotations
 
@@ -11,45 +11,44 @@ from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Component, unsigned
+from skci.measures.functional import Component, without_negation
 from skci.measures.stratified import Poststratified
 
-_FEW = 5  # rows in a cell that do not show how common it is
-_HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large
-_MATTERS = 0.1  # share of the variance that strata with few such rows may have
-_NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
-_MOST_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # of cells of a table, by cells of strata
-_MOST_ROWS = 1e6  # of the sample behind shares, over those of all strata
+_FEW = 5  # rows in a cell below which its probability is uncertain
+_HEAVY = 2.0  # relative weight of the rows of a stratum that is large
+_MATTERS = 0.1  # share of the variance that sparse strata may have
+_NO_VARIANCE = 1e-12  # relative variance that counts as zero
+_MAX_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # cells of the table times cells of strata
+_MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all strata
 
 
 @dataclass(frozen=True, eq=False)
 class StratifiedTable:
-    r"""Rows in the possible cells of each of H strata, and a functional of them.
+    r"""Counts in the possible cells of H strata, and a functional of the counts.
 
-    Where the shares of the strata are estimates, there is one sample more, of as many
-    rows of the population as give shares with those standard errors.
+    Estimated shares of the strata are treated like shares in a sample of the
+    population, whose size gives the same standard errors.
     """
 
     functional: Poststratified
     counts: Array
-    """Rows in each cell of each stratum; then, of estimated shares, in each stratum."""
+    """Counts of the cells of each stratum; for estimated shares, then of the strata."""
     inside: Array
-    """Which of the cells the parameter depends on; none of the last H."""
+    """Mask of the cells on which the parameter depends; False for counts of strata."""
     numbers: Array
-    """Number of each of the strata in the design."""
+    """Index of each stratum in the design."""
     row_weights: Array
-    """Weight of a row of each stratum, over the mean weight."""
+    """Weight of a row of each stratum, relative to the mean weight."""
     ddof: int
-    """1 where the rows were observed, 0 where they are those of a population."""
+    """1 for a sample, 0 for a population."""
 
     @property
     def n_strata(self) -> int:
-        """Number of strata."""
         return len(self.row_weights)
 
     @cached_property
-    def varying(self) -> Array:
-        """Numbers of the strata within which influence values differ."""
+    def informative_strata(self) -> Array:
+        """Indices in the design of the strata within which influence values differ."""
         counts = self.counts + self.pseudo_counts
         differ = self.functional(counts / counts.sum()).has_influence
         strata = self.functional.strata
@@ -57,26 +56,26 @@ class StratifiedTable:
 
     @property
     def samples(self) -> Array:
-        """Number of the independent sample that each cell is of."""
+        """Index of the sample to which each cell belongs."""
         return self.functional.samples
 
     @cached_property
     def sizes(self) -> Array:
-        """Rows of each sample."""
+        """Number of rows of each sample."""
         return np.bincount(self.samples, self.counts)
 
-    def spread(self, rows: Array) -> Array:
-        """Spread some rows of each stratum evenly over its possible cells."""
+    def distribute_rows(self, rows: Array) -> Array:
+        """Counts of cells if `rows` of each stratum are divided among its cells."""
         n_cells = np.bincount(self.samples, self.inside)
-        each = np.zeros(len(n_cells))
-        each[: self.n_strata] = rows / n_cells[: self.n_strata]
-        return self.inside * each[self.samples]
+        per_cell = np.zeros(len(n_cells))
+        per_cell[: self.n_strata] = rows / n_cells[: self.n_strata]
+        return self.inside * per_cell[self.samples]
 
     @cached_property
     def pseudo_counts(self) -> Array:
-        """Two rows in all, of the strata as many as their rows are."""
+        """Pseudo-counts of two rows in total, in proportion to the sizes of strata."""
         sizes = self.sizes[: self.n_strata]
-        return self.spread(2 * sizes / sizes.sum())
+        return self.distribute_rows(2 * sizes / sizes.sum())
 
     def smoothing(self, size: int) -> Array:
         """Weighted pseudo-counts of the cells of a table without strata, (size,)."""
@@ -93,9 +92,9 @@ class StratifiedTable:
 
     @cached_property
     def design_effect(self) -> float:
-        """The variance over that of multinomials of as many rows.
+        """Ratio of the variance to that of multinomials with the same sizes.
 
-        It is above 1 since a stratum of n rows shows variance as n - 1 do.
+        It exceeds 1 because of the factors n / (n - 1) for strata of n rows.
         """
         total = float(self._smoothed_variances.sum())
         return self.variance / total if total else 1.0
@@ -106,12 +105,12 @@ class StratifiedTable:
         return self._variances(counts, counts) / self.sizes
 
     def noise(self, z: float) -> float:
-        r"""Variance due to strata that show none though their possible rows differ.
+        r"""Variance for strata without observed variance whose rows can differ.
 
-        That of Agresti and Coull (1998), with :math:`z^2` rows more, spread evenly over
-        the possible cells of a stratum; with fewer in each of several strata that
-        contribute to the standard error, so that their intervals combine as those of
-        Yan and Su (2010).
+        It is the variance of Agresti and Coull (1998), with :math:`z^2` rows added in
+        equal parts to the possible cells of a stratum. If several strata contribute to
+        the standard error, fewer rows are added to each, so that their intervals are
+        combined as by Yan and Su (2010).
         """
         observed = self._variances(self.counts, self.counts)
         variances = self._agresti_coull(z**2)
@@ -122,14 +121,15 @@ class StratifiedTable:
         return float(self._agresti_coull(rows)[unseen].sum())
 
     def _agresti_coull(self, rows: float) -> Array:
-        """Variances due to the samples, with some rows added to each stratum."""
-        counts = self.counts + self.spread(np.full(self.n_strata, rows))
+        """Variances due to the samples, with `rows` added to each stratum."""
+        counts = self.counts + self.distribute_rows(np.full(self.n_strata, rows))
         return self._variances(counts, self.counts) / np.bincount(self.samples, counts)
 
     def _variances(self, counts: Array, at: Array) -> Array:
         """Variances within samples of the influence values at a table, by sample.
 
-        An estimate has the sum of them, over the numbers of rows, for a variance.
+        Divided by the sizes of the samples, they add up to the variance of the
+        estimate.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -142,9 +142,9 @@ class StratifiedTable:
 def stratified_table(
     parameter: TableParameter, rows: Rows, design: Any
 ) -> StratifiedTable | None:
-    """Table by stratum of a parameter whose possible cells are known, and not too many.
+    """Table by stratum of a parameter with enumerated cells.
 
-    None for others, and without strata of independent rows.
+    None if cells are unknown or too many, and without strata of independent rows.
     """
     if design.strata is None or not design.rows_are_units:
         return None
@@ -154,22 +154,24 @@ def stratified_table(
         return None
     cells: list[Array] = []
     n_cells = 0
-    numbers, counts, sizes, weights = [], [], [], []
+    stratum_indices, counts, sizes, weights = [], [], [], []
     labels = design.labels_of_strata.tolist()
-    for number, (label, units) in enumerate(zip(labels, design.units, strict=True)):
+    for stratum_index, (label, units) in enumerate(
+        zip(labels, design.units, strict=True)
+    ):
         observed = np.bincount(
             parameter.index[units], rows.frequencies[units], size + 1
         )
         possible = _possible_cells(parameter, label, units) | (observed > 0)
         if not possible[:size].any():
             continue
-        numbers.append(number)
+        stratum_indices.append(stratum_index)
         cells.append(np.flatnonzero(possible))
         counts.append(observed[possible])
         sizes.append(observed.sum())
         weights.append(rows.weights[units].sum())
         n_cells += len(cells[-1])
-        if n_cells * size > _MOST_DERIVATIVES:
+        if n_cells * size > _MAX_DERIVATIVES:
             return None
     if not cells:
         return None
@@ -177,36 +179,37 @@ def stratified_table(
     stratum = np.repeat(np.arange(len(cells)), [*map(len, cells)])
     inside, covariance = cell < size, design.share_covariance
     shares = np.array(weights) / np.sum(weights)
-    known: Array | None = shares
+    fixed_shares: Array | None = shares
     row_weights = shares / sizes * np.sum(sizes)
     if covariance is not None and len(covariance) == len(shares):
         n = (1 - shares @ shares) / np.trace(covariance)
-        count = np.append(count, min(n, _MOST_ROWS * count.sum()) * shares)
+        count = np.append(count, min(n, _MAX_ROWS * count.sum()) * shares)
         inside = np.append(inside, np.zeros(len(shares), dtype=bool))
-        known = None
-    component = Component(unsigned(parameter.functional), cell, size)
-    mixed = Poststratified(component, stratum, known)
+        fixed_shares = None
+    component = Component(without_negation(parameter.functional), cell, size)
+    mixed = Poststratified(component, stratum, fixed_shares)
     return StratifiedTable(
-        mixed, count, inside, np.array(numbers), row_weights, design.ddof
+        mixed, count, inside, np.array(stratum_indices), row_weights, design.ddof
     )
 
 
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
-    """Whether few rows with a large weight tell how common a cell is in a stratum.
+    """Whether some stratum with a large weight has few rows in a cell.
 
-    Such strata matter if their part of the variance may be large, where a cell has one
-    row more. The variance of a stratum is taken for that of the diversity of its cells.
+    Such strata matter if their share of the variance could be large with one more row
+    in the cell. The variance within a stratum is approximated by the diversity of its
+    cells, 1 minus the sum of squared proportions.
     """
     strata, frequencies = design.strata, rows.frequencies
     n = np.bincount(strata, frequencies)
     present = n > 0
     shares = np.bincount(strata, rows.weights)[present] / rows.weights.sum()
-    sums, squares, least = (
-        each[present] for each in _sums_of_cells(parameter, rows, strata)
+    sums, squares, minimum = (
+        values[present] for values in _sums_of_cells(parameter, rows, strata)
     )
     n = n[present]
-    is_sparse = (shares > _HEAVY * n / n.sum()) & (least < _FEW)
-    added = np.where(is_sparse, 2 * least + 1, 0)
+    is_sparse = (shares > _HEAVY * n / n.sum()) & (minimum < _FEW)
+    added = np.where(is_sparse, 2 * minimum + 1, 0)
     diversity = 1 - (squares + added) / np.maximum(sums + is_sparse, 1) ** 2
     variances = shares**2 * diversity / n
     return bool(variances[is_sparse].sum() > _MATTERS * variances.sum())
@@ -215,28 +218,28 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
 def _sums_of_cells(
     parameter: TableParameter, rows: Rows, strata: Array
 ) -> tuple[Array, Array, Array]:
-    """Sums of the numbers of rows in the cells of each stratum, and of their squares.
+    """Sums, sums of squares, and minima of cell counts, by stratum.
 
-    And the least number, of the cells in which some row of any stratum is.
+    The minimum is over the cells that occur in any stratum.
     """
     inside = parameter.units
     pairs = strata[inside] * parameter.size + parameter.index[inside]
-    pairs, number = np.unique(pairs, return_inverse=True)
-    counts = np.bincount(number.ravel(), rows.frequencies[inside])
+    pairs, pair_index = np.unique(pairs, return_inverse=True)
+    counts = np.bincount(pair_index.ravel(), rows.frequencies[inside])
     pairs, counts = pairs[counts > 0], counts[counts > 0]
     stratum, n_strata = pairs // parameter.size, strata.max() + 1
-    least = np.full(n_strata, np.inf)
-    np.minimum.at(least, stratum, counts)
+    minimum = np.full(n_strata, np.inf)
+    np.minimum.at(minimum, stratum, counts)
     n_cells = np.count_nonzero(parameter.counts > 0)
-    least[np.bincount(stratum, minlength=n_strata) < n_cells] = 0
+    minimum[np.bincount(stratum, minlength=n_strata) < n_cells] = 0
     sums, squares = (np.bincount(stratum, counts**k, n_strata) for k in (1, 2))
-    return sums, squares, least
+    return sums, squares, minimum
 
 
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Weight the pseudo-counts of a parameter as the rows of the strata are."""
+    """Parameter whose pseudo-counts have the weights of the rows of the strata."""
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
@@ -245,9 +248,9 @@ def smoothed_by_stratum(
 
 
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
-    """Cells that rows of a stratum can be in, and whether outside, (size + 1,).
+    """Mask of the cells possible in a stratum; the last entry is outside, (size + 1,).
 
-    All its rows truly have the label, unless that is -1.
+    All rows of the stratum have the true label `label`, unless it is -1.
     """
     possible = np.ones(parameter.size + 1, dtype=bool)
     if parameter.components:
@@ -262,7 +265,7 @@ def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Arra
         return possible
     cell_map = parameter.cell_map
     if cell_map is None or label < 0:
-        possible[-1] = False  # unless there are such rows
+        possible[-1] = False  # observed rows are added later
         return possible
     truth, answers = cell_map.symbols
     possible[:] = False

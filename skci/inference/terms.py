@@ -12,16 +12,16 @@ from skci._arrays import Array
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Mean
 
-_DIGITS = 12  # of the weights of a table; what differs beyond is rounding
+_DIGITS = 12  # decimals of the weights of a table that are compared
 
 
 class Terms:
     r"""Influence functions of K parameters as combinations of B terms.
 
     The influence of a contrast is :math:`\sum_j L_j \psi_j`. A term :math:`\psi_j` is
-    the influence of a component at the table of the contrast. The contrasts of a
-    component with many others share it. If the terms have the covariance V, the
-    parameters have the covariance :math:`L V L^T`.
+    the influence of a component at the table of the contrast. Contrasts of the same
+    component with different components share the term. If V is the covariance of the
+    terms, :math:`L V L^T` is the covariance of the parameters.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Terms:
     Attributes
     ----------
     influences, indices : lists of B arrays
-        Influence values on the cells of each term, and the cell index of each unit.
+        Influence values on the cells of terms, and cell indices of units.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Terms:
         self._slopes = sparse.csr_array((slopes, (rows, columns)), shape=shape)
 
     def _contrast_terms(self, parameter: TableParameter) -> list[tuple[int, float]]:
-        """Positions of the terms of a contrast, and the slope of each."""
+        """Indices of the terms of a contrast, and their slopes."""
         functional: Any = parameter.functional
         terms = []
         for k, (base, slope) in enumerate(_components_with_slopes(parameter)):
-            if isinstance(functional, Mean):  # its components are linear
+            if isinstance(functional, Mean):  # then components are linear
                 table = base.weights
                 key = base, b""
             else:
@@ -92,18 +92,18 @@ class Terms:
         return product
 
     def largest_variances(self, variances: Array) -> Array:
-        """Largest variances that parameters can have given variances of terms, (K,).
+        """Largest possible variances of parameters, given variances of terms, (K,).
 
-        They are at least the smallest positive number.
+        They are bounded below by the smallest positive float.
         """
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
         return np.maximum(reach**2, np.finfo(float).tiny)
 
 
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Parameters that are no contrasts in a contrast, and its derivative in each.
+    """Base parameters of a contrast, and its derivatives in them.
 
-    Contrasts of contrasts are expanded.
+    Base parameters are not contrasts; contrasts of contrasts are expanded.
     """
     if not parameter.components:
         return [(parameter, 1.0)]
@@ -117,7 +117,7 @@ def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]
 def _components_with_slopes(
     parameter: TableParameter,
 ) -> list[tuple[TableParameter, float]]:
-    """Components of a contrast, and its derivative in each."""
+    """Components of a contrast, and its derivatives in them."""
     functional: Any = parameter.functional
     slopes = parameter.coefficients
     if not isinstance(functional, Mean):

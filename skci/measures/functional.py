@@ -1,4 +1,4 @@
-"""From a measure to a functional: estimate and influence at any weights on a table.
+"""Functionals: measures with estimates and influence values at weights on a table.
 
 A functional T takes weights p on the m cells of a table, or on the rows, and returns
 
@@ -7,7 +7,7 @@ A functional T takes weights p on the m cells of a table, or on the rows, and re
   ``(1 - t) p + t delta_i`` at ``t = 0``, which has mean zero under p,
 - its gradient in the moments that the blurring correction perturbs.
 
-Inference uses nothing else of a measure but its `Trait`.
+Besides the functional, inference uses only the `Trait` of a measure.
 """
 
 from abc import ABC, abstractmethod
@@ -21,14 +21,14 @@ from scipy import sparse
 from skci._arrays import EPS, Array, cached_property
 from skci._threads import few_threads
 
-_NO_INFLUENCE = 1e-10  # influence value over the largest derivative that is rounding
+_NO_INFLUENCE = 1e-10  # relative size of influence values that count as zero
 
 
 class Evaluation(NamedTuple):
-    """A functional at weights p of shape (..., m).
+    """Value and derivatives of a functional at weights p of shape (..., m).
 
-    Its value of shape (...), its influence values of shape (..., m), whose mean under p
-    is zero, and its derivatives in its moments, of shape (..., number of moments).
+    The estimate has shape (...). The influence values have shape (..., m) and mean zero
+    under p. The gradient in the moments has shape (..., number of moments).
     """
 
     estimate: Array
@@ -37,48 +37,46 @@ class Evaluation(NamedTuple):
 
     @property
     def has_influence(self) -> Array:
-        """Which influence values are not zero up to the rounding of derivatives."""
-        steepness = np.nan_to_num(np.abs(self.gradient), posinf=0.0).max(initial=0.0)
+        """Mask of influence values that are nonzero beyond rounding error."""
+        max_derivative = np.nan_to_num(np.abs(self.gradient), posinf=0.0).max(
+            initial=0.0
+        )
         influence = np.nan_to_num(self.influence, posinf=0.0, neginf=0.0)
-        return np.abs(influence) > _NO_INFLUENCE * steepness
+        return np.abs(influence) > _NO_INFLUENCE * max_derivative
 
 
 class Boundary(NamedTuple):
-    """A component of a functional whose estimate is on the boundary of its range.
-
-    The derivative of the functional in the component, and the number of rows that the
-    component is estimated from.
-    """
+    """A component of a functional whose estimate is on the boundary of its range."""
 
     slope: float
+    """Derivative of the functional in the component."""
     n: float
+    """Number of rows from which the component is estimated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Which rows the variance of a functional is estimated from, where few may be.
-
-    For areas under curves the cells of each class, bool arrays of shape (m,), and the
-    number of rows in the rarer one.
-    """
+    """Rows that determine the precision of the variance of a functional."""
 
     classes: tuple[Array, ...] = ()
+    """Mask of the cells of each class, (m,), for areas under curves."""
     rarer_class: int = 0
+    """Number of rows in the rarer class, for areas under curves."""
     events: tuple[Array, ...] = ()
-    """Weight of each cell among the events that an estimate is of, (m,), if it is."""
+    """Weight of each cell among events, (m,), for estimates from events."""
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Cells, or their weights, each of which bounds the degrees of freedom.
+        """Sets of cells, as masks or weights, that bound the degrees of freedom.
 
-        Averages over many classes are of rows of any.
+        Averages over more than two classes use all rows and have no such bound.
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
-    def mapped(self, cells_of: Callable[[Array], Array]) -> "Support":
-        """Return the same for other cells, given what those of a set are."""
+    def mapped(self, to_cells: Callable[[Array], Array]) -> "Support":
+        """Support with masks and weights converted to the cells of another table."""
         classes, events = (
-            tuple(map(cells_of, sets)) for sets in (self.classes, self.events)
+            tuple(map(to_cells, sets)) for sets in (self.classes, self.events)
         )
         return replace(self, classes=classes, events=events)
 
@@ -87,46 +85,46 @@ _ANY_ROWS = Support()
 
 
 class Functional(ABC):
-    """A measure bound to its table: estimate and influence values at any weights."""
+    """A measure bound to a table: estimate and influence values at any weights."""
 
     compared_by: ClassVar[str] = ""
-    """What decides whether two models agree in all rows: the "values" of rows, the
-    "order" of pairs, "ranks", "targets" or "components"; empty if it is unknown."""
+    """Criterion by which two models agree in all rows: the "values" of rows, the
+    "order" of pairs, "ranks", "targets" or "components"; empty if unknown."""
 
     @abstractmethod
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p, in real arithmetic; NaN where it is undefined."""
+        """Value at weights p, in real arithmetic; NaN if undefined."""
         return self(np.asarray(p, dtype=float)).estimate
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        """Components whose estimate lies on the boundary of their range.
+        """Components whose estimates lie on the boundary of their range.
 
-        Their variance is estimated as zero. They are areas under curves and, in an
-        average, the values of classes.
+        Their estimated variance is zero. Such components are areas under curves and the
+        values of the classes of an average.
         """
         return []
 
     def support(self, counts: Array) -> Support:
-        """Which rows its variance is estimated from."""
+        """Rows that determine the precision of the variance."""
         return _ANY_ROWS
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it is a ratio of sums over rows, whose denominator may be small."""
+        """Whether the functional is a ratio of sums over rows."""
         return False
 
 
 class EqualByParts:
-    """Equality and hash by the fields; arrays are compared by their bytes."""
+    """Mixin: equality and hash by the fields, with arrays compared by their bytes."""
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
         parts: list[Any] = []
-        for each in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, each.name)
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
             is_array = isinstance(value, np.ndarray)
             parts.append(value.tobytes() if is_array else value)
         return tuple(tuple(x) if isinstance(x, list) else x for x in parts)
@@ -161,30 +159,30 @@ class Negative(Functional):
         return self.functional.is_ratio
 
 
-def unsigned(functional: Functional) -> Functional:
-    """Return the functional; of one times -1 that of which it is the negative."""
+def without_negation(functional: Functional) -> Functional:
+    """Functional without a factor of -1."""
     return functional.functional if isinstance(functional, Negative) else functional
 
 
-# Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
-# a = E[A] = tp + fp and z = E[Z] = tp + fn. A unit of a moment moves the cells by a
-# row of _DIRECTIONS; the columns of _VALUES are the moments of a row in each cell.
+# Cells are (tp, fp, fn, tn). The moments of the paper are za = E[ZA] = tp,
+# a = E[A] = tp + fp and z = E[Z] = tp + fn. A unit change of a moment changes the cells
+# by a row of _DIRECTIONS. The columns of _VALUES are the moments of a row in each cell.
 _DIRECTIONS = np.array([[1, -1, -1, 1], [0, 1, 0, -1], [0, 0, 1, -1]], dtype=float)
 _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 
-# With a step this small the complex step is exact to rounding, and a derivative that
-# does not exist (a square root at 0) shows as a huge one.
+# With such a small step, the complex-step derivative is exact within rounding error,
+# and a derivative that does not exist (a square root at 0) is huge.
 _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
 _ROUNDING = 64 * EPS  # relative rounding error of means
-_LINE = np.arange(4)[:, np.newaxis] / 8  # shares of the end in four points
-_NO_CURVATURE = 1e-9  # error of a cross-ratio, and share of a slope, that is rounding
+_LINE = np.arange(4)[:, np.newaxis] / 8  # positions of four points on a line
+_NO_CURVATURE = 1e-9  # rounding error of a cross-ratio and relative one of slopes
 _BLOCK = 256  # number of derivatives computed at once
 
 
 @dataclass(frozen=True)
 class CellFunctional(Functional):
-    """A function ``g(tp, fp, fn, tn)`` of cells that is safe for complex arrays."""
+    """A function ``g(tp, fp, fn, tn)`` of cells, safe for complex arrays."""
 
     function: Callable[..., Array]
 
@@ -204,36 +202,36 @@ class CellFunctional(Functional):
 
 
 def _cells(p: Array) -> Iterable[Array]:
-    """The four cells, each of shape (...)."""
+    """Four cells, each of shape (...)."""
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
 def identity(mean: Any) -> Any:
-    """Return a mean itself, as of a loss."""
+    """Mean itself, for example of a loss."""
     return mean
 
 
 def exp_ratio(loss: Any, size: Any) -> Any:
-    """Exponential of a ratio of sums, as a perplexity of the loss of tokens."""
+    """Exponential of a ratio of means, such as a perplexity from token losses."""
     return np.exp(loss / size)
 
 
-def divisor(value: Any, least: float = 0.0) -> Any:
-    """Return a divisor; NaN where it is zero but for rounding."""
-    return np.where(np.real(value) > least, value, np.nan)
+def divisor(value: Any, zero: float = 0.0) -> Any:
+    """Divisor that is NaN if its real part is at most `zero`."""
+    return np.where(np.real(value) > zero, value, np.nan)
 
 
-def skill(loss: Any, constant_loss: Any, least: float = 0.0) -> Any:
-    """Share of the loss of the best constant prediction that is saved."""
-    return 1 - loss / divisor(constant_loss, least)
+def skill(loss: Any, constant_loss: Any, zero: float = 0.0) -> Any:
+    """Skill score 1 - loss / loss of the best constant prediction."""
+    return 1 - loss / divisor(constant_loss, zero)
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfMeans(Functional):
     """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.
 
-    The means are of features of rows, or of the cells of a table: an array of shape
-    (m, k), sparse if there are many cells.
+    `features` has shape (m, k), with a row for each row or cell of a table. It is
+    sparse if cells are many.
     """
 
     compared_by: ClassVar[str] = "values"
@@ -265,10 +263,11 @@ class FunctionOfMeans(Functional):
 
     @cached_property
     def is_ratio(self) -> bool:
-        """Whether it is a ratio on the line to the means at weights that fall by row.
+        """Whether the function is a ratio of linear functions, tested on one line.
 
-        A ratio of linear functions keeps the cross-ratio of any four points of a line.
-        A linear function, which keeps it as well, is none.
+        Such a ratio keeps the cross-ratio of any four points on a line. So does a
+        linear function, which is excluded. The line connects the means at equal weights
+        and at weights 1, 1/2, 1/3, ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -280,9 +279,9 @@ class FunctionOfMeans(Functional):
         return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
-        """Mean of the slopes on both sides, which differ at a kink.
+        """Mean of the derivatives on both sides, which differ at a kink.
 
-        The sides are further apart than means at a kink are from it by rounding.
+        The distance of the two sides exceeds the rounding error of means.
         """
         steps = steps + _ROUNDING * np.abs(means) * steps.imag / _STEP
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
@@ -298,7 +297,7 @@ class FunctionOfMeans(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Mean(Functional):
-    """Mean of values of the cells, of shape (m,), perturbed in some unit."""
+    """Mean of cell values of shape (m,); `unit` is the gradient for blurring."""
 
     compared_by: ClassVar[str] = "values"
 
@@ -317,9 +316,9 @@ class Mean(Functional):
 
 
 class Linearised(Functional):
-    """A functional whose influence values are known at the observed weights alone.
+    """A functional whose influence values are known only at the observed weights.
 
-    Elsewhere its value is the linear approximation.
+    At other weights its value is the linear approximation.
     """
 
     weights: Array
@@ -337,7 +336,7 @@ class Linearised(Functional):
 
     @cached_property
     def shares(self) -> Array:
-        """Observed weights, which add up to 1."""
+        """Observed weights, scaled to add up to 1."""
         return self.weights / self.weights.sum()
 
     def estimate(self, p: Array) -> Array:
@@ -349,13 +348,13 @@ class Linearised(Functional):
 
     def __call__(self, p: Array) -> Evaluation:
         influence = self.influence - p @ self.influence / p.sum()
-        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
-        return Evaluation(self.estimate(p), influence, steepness)
+        max_derivative = np.abs(self.influence).max(initial=0.0, keepdims=True)
+        return Evaluation(self.estimate(p), influence, max_derivative)
 
 
 @dataclass(frozen=True, eq=False)
-class AtObservedWeights(Linearised):
-    """A functional whose value and influence values at observed weights are given."""
+class FixedValueFunctional(Linearised):
+    """A functional from its value and influence values at the observed weights."""
 
     observed: tuple[float, Array]
     """Value, and influence value of each unit, (m,)."""
@@ -372,16 +371,18 @@ class AtObservedWeights(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class Component(EqualByParts, Functional):
-    """A functional of a table whose cells are unions of cells of a larger table.
+    """A functional of a table that merges cells of a larger table.
 
-    For each cell of the larger table there is one of the smaller table, which has
-    `size` cells; `size` where the functional does not depend on it, as on the rows of
-    another sample.
+    Cells on which the functional does not depend, such as rows of another sample, have
+    no cell in the smaller table.
     """
 
     functional: Functional
+    """Functional of the smaller table."""
     cells: Array
+    """Index in the smaller table of each cell of the larger table; `size` if none."""
     size: int
+    """Number of cells of the smaller table."""
 
     @cached_property
     def _indicators(self) -> Array:
@@ -390,11 +391,11 @@ class Component(EqualByParts, Functional):
 
     @cached_property
     def is_partial(self) -> bool:
-        """Whether the functional does not depend on some cells."""
+        """Whether the functional is independent of some cells."""
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
-        """Weights in the smaller table; p of several dimensions needs few cells."""
+        """Weights in the smaller table, which must be small if p has several axes."""
         if p.ndim > 1:
             return p @ self._indicators
         return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
@@ -415,10 +416,10 @@ class Component(EqualByParts, Functional):
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate, influence, gradient = self.functional(table / share)
             influence, gradient = influence / share, gradient / share
-        return Evaluation(estimate, self._spread(influence), gradient)
+        return Evaluation(estimate, self._expand(influence), gradient)
 
-    def _spread(self, values: Array) -> Array:
-        """Values of the cells of the larger table, zero where it has no cell."""
+    def _expand(self, values: Array) -> Array:
+        """Values for the cells of the larger table, zero for cells without a match."""
         outside = np.zeros((*values.shape[:-1], 1), dtype=values.dtype)
         return np.concatenate([values, outside], axis=-1)[..., self.cells]
 
@@ -426,7 +427,7 @@ class Component(EqualByParts, Functional):
         return self.functional.boundary(self.table(counts))
 
     def support(self, counts: Array) -> Support:
-        return self.functional.support(self.table(counts)).mapped(self._spread)
+        return self.functional.support(self.table(counts)).mapped(self._expand)
 
     @property
     def is_ratio(self) -> bool:
@@ -434,10 +435,10 @@ class Component(EqualByParts, Functional):
 
 
 @dataclass(frozen=True, eq=False)
-class Among(Component):
-    """A functional of some of n units, each in a cell, in proportion to one another.
+class SubsetFunctional(Component):
+    """A functional of a subset of n units, which are in cells.
 
-    What many such parts take is in proportion to their units, and not to all.
+    The cost is proportional to the number of units of the subset, not to n.
     """
 
     units: Array
@@ -447,10 +448,10 @@ class Among(Component):
     def table(self, p: Array) -> Array:
         return np.bincount(self.cells, p[self.units], minlength=self.size)
 
-    def _spread(self, values: Array) -> Array:
-        spread = np.zeros(self.n, dtype=values.dtype)
-        spread[self.units] = values[self.cells]
-        return spread
+    def _expand(self, values: Array) -> Array:
+        expanded = np.zeros(self.n, dtype=values.dtype)
+        expanded[self.units] = values[self.cells]
+        return expanded
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,7 +462,7 @@ class Composite(Functional):
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:
-        """Differentiate in the value of each component at weights p."""
+        """Derivatives in the values of the components at weights p."""
 
     def boundary(self, counts: Array) -> list[Boundary]:
         pairs = zip(self.slopes(counts), self.components, strict=True)
@@ -506,7 +507,7 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Influence values, those of each component multiplied by a factor."""
+        """Influence values, with each component's part multiplied by its factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)
@@ -529,7 +530,7 @@ class LinearCombination(EqualByParts, Composite):
 
 
 class Ratio(LinearCombination):
-    """A product of powers of functionals: a linear combination of their logarithms."""
+    """A product of powers of functionals, such as a ratio."""
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         total = self._value(values)

@@ -1,4 +1,4 @@
-"""Functionals of independent samples of strata that have given shares."""
+"""Functionals of a population from independent samples of its strata."""
 
 from dataclasses import dataclass
 
@@ -12,59 +12,60 @@ from skci.measures.functional import Component, EqualByParts, Evaluation, Functi
 class Poststratified(EqualByParts, Functional):
     r"""A functional of a mixture of strata, :math:`T(\sum_h W_h p_h)`.
 
-    Of weights q on cells that are each of one stratum, only the distributions
-    :math:`p_h = q_h / q_{h \cdot}` within strata matter. So a constrained maximum of
-    the multinomial likelihood leaves the observed total of each stratum as it is, and
-    is that of independent multinomials of fixed sizes.
+    Each cell belongs to one stratum. The functional depends on weights q only by the
+    distributions :math:`p_h = q_h / q_{h \cdot}` within strata. Therefore a constrained
+    maximum of the multinomial likelihood keeps the observed totals of strata, and is
+    also the maximum for independent multinomials with fixed sizes.
     """
 
     functional: Component
-    """Functional of the mixture of the m cells."""
+    """Functional of the mixture, as a function of the m cells."""
     strata: Array
-    """Number of the stratum of each cell, from 0."""
+    """Stratum index of each cell, (m,)."""
     shares: Array | None
-    """Share of each stratum. None if they are estimates: then the weights of H more
-    cells, those of the strata in a sample of the population, tell them."""
+    """Share of each stratum, (H,). None if shares are estimated: then q has H more
+    cells, the counts of strata in a sample of the population."""
 
     @cached_property
     def samples(self) -> Array:
-        """Number of the sample that each weight is of; the last tells the shares."""
+        """Sample index of each weight; the last sample, if any, estimates shares."""
         n_strata = self.strata.max() + 1
-        others = n_strata if self.shares is None else 0
-        return np.append(self.strata, np.full(others, n_strata))
+        n_shares = n_strata if self.shares is None else 0
+        return np.append(self.strata, np.full(n_shares, n_strata))
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """Order of the weights by sample, and where samples start in it."""
+        """Indices that sort weights by sample, and the start of each sample."""
         order = np.argsort(self.samples, kind="stable")
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
     def sums(self, values: Array) -> Array:
-        """Sums by sample of values of all weights, or of those of the m cells."""
+        """Sums by sample, for values of all weights or of the m cells only."""
         order, starts = self._order
         n = values.shape[-1]
         return np.add.reduceat(values[..., order[:n]], starts[starts < n], axis=-1)
 
     def with_totals(self, q: Array, f: Array) -> Array:
-        """Weights q times factors such that samples have the totals that f has."""
+        """Weights q, scaled within each sample to the total of f."""
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
-        """Values over w, less multiples of 1 / w: of mean zero under q in each sample.
+        """Compute (values - c) / w, with c by sample such that means under q are zero.
 
-        Values are of shape (K, r, m), q and w of shape (K, m).
+        Values have shape (K, r, m); q and w have shape (K, m).
         """
         q, w = q[:, np.newaxis], w[:, np.newaxis]
         means = self.sums(values * q / w) / self.sums(q / w)
         return (values - means[..., self.samples]) / w
 
-    def solve_apart(
+    def solve_by_sample(
         self, right: Array, q: Array, w: Array, multiplier: Array, influence: Array
     ) -> tuple[Array, Array]:
-        """Solve equations of a constrained maximum, as if linear in the mixture.
+        """Solve the Newton equations without the second derivatives of the functional.
 
-        Solutions for right-hand sides (K, r, m), and signs of the determinants.
-        Estimated shares are coupled to the cells of their strata.
+        Returns solutions for right-hand sides (K, r, m), and the signs of the
+        determinants. Without second derivatives the samples are independent, except
+        that estimated shares are coupled to the cells of their strata.
         """
         solution = self.centred(right, q, w)
         if self.shares is not None:
@@ -73,46 +74,44 @@ class Poststratified(EqualByParts, Functional):
         scale = multiplier[..., np.newaxis]
         weighted = (q * influence)[:, np.newaxis, :m]
         shares, along = q[:, m:], self.centred(influence[:, np.newaxis], q, w)[..., :m]
-        of_shares = (
-            w[:, m:] - multiplier**2 * self.sums(weighted * along)[:, 0] / shares
-        )
-        rest = self.sums(weighted * solution[..., :m]) / shares[:, np.newaxis]
-        rest = right[..., m:] - scale * rest
-        inverse = (shares / of_shares)[:, np.newaxis]
+        diagonal = w[:, m:] - multiplier**2 * self.sums(weighted * along)[:, 0] / shares
+        residual = self.sums(weighted * solution[..., :m]) / shares[:, np.newaxis]
+        residual = right[..., m:] - scale * residual
+        inverse = (shares / diagonal)[:, np.newaxis]
         total = inverse.sum(-1, keepdims=True)
-        rest = rest - (rest * inverse).sum(-1, keepdims=True) / total
-        solution[..., m:] = rest / of_shares[:, np.newaxis]
+        residual = residual - (residual * inverse).sum(-1, keepdims=True) / total
+        solution[..., m:] = residual / diagonal[:, np.newaxis]
         solution[..., :m] -= scale * along * solution[..., m:][..., self.strata]
-        return solution, np.sign(of_shares).prod(-1) * np.sign(total[:, 0, 0])
+        return solution, np.sign(diagonal).prod(-1) * np.sign(total[:, 0, 0])
 
     @cached_property
     def _cells_of_table(self) -> Array:
-        """Which cell of the table of the mixture each of the m cells is, (m, k)."""
+        """Indicators (m, k) of the mixture's cell to which each cell contributes."""
         cells = self.functional.cells
-        of_table = np.arange(self.functional.size + self.functional.is_partial)
-        indicators: Array = cells[:, np.newaxis] == of_table
+        table_cells = np.arange(self.functional.size + self.functional.is_partial)
+        indicators: Array = cells[:, np.newaxis] == table_cells
         return indicators.astype(float)
 
     @cached_property
     def occurs(self) -> Array:
-        """Which cells of the table of the mixture are possible."""
+        """Mask of the cells of the mixture that can occur, (k,)."""
         return np.any(self._cells_of_table, axis=0)
 
     @cached_property
     def of_table(self) -> Component:
-        """Functional of the table of the mixture, rows outside of it included."""
+        """Functional of the cells of the mixture, plus a cell for other rows."""
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
         return Component(self.functional.functional, cells, size)
 
     def table(self, q: Array) -> Array:
-        """Weights in the table of the mixture."""
+        """Weights of the cells of the mixture, (..., k)."""
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Derivatives of the table by weights of shape (K, m), over the weights.
+        """Derivatives of the k cells that occur in the weights q, (K, k, m).
 
-        Of shape (K, k, m), for the k cells that occur, but for a constant by sample.
+        They are correct up to a constant by sample.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T
@@ -126,7 +125,7 @@ class Poststratified(EqualByParts, Functional):
         return coupling
 
     def _mixed(self, q: Array) -> tuple[Array, Array, Array]:
-        """Weights of the m cells in the mixture, those over q, and shares of strata."""
+        """Weights w of the m cells in the mixture, w / q, and shares of strata."""
         cells = q[..., : len(self.strata)]
         shares = self.shares
         if shares is None:

@@ -1,8 +1,8 @@
-r"""Strengths of models from pairwise votes, by the model of Bradley and Terry.
+r"""Strengths of models from pairwise votes, by the Bradley-Terry model.
 
-The log-odds of the outcomes of a vote are linear: of models i and j that come first and
-second, with a position effect :math:`\delta`, covariates x and the parameter
-:math:`\nu` of ties [1]_,
+The log probabilities of the outcomes of a vote are linear. If models i and j are
+presented first and second, with a position effect :math:`\delta`, covariates x and the
+tie parameter :math:`\nu` [1]_,
 
 .. math:: \log p_\text{first} &= \theta_i + \delta + x^T \gamma + c , \\
     \log p_\text{second} &= \theta_j + c , \\
@@ -31,48 +31,48 @@ from skci._arrays import Array, cached_property
 
 FIRST, SECOND, TIE = range(3)
 _TINY = 1e-300
-_SINGULAR = 1e-10  # eigenvalue relative to the largest
+_SINGULAR = 1e-10  # relative size of eigenvalues that count as zero
 _GAIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Distinct votes, and how much each weighs."""
+    """Distinct votes with weights."""
 
     first: Array
-    """Number of the model that comes first, (m,)."""
+    """Index of the model presented first, (m,)."""
     second: Array
     outcome: Array
-    """FIRST, SECOND or TIE."""
+    """FIRST, SECOND or TIE, (m,)."""
     covariates: Array
-    """Of the first model, relative to the second, (m, k)."""
+    """Covariates of the first model minus those of the second, (m, k)."""
     weights: Array
     n_models: int
     has_position: bool = False
 
     @property
     def has_ties(self) -> bool:
-        """Whether there are ties."""
+        """Whether any vote is a tie."""
         return bool((self.outcome == TIE).any())
 
     @property
     def has_effects(self) -> bool:
-        """Whether there are effects besides strengths and ties."""
+        """Whether the model has a position effect or covariates."""
         return self.has_position or self.covariates.shape[1] > 0
 
     @cached_property
     def _wins(self) -> tuple[Array, Array, Array]:
-        """Winner and loser of each vote, in any order for ties, and mask of ties."""
-        of_second = self.outcome == SECOND
-        winner = np.where(of_second, self.second, self.first)
-        loser = np.where(of_second, self.first, self.second)
+        """Winner and loser of each vote (arbitrary for ties), and mask of ties."""
+        second_wins = self.outcome == SECOND
+        winner = np.where(second_wins, self.second, self.first)
+        loser = np.where(second_wins, self.first, self.second)
         return winner, loser, self.outcome == TIE
 
     def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
-        """Sets of models that are connected by wins and losses; ties are both.
+        """Components of the graph of wins, with ties as wins of both models.
 
-        Between two "weak" sets there are no votes, and between two "strong" ones all
-        votes are for the same set.
+        Two "weak" components have no votes between them. Between two "strong"
+        components, all votes are for the same component.
         """
         winner, loser, tied = self._wins
         edges = (
@@ -85,26 +85,26 @@ class Votes:
         return [np.flatnonzero(sets == k) for k in range(number)]
 
     def one_sided(self) -> tuple[Array, str] | None:
-        """Find a smallest set of models with no "win", or no "loss", against others.
+        """Smallest set of models with no "win", or no "loss", against other models.
 
-        None if there is no such set, which is the condition of Ford (1957).
+        None if no such set exists, which is the condition of Ford (1957).
         """
         winner, loser, _ = self._wins
-        sets, found = self.sets("strong"), []
-        for each in sets if len(sets) > 1 else []:
-            wins, loses = np.isin(winner, each), np.isin(loser, each)
+        sets, one_sided = self.sets("strong"), []
+        for models in sets if len(sets) > 1 else []:
+            wins, loses = np.isin(winner, models), np.isin(loser, models)
             if not (wins & ~loses).any():
-                found.append((each, "win"))
+                one_sided.append((models, "win"))
             if not (loses & ~wins).any():
-                found.append((each, "loss"))
-        return min(found, key=lambda pair: len(pair[0]), default=None)
+                one_sided.append((models, "loss"))
+        return min(one_sided, key=lambda pair: len(pair[0]), default=None)
 
     @property
     def without_effects(self) -> Votes:
-        """Distinct wins and ties, regardless of the position and covariates."""
+        """Distinct wins and ties, without position and covariates."""
         winner, loser, tied = self._wins
-        one, other = np.minimum(winner, loser), np.maximum(winner, loser)
-        votes = np.where(tied, [one, other, tied], [winner, loser, tied])
+        lower_index, upper_index = np.minimum(winner, loser), np.maximum(winner, loser)
+        votes = np.where(tied, [lower_index, upper_index, tied], [winner, loser, tied])
         shape = self.n_models, self.n_models, 2
         distinct = np.unique(np.ravel_multi_index(tuple(votes), shape))
         first, second, is_tie = np.unravel_index(distinct, shape)
@@ -116,17 +116,17 @@ class Votes:
 
     @cached_property
     def _regressors(self) -> list[Any]:
-        """Regressors of the log-odds of each outcome, sparse, (m, parameters)."""
+        """Sparse regressors of the log probability of each outcome, (m, parameters)."""
         m = len(self.first)
         models = [
-            csr_array((np.ones(m), (np.arange(m), each)), (m, self.n_models))
-            for each in (self.first, self.second)
+            csr_array((np.ones(m), (np.arange(m), model)), (m, self.n_models))
+            for model in (self.first, self.second)
         ]
         position = np.ones((m, int(self.has_position)))
         effects = csr_array(np.hstack([position, self.covariates]))
-        none = csr_array((m, int(self.has_ties)))
-        first = hstack([models[0], effects, none], format="csr")
-        second = hstack([models[1], 0 * effects, none], format="csr")
+        tie_column = csr_array((m, int(self.has_ties)))
+        first = hstack([models[0], effects, tie_column], format="csr")
+        second = hstack([models[1], 0 * effects, tie_column], format="csr")
         if not self.has_ties:
             return [first, second]
         halves = [(models[0] + models[1]) / 2, effects / 2]
@@ -135,53 +135,54 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Regressors of the outcome of a vote less those of the next, sparse.
+        """Sparse regressors of the observed outcome minus those of adjacent outcomes.
 
-        The log-odds of a tie are between those of the two wins, which it is next to.
+        With ties, a win is adjacent to a tie only.
         """
-        next_to = {FIRST: [SECOND], SECOND: [FIRST]}
+        adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
-            next_to = {FIRST: [TIE], SECOND: [TIE], TIE: [FIRST, SECOND]}
+            adjacent = {FIRST: [TIE], SECOND: [TIE], TIE: [FIRST, SECOND]}
         regressors = self._regressors
         margins = [
-            (regressors[observed] - regressors[each])[self.outcome == observed]
-            for observed, others in next_to.items()
-            for each in others
+            (regressors[observed] - regressors[outcome])[self.outcome == observed]
+            for observed, outcomes in adjacent.items()
+            for outcome in outcomes
         ]
-        found = vstack(margins, format="csr")
-        largest = np.maximum(abs(found).max(axis=0).toarray().ravel(), _TINY)
-        return found.multiply(1 / largest).tocsr()
+        stacked = vstack(margins, format="csr")
+        largest = np.maximum(abs(stacked).max(axis=0).toarray().ravel(), _TINY)
+        return stacked.multiply(1 / largest).tocsr()
 
     @property
     def is_identified(self) -> bool:
-        """Whether votes tell the effects apart: all but a constant of the strengths."""
+        """Whether all parameters are identified, except a constant of the strengths."""
         margins = self._margins
         values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
         return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
 
     def recession(self) -> Array | None:
-        r"""Strengths of a direction in which the likelihood rises without a maximum.
+        r"""Strengths v of a direction in which the likelihood has no maximum.
 
-        None if there is no such direction. In it no vote becomes less probable, and
-        some votes more so (Albert and Anderson, 1984, Biometrika 71, 1-10). With
-        :math:`v_i - v_j` and c, of log of nu, that is :math:`(v_i - v_j) / 2 \geq c`
-        for each win of i over j, and :math:`c \geq |v_i - v_j| / 2` for each tie.
+        None if no such direction exists. In this direction no vote becomes less
+        probable, and some votes become more probable (Albert and Anderson, 1984,
+        Biometrika 71, 1-10). If c is the change of :math:`\log \nu`, this means
+        :math:`(v_i - v_j) / 2 \geq c` for each win of i over j, and
+        :math:`c \geq |v_i - v_j| / 2` for each tie.
         """
         margins = self._margins
         gain = -np.asarray(margins.sum(axis=0)).ravel()
         limits = np.zeros(margins.shape[0])
-        found: Any = linprog(gain, A_ub=-margins, b_ub=limits, bounds=(-1, 1))
-        rises = (margins @ found.x).max() > _GAIN
-        return found.x[: self.n_models] if rises else None
+        solution: Any = linprog(gain, A_ub=-margins, b_ub=limits, bounds=(-1, 1))
+        rises = (margins @ solution.x).max() > _GAIN
+        return solution.x[: self.n_models] if rises else None
 
     def fit(self) -> tuple[Array, Array]:
-        """Maximise the likelihood, with strengths whose mean is zero.
+        """Maximise the likelihood, with strengths of mean zero.
 
-        Returns strengths, position effect, coefficients of covariates and log of nu,
-        (P,), and the influence values of each distinct vote on them, (m, P).
+        Returns P parameters (strengths, position effect, coefficients of covariates,
+        log nu), and the influence values of distinct votes, (m, P).
 
-        Newton's method with scipy's trust region, on all parameters; strengths are only
-        determined up to a constant, which is fixed by a penalty of their mean.
+        The method is Newton's, with the trust region of scipy. Strengths are determined
+        only up to a constant, which is fixed by a penalty on their mean.
         """
         size, shares = self.n_models, self.weights / self.weights.sum()
         regressors, rows = self._regressors, np.arange(len(self.first))
@@ -192,8 +193,8 @@ class Votes:
         constant[:size] = 1 / size
 
         def logs(beta: Array) -> Array:
-            each = np.stack([x @ beta for x in regressors], axis=1)
-            return log_softmax(each, axis=1)
+            scores = np.stack([x @ beta for x in regressors], axis=1)
+            return log_softmax(scores, axis=1)
 
         def loss(beta: Array) -> float:
             penalty = (constant @ beta) ** 2 / 2
@@ -215,7 +216,7 @@ class Votes:
                 products = products + x.T @ x.multiply((q * shares)[:, np.newaxis])
             return products.toarray() + np.outer(constant, constant)
 
-        found = minimize(
+        optimum = minimize(
             loss,
             np.zeros(n_parameters),
             jac=gradient,
@@ -223,10 +224,10 @@ class Votes:
             method="trust-exact",
             options={"gtol": 1e-9},
         )
-        beta = found.x
-        beta = beta - np.linalg.solve(information(beta), gradient(beta))  # last digits
+        beta = optimum.x
+        beta = beta - np.linalg.solve(information(beta), gradient(beta))  # last step
         beta[:size] -= beta[:size].mean()
-        # Neither the constant nor its penalty has a part in errors of the estimates.
+        # The constant and its penalty do not contribute to errors of the estimates.
         inverse = np.linalg.inv(information(beta))
         inverse[:size, :size] -= 1
         errors = observed - np.exp(logs(beta))

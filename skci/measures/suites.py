@@ -1,7 +1,8 @@
-"""Aggregates of the scores of runs on the tasks of a suite, as rliable defines them.
+"""Aggregates of run scores on the tasks of a suite, as defined by rliable.
 
-Each takes scores of runs and their weights, the same for each task and within tasks for
-each run, which add up to 1, and returns a value and an influence value for each run.
+Each function accepts the scores of runs and their weights. Weights add up to 1; tasks
+have equal weight, and so have the runs of a task. It returns a value, and an influence
+value for each run.
 """
 
 from __future__ import annotations
@@ -10,34 +11,35 @@ import numpy as np
 
 from skci._arrays import Array
 
-_TRIMMED = 0.25  # share of the scores at either end that the mean is without
-_ROUNDING = 1e-9  # of a number of scores
+_TRIMMED = 0.25  # share of the scores that is trimmed at either end
+_ROUNDING = 1e-9  # rounding error of a number of scores
 
 
 def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
     r"""Mean of the middle half of all scores.
 
-    As many scores of n are left out at either end as are whole in n / 4. With the
-    quantiles a and b at these ends the influence value of a score x is
-    :math:`\min(\max(x, a), b)` over the share that is left, less its mean.
+    The floor(n / 4) smallest and the floor(n / 4) largest of n scores are trimmed. Let
+    a and b be the smallest and the largest remaining score. The influence value of a
+    score x is :math:`\min(\max(x, a), b)` minus its mean, divided by the remaining
+    share.
     """
     order = np.argsort(scores, kind="stable")
-    ranked, ends = scores[order], np.cumsum(weights[order])
+    ranked, cumulative = scores[order], np.cumsum(weights[order])
     n = len(scores)
     trimmed = np.floor(_TRIMMED * n + _ROUNDING) / n
-    kept = np.diff(np.clip(ends, trimmed, 1 - trimmed), prepend=trimmed)
-    value = kept @ ranked / kept.sum()
-    inside = np.flatnonzero(kept > _ROUNDING / n)
+    remaining = np.diff(np.clip(cumulative, trimmed, 1 - trimmed), prepend=trimmed)
+    value = remaining @ ranked / remaining.sum()
+    inside = np.flatnonzero(remaining > _ROUNDING / n)
     clipped = np.clip(scores, *ranked[inside[[0, -1]]])
     influence = (clipped - weights @ clipped) / (1 - 2 * trimmed)
     return float(value), influence
 
 
 def mean_below(
-    scores: Array, weights: Array, most: float = np.inf
+    scores: Array, weights: Array, maximum: float = np.inf
 ) -> tuple[float, Array]:
-    """Mean of the scores, of which none counts more than `most`."""
-    values = np.minimum(scores, most)
+    """Mean of the scores, each replaced by `maximum` if it is larger."""
+    values = np.minimum(scores, maximum)
     mean = float(weights @ values)
     return mean, values - mean
 
@@ -45,16 +47,20 @@ def mean_below(
 def probability_of_improvement(
     first: list[Array], second: list[Array]
 ) -> tuple[float, Array, Array]:
-    """Probability that a run of one model is better than one of another, over tasks.
+    """Probability that a run of one model is better than a run of another model.
 
-    Ties count half. With the influence values of the runs of each model, task by task,
-    relative to the weight of each in the scores of its model.
+    It is averaged over tasks; ties count half. Also returns, for each model, the
+    influence values of runs, task by task, relative to their weights.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)
         for x, y in zip(first, second, strict=True)
     ]
-    value = float(np.mean([each.mean() for each in wins]))
-    of_first = np.concatenate([each.mean(axis=1) - value for each in wins])
-    of_second = np.concatenate([each.mean(axis=0) - value for each in wins])
-    return value, of_first, of_second
+    value = float(np.mean([task_wins.mean() for task_wins in wins]))
+    first_influence = np.concatenate(
+        [task_wins.mean(axis=1) - value for task_wins in wins]
+    )
+    second_influence = np.concatenate(
+        [task_wins.mean(axis=0) - value for task_wins in wins]
+    )
+    return value, first_influence, second_influence

@@ -1,4 +1,4 @@
-"""Properties of measures that inference uses, and the scales of their intervals."""
+"""Properties of measures for inference, and scales of intervals."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scipy.special import expit, logit
 from skci._arrays import Array
 
 CELLS = ("tp", "fp", "fn", "tn")
-"""The order of the cells everywhere. Read backwards it is the order of the
-table with positive and negative exchanged."""
+"""Order of the cells in all tables. The reversed order belongs to the table with
+positive and negative exchanged."""
 
 NEGATED = "neg_"
-"""What names of negated measures begin with, as those of scikit-learn's scorers."""
+"""Prefix of the names of negated measures, as in scikit-learn's scorers."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Link:
     backward: Callable[[Any], Any]
 
     def negated(self) -> Link:
-        """Return the same scale for values times -1, itself times -1."""
+        """Scale for negated values: x -> -forward(-x)."""
         return Link(
             partial(_odd, self.forward),
             partial(_even, self.slope),
@@ -97,60 +97,61 @@ DICE = Link(_dice, _dice_slope, _jaccard)
 
 @dataclass(frozen=True)
 class Trait:
-    """Properties of a measure that inference uses.
+    """Properties of a measure for inference.
 
     Parameters
     ----------
     name, bounds, greater_is_better
-        Its string name, its range, and whether a greater value is a better one.
+        Name and range of the measure, and whether higher values are better.
     has_better : bool
-        Whether a value is better than another at all, or only lower or higher.
+        Whether values are better or worse, not only higher or lower.
     smooth : bool
-        Whether it has a derivative everywhere in the range, and a table of possible
-        outcomes.
+        Whether the measure has a table of possible outcomes, and derivatives everywhere
+        in the range.
     has_curvature : bool
         Whether second differences in the weights of rows estimate a derivative.
     heavy_tails : bool
-        Whether influence values may have no variance, as those of squared errors. Those
-        of labels and ranks are bounded, and those of probabilities grow slowly.
+        Whether influence values may have an infinite variance, as for squared errors.
+        Influence values of labels and ranks are bounded, and those of probabilities
+        grow slowly.
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
-        Scale of the plus-four interval; None where that interval is unreliable.
+        Scale of the plus-four interval; None if that interval is unreliable.
     blurs : bool
-        Whether it is a function of the moments that blurring perturbs.
+        Whether the measure is a function of the moments that blurring perturbs.
     proportion : (str, str) or None
-        For a proportion of a count: the cells that are successes and the cells that are
-        trials, as in ``("tp", "tp fp")`` for the precision.
+        Cells of successes and of trials, if the measure is a proportion of counts:
+        ``("tp", "tp fp")`` for the precision.
     automatic : tuple of str
-        Interval methods that "auto" stands for: the first that can serve, or "delta".
+        Candidates for "auto", which selects the first supported interval method, else
+        "delta".
     automatic_of_contrasts : tuple of str
-        Those that it stands for in differences and ratios, where they are others.
+        Candidates for "auto" in differences and ratios; by default as in `automatic`.
     is_scaled_area : bool
-        Whether it is an area or a share but for a factor and an offset, so that its
-        share of the range has a logit.
+        Whether the measure is an area or a proportion after a change of scale and
+        origin, so that its position in the range has a logit.
     scale_free : bool
-        Whether counts give the same value as proportions. The estimate is then taken
+        Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
     chance : float or None
-        Value of scores that are unrelated to the truth, where a value near the other
-        end of the range is that of scores of the other label.
+        Value for scores that are independent of the truth, if a value near the opposite
+        bound suggests scores of the wrong label.
     undefined_by : str
-        What makes it undefined.
+        Reason for an undefined value, for messages.
     negative_of : Trait or None
-        For a measure times -1, properties of the measure itself, whose intervals are
-        negated.
+        Properties of the measure itself, if this is the measure times -1. Intervals of
+        the measure are negated.
     reach : (float, float) or None
-        Range of the estimator, where it exceeds that of the measure. Limits are
-        computed within it and reported within the bounds.
+        Range of the estimator, if it exceeds the range of the measure. Limits are
+        computed within `reach`, then clipped to `bounds`.
     reads : str
-        What a user's function of the rows reads, which reports name.
+        Input of a user's function of the rows, for reports.
     function : callable
-        For a measure of labels, its formula ``g(tp, fp, fn, tn)``, safe for complex
-        arrays.
+        Formula ``g(tp, fp, fn, tn)`` of a measure of labels, safe for complex arrays.
     symmetric : bool
-        Whether it does not change when positive and negative are exchanged, so that it
-        has no ``pos_label``.
+        Whether the measure is unchanged if positive and negative are exchanged, so that
+        it has no ``pos_label``.
     """
 
     name: str
@@ -179,23 +180,23 @@ class Trait:
 
     @property
     def range_of_estimator(self) -> tuple[float, float]:
-        """Range of the estimator, that of the measure if no other is known."""
+        """Range of the estimator, by default the range of the measure."""
         return self.bounds if self.reach is None else self.reach
 
     @property
     def sign(self) -> int:
-        """1 where a greater value is a better one, else -1."""
+        """1 if higher values are better, else -1."""
         return 1 if self.greater_is_better else -1
 
-    def worded(self, predicate: str) -> str:
-        """Say "lower" and "higher" for "worse" and "better" if there is no better."""
+    def phrase(self, predicate: str) -> str:
+        """Predicate with "lower" and "higher" for "worse" and "better" if needed."""
         if self.has_better:
             return predicate
         worse, better = ("lower", "higher")[:: self.sign]
         return predicate.replace("worse", worse).replace("better", better)
 
     def of_classes(self, name: str) -> Trait:
-        """Properties of the measure of several classes, alone or averaged."""
+        """Properties of the measure by class, or averaged over classes."""
         return replace(self, name=name, plus_four=None, proportion=None)
 
     def negated(self) -> Trait:
@@ -224,11 +225,11 @@ class Trait:
 
 
 EDGE = 1e-12
-"""Estimates this near to the boundary of the range are on it."""
+"""Distance from the boundary of the range below which an estimate is on it."""
 
 LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
 SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}
 BY_INFLUENCE: dict[str, Any] = {"automatic": ("delta",)} | dict.fromkeys(
     ("smooth", "has_curvature", "blurs"), False
 )
-"""Properties of estimates whose influence values are known, but not their function."""
+"""Properties of estimates with influence values but without a functional."""

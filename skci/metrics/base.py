@@ -33,7 +33,7 @@ from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
-    Known,
+    AvailableData,
     check_method,
     check_serves,
     method_without_table,
@@ -571,9 +571,12 @@ class MetricCI(_WithOptions):
         return str(resolved)
 
     def without_table(
-        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+        self,
+        method: str | None,
+        available: AvailableData,
+        preferred: Sequence[str] = (),
     ) -> Self:
-        """Return a copy whose interval method needs only what is `known`.
+        """Return a copy whose interval method needs only what is `available`.
 
         `method` applies if the metric sets none; see `method_without_table`.
 
@@ -582,7 +585,7 @@ class MetricCI(_WithOptions):
         method = method_without_table(
             self._resolve_method(method),
             self._trait,
-            known=known,
+            available=available,
             preferred=preferred,
         )
         return self._replace({"method": method})

@@ -304,7 +304,7 @@ class Binding:
     ) -> TableParameter:
         """Parameter of a functional whose cells are determined by labels."""
         if self.subgroups is not None:
-            cell_map = cell_map.among(self.subgroups)
+            cell_map = cell_map.subset(self.subgroups)
         cells, size = self.sample.cells(cell_map), cell_map.size
         return self.of_cells(trait, functional, cells, size, metric, cell_map, **fields)
 

@@ -541,7 +541,7 @@ class SquaredCalibrationErrorCI(
     squared_calibration_error = 0.007 [-0.007, 0.021], 95% interval (delta, n = 100)
     """
 
-    n_bins: int = option(default=10, check=partial(check_integer, most=MOST_BINS))
+    n_bins: int = option(default=10, check=partial(check_integer, maximum=MOST_BINS))
     strategy: str = option(default="quantile", check=one_of(*STRATEGIES))
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:

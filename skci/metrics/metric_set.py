@@ -34,7 +34,7 @@ from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
-from skci.inference.intervals.methods import Known, check_method
+from skci.inference.intervals.methods import AvailableData, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
@@ -115,12 +115,12 @@ class MetricSet:
             ) from error
 
     def without_tables(
-        self, known: Known = "covariance", preferred: Sequence[str] = ()
+        self, available: AvailableData = "covariance", preferred: Sequence[str] = ()
     ) -> Self:
         """Copy of the set with interval methods that need no table of counts."""
         other = copy(self)
         other.metrics = {
-            name: metric.without_table(self.methods[name], known, preferred)
+            name: metric.without_table(self.methods[name], available, preferred)
             for name, metric in self.metrics.items()
         }
         return other
@@ -160,6 +160,8 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a metric of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
+                if kind == "labels" and y_score is not None:
+                    hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}{hint}"
@@ -614,7 +616,7 @@ def estimate_at_points(
     if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))
-        rows, design = rows.regrouped(unit, len(outcomes)), design.regrouped(unit)
+        rows, design = rows.merge_units(unit, len(outcomes)), design.merge_units(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
     keys: dict[str, dict[str, Any]] = {}

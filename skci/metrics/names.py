@@ -21,8 +21,8 @@ _ALIASES = {
     "specificity": "tnr true_negative_rate",
     "precision": "ppv positive_predictive_value",
     "negative_predictive_value": "npv",
-    "false_positive_rate": "fpr",
-    "false_negative_rate": "fnr",
+    "false_positive_rate": "fpr far false_accept_rate false_alarm_rate",
+    "false_negative_rate": "fnr frr false_reject_rate miss_rate",
     "balanced_accuracy": "bacc uar",
     "matthews_corrcoef": "mcc correlation phi",
     "cohen_kappa": "kappa",
@@ -185,7 +185,11 @@ _REFUSED = (
         name: f"is several metrics, {[*metric_names]}"
         for name, metric_names in _SEVERAL.items()
     }
-    | {name: f"needs a time, as in '{name}@365'" for name in _AT_A_NUMBER}
+    | {
+        name: f"needs a time, as in '{name}@365'"
+        for name in _AT_A_NUMBER
+        if name not in _BY_NAME
+    }
     | {
         name: f"needs a threshold, as in '{name}@0.1'"
         for name in clinical.AT_THRESHOLDS

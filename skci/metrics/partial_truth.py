@@ -242,7 +242,7 @@ def estimate_partly_labelled(
     rows = replace(rows, sample_weight=weights, groups=None)
     expected = _sample(metric_set, copies, rows, abstain=abstain).rows
     joint = estimate(metric_set, sample, read, expected)
-    return replace(joint, n_given=sample.rows.n_rows(~are_labelled(sample)))
+    return replace(joint, n_user_rows=sample.rows.n_rows(~are_labelled(sample)))
 
 
 def read_partly_labelled(

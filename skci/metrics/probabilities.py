@@ -141,7 +141,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 class _D2CI(_ProbabilityMetricCI, **SKILL):
     """D2: relative reduction of the loss compared with constant probabilities."""
 
-    _function = staticmethod(partial(skill, least=EDGE))
+    _function = staticmethod(partial(skill, zero=EDGE))
 
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float

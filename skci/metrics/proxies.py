@@ -8,8 +8,9 @@ of the truth. The estimate is
 
 a contrast of three parameters of the same rows. Its variance is smallest for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
-\operatorname{Var}(\tilde T - \tilde T_\text{all})`, with covariances of estimates. The weight :math:`\lambda` is shrunk by the share
-explained by chance, so that an uninformative proxy has almost no weight.
+\operatorname{Var}(\tilde T - \tilde T_\text{all})`, with covariances of estimates. The
+weight :math:`\lambda` is shrunk by the share explained by chance, so that an
+uninformative proxy has almost no weight.
 
 If labels were requested with known probabilities, labelled rows are weighted by the
 inverse probabilities. The variance of :math:`\tilde T(\text{labelled})` due to these
@@ -160,7 +161,7 @@ def _weights(
         )
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     # Ratio of the adjusted to the plain share of the variance explained by proxies.
-    residual_df = chosen.each[0].degrees_of_freedom - n_proxies
+    residual_df = chosen.by_parameter[0].degrees_of_freedom - n_proxies
     if residual_df <= 0 or explained <= 0:
         return {}
     weights *= max(1 - n_proxies * (1 - explained) / (residual_df * explained), 0.0)
@@ -225,7 +226,7 @@ def _unseen_errors(
     if not (smooths or method.smooths or method.studentises):
         return np.zeros_like(all_covariance)
     changes = []
-    for estimate in chosen.each[1 if smooths else 2 :: 2]:
+    for estimate in chosen.by_parameter[1 if smooths else 2 :: 2]:
         influence = estimate.at_observed_table.parameter.linearised.influence
         if smooths:
             cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]

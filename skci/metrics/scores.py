@@ -32,14 +32,14 @@ from skci.data.labels import (
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.data.sample import Scores
-from skci.inference.intervals.methods import Known
+from skci.inference.intervals.methods import AvailableData
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
-    Among,
     Boundary,
     Component,
     Evaluation,
     Functional,
+    SubsetFunctional,
     Support,
 )
 from skci.measures.traits import EDGE, Trait
@@ -464,7 +464,10 @@ class OrderMetricCI(
     _area: ClassVar[Any]
 
     def without_table(
-        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+        self,
+        method: str | None,
+        available: AvailableData,
+        preferred: Sequence[str] = (),
     ) -> Self:
         # The orders of different models have no joint table, so skewness is unknown.
         return super().without_table(method, "covariance", preferred)
@@ -674,7 +677,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
             between = columns[k].among(units), frequencies[units], frequencies.sum()
             area = self._area_of(positive, *between)
             table = area.functional, area.cells, area.size
-            areas.append(Among(*table, units, len(frequencies)))
+            areas.append(SubsetFunctional(*table, units, len(frequencies)))
         return areas
 
     def _sizes(self, binding: Binding) -> Any:

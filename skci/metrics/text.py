@@ -240,7 +240,7 @@ class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
     chrf = 75.60 [73.05, 77.64], 95% interval (hall, n = 40)
     """
 
-    word_order: int = option(default=0, check=partial(check_integer, least=0))
+    word_order: int = option(default=0, check=partial(check_integer, minimum=0))
     beta: float = option(default=2, check=check_positive_number)
 
     @property

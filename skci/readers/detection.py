@@ -18,7 +18,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import AtObservedWeights
+from skci.measures.functional import FixedValueFunctional
 from skci.measures.traits import Trait
 from skci.metrics.base import MetricCI
 from skci.metrics.binding import Binding
@@ -287,7 +287,7 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
         # Without the check of the scale, in which rare classes may lack objects.
         weights = binding.sample.rows.counts[binding.within]
         images = binding.columns(self.reads)[1][binding.within]
-        functional = AtObservedWeights(self.g(images, weights), weights)
+        functional = FixedValueFunctional(self.g(images, weights), weights)
         return [binding.of_units(self._measure, functional)]
 
 

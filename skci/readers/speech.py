@@ -12,6 +12,8 @@ _LAYOUTS = {
     "kaldi": r"(?P<id>\S+)(?P<text>.*)",
     "trn": r"(?P<text>.*)\((?P<id>[^()]+)\)",
 }
+_AN_ID = r"(?P<id>(?=\S*[\d_-])\S+)\s.*"
+"""First word with a digit, a hyphen or an underscore."""
 _MOST_NAMED = 6  # utterances in a message
 
 
@@ -19,7 +21,7 @@ def transcripts(
     reference: Any,
     hypotheses: Any,
     *,
-    layout: str = "lines",
+    layout: str | None = None,
     speaker: Callable[[str], Any] | None = None,
 ) -> dict[str, Any]:
     r"""Read references and hypotheses of speech, or of translation, line by line.
@@ -33,10 +35,11 @@ def transcripts(
     hypotheses : path, open file, or list or mapping of these
         Texts of one or several systems. A system is named by a mapping, or else by its
         file.
-    layout : {"lines", "kaldi", "trn"}, default="lines"
-        Whether lines are texts, in the same order in all files; texts after the ID of
-        the utterance, as in Kaldi; or texts before the ID in parentheses, as in trn
-        files of NIST's sclite.
+    layout : {"lines", "kaldi", "trn"}, optional
+        "lines" for texts in the same order in all files, the default; "kaldi" for texts
+        after the ID of the utterance; "trn" for texts before the ID in parentheses, as
+        in the files of NIST's sclite. Without a layout, lines of the reference that
+        look as if they had IDs are an error.
     speaker : callable, optional
         Function from the ID of an utterance to its speaker, such as ``lambda utterance:
         utterance.split("-")[0]``. The utterances of a speaker are then a cluster.
@@ -67,13 +70,18 @@ def transcripts(
     >>> data["y_true"], data["y_pred"]
     (['turn on the light', 'call me'], {'large': ['turn on a light', 'call me']})
     """
-    check_choice(layout, [*_LAYOUTS], "layout")
-    if speaker is not None and layout == "lines":
-        raise ValueError("speaker must not be given with layout='lines', without IDs")
-    said = _read(reference, "reference", layout)
+    check_choice(layout or "lines", [*_LAYOUTS], "layout")
+    if speaker is not None and not (callable(speaker) and layout in ("kaldi", "trn")):
+        raise ValueError(
+            "speaker must be a function of the ID of an utterance, with layout='kaldi' "
+            f"or 'trn', got {speaker!r} with layout={layout!r}"
+        )
+    said = _read(reference, "reference", layout or "lines")
+    if layout is None:
+        _check_no_ids([*said.values()])
     columns: dict[str, Any] = {"y_true": [*said.values()], "y_pred": {}}
     for name, source in by_model(hypotheses, "hypotheses").items():
-        texts = _read(source, name, layout)
+        texts = _read(source, name, layout or "lines")
         if differing := sorted(said.keys() ^ texts.keys()):
             names = join_names(first_names(differing, _MOST_NAMED))
             raise ValueError(
@@ -84,6 +92,18 @@ def transcripts(
     if speaker is not None:
         columns["groups"] = [speaker(utterance) for utterance in said]
     return columns
+
+
+def _check_no_ids(lines: list[str]) -> None:
+    """Check that lines do not look as if each had the ID of its utterance."""
+    for layout, pattern in (("trn", _LAYOUTS["trn"]), ("kaldi", _AN_ID)):
+        matches = [re.fullmatch(pattern, line.strip()) for line in lines]
+        ids = {match["id"] for match in matches if match}
+        if len(lines) > 1 and len(ids) == len(lines):
+            raise ValueError(
+                f"layout must be given, since each line may have an ID, such as "
+                f"{min(ids)!r}: {layout!r} if so, or 'lines' if all are words"
+            )
 
 
 def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:

@@ -357,7 +357,7 @@ class Report(TabularReport[MetricEstimate]):
                 about["binning"],
             ),
         ]
-        if not source.is_simple and joint.n_given is None:
+        if not source.is_simple and joint.n_user_rows is None:
             pairs = zip(source.table_sizes, source.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
@@ -378,7 +378,7 @@ class Report(TabularReport[MetricEstimate]):
                 f'up to {widening:.1f} times as wide as by method="hall", to allow for '
                 "ends of the bounds that were not seen"
             )
-        if any(p.interval_method.of_agreement for p in parameters):
+        if any(p.interval_method.for_agreement for p in parameters):
             parts.append(
                 '"agreement" where models agree in all n independent rows or groups, '
                 "and so in all but a share of at most 1 - alpha^(1/n) of the population"
@@ -647,7 +647,7 @@ def _widening_by_unseen_ends(joint: JointEstimate) -> float:
     lacking = {
         k: parameter.with_method("hall")
         for k, parameter in enumerate(joint.parameters)
-        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_ends
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds
     }
     if not (lacking and isinstance(joint.source, RowEstimates)):
         return 1.0

@@ -24,7 +24,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import (
     PowerPlan,
-    Region,
+    TargetRegion,
     margin_pvalues,
     region_of,
     rows_for_width,
@@ -384,7 +384,7 @@ class ContrastReport(ReportWithContrasts):
             f"given, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
 
-    def _shown(self, claim: str | None) -> float | Region:
+    def _shown(self, claim: str | None) -> float | TargetRegion:
         """What intervals shall exclude, or where they shall lie for a claim."""
         if claim is None:
             return self._null
@@ -460,12 +460,12 @@ class ContrastReport(ReportWithContrasts):
             none = f"no {kind} is shown to differ from {other}"
             if not np.isnan(margin):
                 none = f"no {kind} is shown not to be worse than another by more than "
-                none = self._joint.parameters[first].trait.worded(none) + f"{margin:g}"
+                none = self._joint.parameters[first].trait.phrase(none) + f"{margin:g}"
             findings += sentences(panel, shown, none, margin)
         pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
         for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
-                in_words = parameter.agreement.in_words(self._joint.alpha_of(k))
+                in_words = parameter.agreement.describe(self._joint.alpha_of(k))
                 findings.append(f"On {panel}, {name} and {second} {in_words}.")
         return Findings(findings, self._joint.simultaneous)
 
@@ -525,7 +525,7 @@ class ContrastReport(ReportWithContrasts):
             if relation not in ("equivalent", "open"):
                 relation = relation.removesuffix(" by more").removesuffix(" by less")
                 relation = f"{'first' if first else 'second'} is {relation}"
-            verdicts.append(parameter.trait.worded(relation))
+            verdicts.append(parameter.trait.phrase(relation))
         return verdicts
 
     def _display(self, **options: Any) -> Any:
@@ -574,7 +574,7 @@ class ContrastReport(ReportWithContrasts):
                 predicate = some if differ[k] else None
             if predicate:
                 name, other = pairs[k] if of_first else pairs[k][::-1]
-                found = name, parameter.trait.worded(predicate), other
+                found = name, parameter.trait.phrase(predicate), other
                 separated[panels[k]].append(found)
         order = list(dict.fromkeys(name for pair in pairs for name in pair))
         for panel, shown in separated.items():

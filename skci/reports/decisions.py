@@ -647,7 +647,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         metric = panels[0] if metric is None else metric
         check_known(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
-        k = check_integer(k, "k", most=len(rows))
+        k = check_integer(k, "k", maximum=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:

@@ -27,7 +27,7 @@ from skci.exceptions import (
     SmallSampleWarning,
     warn_caller,
 )
-from skci.inference.critical.law import Alternative
+from skci.inference.critical.max_distribution import Alternative
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
@@ -231,7 +231,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def n_samples(self) -> int | None:
-        if self._joint.n_given is not None:  # copies count once
+        if self._joint.n_user_rows is not None:  # copies count once
             parts: Any = self._parameter.components or (self._parameter,)
             return max(int(self._joint.rows.n_rows(part.units)) for part in parts)
         return self._joint.source.n_rows(self._position)
@@ -471,7 +471,7 @@ def describe(
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples
         hides_copies = joint.n_groups != joint.source.n_groups
-        design = "" if hides_copies else joint.source.design_in_words
+        design = "" if hides_copies else joint.source.design_description
         # A mean over queries has as many values as there are: "n = 60 queries".
         size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
     error = max(parameter.binning_error for parameter in parameters)
@@ -593,13 +593,13 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
                 consequence = "the interval rests on the blurring alone"
             yield _zero_variance(joint, k, consequence), k
         # The whole range is not too narrow.
-        if joint.usable[k] or parameter.interval_method.of_agreement:
+        if joint.usable[k] or parameter.interval_method.for_agreement:
             for reason in joint.source.small_sample_reasons(k):
                 yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             yield _COARSE_BINS, k
-        chance = parameter.unsigned[0].chance
+        chance = parameter.without_negation[0].chance
         if (
             chance is not None
             and abs(parameter.estimate) < chance / 2
@@ -613,7 +613,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
     elif agreement := joint.parameters[position].agreement:
-        in_words = agreement.in_words(joint.alpha_of(position))
+        in_words = agreement.describe(joint.alpha_of(position))
         cause = f"the models {in_words}, and nothing shows how they differ in the rest"
     elif unit := joint.source.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"

@@ -320,7 +320,7 @@ class JointReport(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with one metric"
                 f"{self._of_pairs}, got {brief(list(self))}"
             )
-        most = _MOST_CONTRASTS if joint.source.known == "table" else _MOST_GIVEN
+        most = _MOST_CONTRASTS if joint.source.available == "table" else _MOST_GIVEN
         if len(contrasts) > most:
             raise ValueError(
                 f"{scale}s must be at most {most:,}, got {len(contrasts):,}; "
@@ -474,7 +474,7 @@ class JointReport(ReportWithContrasts):
             names = self._names(positions)
             trait = self._joint.parameters[positions[0]].trait
             low, high = np.sort(trait.sign * limits[positions], axis=1).T
-            relation = trait.worded("is worse than {}")
+            relation = trait.phrase("is worse than {}")
             separated[self._keys[positions[0]].panel] = [
                 (names[i], relation, names[j])
                 for i, j in np.argwhere(high[:, np.newaxis] < low)
@@ -493,9 +493,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str or list of str, optional
-            By default all metrics that there are several estimates of, with the
-            confidence level for all of them at once (by Bonferroni's inequality); of
-            :meth:`individual` intervals for each.
+            By default all metrics with several estimates and a better direction. The
+            confidence level applies to all of them at once (by Bonferroni's
+            inequality), and to each for :meth:`individual` intervals.
 
         Returns
         -------
@@ -505,8 +505,8 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, or the report is of
-            several subgroups.
+            If there is no such metric, the metric is better in neither direction, such
+            as a calibration slope, or the report has several subgroups.
 
         Notes
         -----
@@ -535,11 +535,25 @@ class JointReport(ReportWithContrasts):
     @property
     def _metrics_of_several(self) -> list[str]:
         """Metrics of which there are several estimates, or all if there are none."""
-        several = [self._keys[k[0]].metric for k in self._blocks() if len(k) > 1]
-        return list(dict.fromkeys(several)) or self.metrics
+        several = {
+            self._keys[k[0]].metric: None
+            for k in self._blocks()
+            if len(k) > 1 and self._joint.parameters[k[0]].trait.has_better
+        }
+        return list(several) or self.metrics
+
+    def _check_direction(self, position: int) -> None:
+        """Check that the metric of an estimate is better in one direction."""
+        if not self._joint.parameters[position].trait.has_better:
+            raise ValueError(
+                "metric must be better in one direction, which "
+                f"{self._keys[position].metric!r} is not; compare it by differences(), "
+                "or use another metric, such as 'brier_score'"
+            )
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
+        self._check_direction(positions[0])
         joint, keys = self._joint, [self._keys[k] for k in positions]
         level = 1 - (1 - joint.confidence_level) / n_metrics
         level = min(level, _HIGHEST_LEVEL)
@@ -585,8 +599,8 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str or list of str, optional
-            Metrics to rank on, with the confidence level for all of them at once; all
-            that there are several estimates of if not given.
+            Metrics to rank on, with the confidence level for all of them at once; by
+            default all with several estimates and a better direction.
 
         Returns
         -------
@@ -596,8 +610,8 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, no metric of two models, or the report has a
-            horizon.
+            If there is no such metric, no metric of two models, the metric is better in
+            neither direction, or the report has a horizon.
 
         See Also
         --------
@@ -644,6 +658,8 @@ class JointReport(ReportWithContrasts):
         """
         chosen = self._metrics_of_several if metric is None else metric
         blocks = self._blocks("model", check_names(chosen, self.metrics, "metric"))
+        for positions in blocks:
+            self._check_direction(positions[0])
         if max(map(len, blocks)) < 2:
             raise ValueError(f"ranks need two models with one metric, got {list(self)}")
         joint = self._joint

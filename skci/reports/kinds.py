@@ -408,7 +408,7 @@ class RunsReport(_OverRuns, JointReport):
                 "by must not have a column 'run', which runs() adds; rename it, as in "
                 "by={'run of the machine': ...}"
             )
-        return JointReport(replace(self._joint, source=self._estimates.each_run("run")))
+        return JointReport(replace(self._joint, source=self._estimates.by_run("run")))
 
 
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:

@@ -1,7 +1,7 @@
-"""Which models are fitted to which rows, and what follows from it.
+"""Resampling: models fitted to parts of the rows, and the variance of their metrics.
 
-Public are the names in ``__all__``: the schemes for ``resampling=``, and folds
-that were made elsewhere.
+The public names, in ``__all__``, are schemes for ``resampling=`` and functions for
+folds of scikit-learn.
 """
 
 from skci.resampling.folds import cross_val_folds, fold_models_report

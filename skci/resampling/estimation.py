@@ -1,4 +1,4 @@
-"""Estimators that are fitted to parts of some rows, and the metrics of other parts."""
+"""Estimators fitted to training sets, and metrics of their test sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.linear_estimates import ResampledEstimates, excess_shares
-from skci.inference.parameter import Parameter, TableParameter, given_parameter
+from skci.inference.parameter import Parameter, TableParameter, with_fixed_estimate
 from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
@@ -40,47 +40,49 @@ from skci.resampling.pooling import (
 from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import Pool, ResampledRows, Split, Splits, take_rows
 
-_SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
-_NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
+_SAME_SIZE = 1.1  # ratio of sizes of training sets that are reported as one size
+_NO_VARIANCE = 1e-10  # relative standard deviation that counts as zero
 _ROUNDING = 1e-9  # relative difference of equal values
 SIZE = "train_size"
-"""Name of the column of a report that holds the sizes of training sets."""
+"""Column of a report with the sizes of training sets."""
 
 
-class Fitted(NamedTuple):
-    """What a fitted estimator predicts: labels or numbers, and scores."""
+class EstimatorPredictions(NamedTuple):
+    """Predictions of a fitted estimator: labels or numbers, and scores."""
 
     predicted: Any
     scores: Any
     estimator: Any
 
-    def of(self, rows: Array) -> Fitted:
-        """What it predicts of some of the rows."""
+    def subset(self, rows: Array) -> EstimatorPredictions:
+        """Predictions for some of the rows."""
         predicted, scores, estimator = self
         predicted = None if predicted is None else predicted[rows]
-        return Fitted(predicted, None if scores is None else scores[rows], estimator)
+        return EstimatorPredictions(
+            predicted, None if scores is None else scores[rows], estimator
+        )
 
 
 class TrainingSizes(NamedTuple):
-    """Sizes of the subsets of each training set that estimators are fitted to."""
+    """Sizes of the subsets of training sets to which estimators are fitted."""
 
     by_name: Mapping[str, tuple[str, int]]
-    """Estimator and size, by a name that has both."""
+    """Names of estimators and sizes, by a name that combines both."""
     n_train: int
     """Number of rows of the largest training set, to which the sizes refer."""
     rng: np.random.Generator
 
     def subset(self, train: Array, name: str, rank: Array) -> Array:
-        """Rows of the first units of a training set, in the share of a size."""
-        wanted = -(-self.by_name[name][1] * len(train) // self.n_train)
+        """Rows of the first units of a training set, as many as a size requires."""
+        n_required = -(-self.by_name[name][1] * len(train) // self.n_train)
         _, position, counts = np.unique(
             rank[train], return_inverse=True, return_counts=True
         )
-        last = np.abs(np.cumsum(counts) - wanted).argmin()
-        return train[position <= last]
+        last_unit = np.abs(np.cumsum(counts) - n_required).argmin()
+        return train[position <= last_unit]
 
     def labelled(self, parameter: Parameter) -> Parameter:
-        """Name the size apart from the model."""
+        """Parameter with the size as a subgroup, separate from the model."""
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
@@ -88,23 +90,23 @@ class TrainingSizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What to fit to some rows, and the metrics of what it predicts of others."""
+    """Estimators to fit to training rows, and metrics of predictions for test rows."""
 
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
     rows: ResampledRows
     request: Request
     labels: tuple[Any, ...]
-    """Labels that there are, whether some rows have them or not."""
+    """All labels, including labels without rows."""
     pos_label: Any
     n_jobs: int | None = None
     verbose: int | None = None
     keep: bool = False
-    """Whether fitted estimators are returned."""
+    """Whether to return fitted estimators."""
     sizes: TrainingSizes | None = None
 
     @classmethod
-    def read(
+    def from_data(
         cls,
         estimators: Any,
         X: Any,
@@ -123,9 +125,10 @@ class Resampling:
         verbose: int | None = None,
         random_state: Any = None,
     ) -> Self:
-        """Check the data, and what to fit, to predict and to evaluate.
+        """Check the data, the estimators and the metrics.
 
-        Intervals have no table of counts where variances are those of a scheme.
+        If variances come from a scheme (`needs_variance`), interval methods cannot use
+        a table of counts.
         """
         options = confidence_level, method, pos_label, random_state
         metric_set = MetricSet(metrics, *options)
@@ -137,7 +140,9 @@ class Resampling:
         reader.alignment.check("X", X)
         weights = None
         if sample_weight is not None:
-            metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
+            metric_set.reader(
+                y, RowOptions(sample_weight=sample_weight), "y"
+            )  # checked
             weights = np.asarray(sample_weight, dtype=float)
         y = np.asarray(y) if reader.items is None else reader.items
         if y.dtype == object and reader.items is None and len(reader.targets) > 1:
@@ -147,9 +152,9 @@ class Resampling:
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
         if reader.wanted.truth == "survival":
             raise ValueError(
-                "metrics must not be of survival where models are fitted, got "
-                f"{join_names([*metric_set.metrics])}; joint_report takes predictions "
-                "of rows that models were not fitted to"
+                "metrics must not be survival metrics if models are fitted, got "
+                f"{join_names([*metric_set.metrics])}; pass predictions for held-out "
+                "rows to joint_report"
             )
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
@@ -161,7 +166,7 @@ class Resampling:
                 labels = tuple(x for x in vocabulary.labels if x is not None)
                 positive = scored[0] if len(scored) == 1 else positive
         if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
-            cv = list(cv)  # splits are made more than once
+            cv = list(cv)  # splits are used more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = ResampledRows(X, y, codes, cv, seed, names, weights)
@@ -176,12 +181,12 @@ class Resampling:
         models: Sequence[Mapping[str, Any]] | None = None,
         *,
         line: Progress,
-    ) -> list[dict[str, Fitted]]:
-        """Fit each estimator to each training set, in parallel: by split and by name.
+    ) -> list[dict[str, EstimatorPredictions]]:
+        """Fit each estimator to each training set in parallel, by split and name.
 
-        If splits are of a kind, such as folds, errors tell their number. `models` are
-        by split and name what was fitted before, and only predicts. Where estimators
-        are fitted to subsets, the order of the units is the same for all of them.
+        `kind` names splits in error messages, for example "fold". Given `models`, by
+        split and name, are not fitted again. If estimators are fitted to subsets, the
+        order of the units is the same for all subsets.
         """
         splits, rank = list(splits), np.arange(0)
         if self.sizes:
@@ -201,8 +206,8 @@ class Resampling:
             for k, (train, test) in enumerate(splits)
             for name, estimator in self.estimators
         )
-        found = iter(Parallel(line, n_jobs=self.n_jobs)(tasks))
-        return [{name: next(found) for name, _ in self.estimators} for _ in splits]
+        results = iter(Parallel(line, n_jobs=self.n_jobs)(tasks))
+        return [{name: next(results) for name, _ in self.estimators} for _ in splits]
 
     def _weights_for(self, estimator: Any) -> Array | None:
         """Weights of the rows, for an estimator that requests them."""
@@ -215,14 +220,14 @@ class Resampling:
     def sample(
         self,
         pool: Pool,
-        fitted: Sequence[Mapping[str, Fitted]],
+        fitted: Sequence[Mapping[str, EstimatorPredictions]],
         by_fold: bool = False,
         by_rows: bool = False,
     ) -> Sample:
-        """Read what was predicted of the test rows of each split of a pool.
+        """Sample with the predictions for the test rows of a pool.
 
-        Folds are subgroups of the sample, if scores or `by_fold` want them. Its units
-        are distinct outcomes if only labels are read, unless `by_rows`.
+        Folds are subgroups of the sample if there are scores, or with `by_fold`. Units
+        are distinct outcomes if only labels are read, or rows with `by_rows`.
         """
         predicted, scores = (
             {
@@ -247,15 +252,19 @@ class Resampling:
 
     def evaluate(
         self, scheme: Scheme
-    ) -> Iterator[tuple[list[EvaluatedPool], list[list[dict[str, Fitted]]], int]]:
-        """Evaluate the pools of each batch of a scheme, once fitted to each set.
+    ) -> Iterator[
+        tuple[list[EvaluatedPool], list[list[dict[str, EstimatorPredictions]]], int]
+    ]:
+        """Evaluate the pools of each batch of a scheme, with one fit per training set.
 
-        Yields what is fitted and predicted with them, by pool and split, and how many
-        of them, the first ones, the estimate is of.
+        Yields the evaluated pools, the predictions by pool and split, and the number of
+        pools, counted from the first, from which the estimate is computed.
         """
         n_sets = 0
         if self.verbose or (self.verbose is None and is_watched()):
-            rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
+            rows = replace(
+                self.rows, cv=deepcopy(self.rows.cv)
+            )  # a splitter may have a state
             for pools, _ in scheme.batches(rows):
                 n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
         keys = None
@@ -265,10 +274,11 @@ class Resampling:
                 for train, test in itertools.chain(*pools):
                     before = sets.get(train.tobytes(), Split(train, test)).test
                     sets[train.tobytes()] = Split(train, np.union1d(before, test))
-                found = dict(zip(sets, self.fit(sets.values(), line=line), strict=True))
+                results = self.fit(sets.values(), line=line)
+                by_set = dict(zip(sets, results, strict=True))
                 fitted = [
                     [
-                        {name: each.of(rows) for name, each in found[key].items()}
+                        {name: x.subset(rows) for name, x in by_set[key].items()}
                         for train, test in pool
                         for key in [train.tobytes()]
                         for rows in [np.searchsorted(sets[key].test, test)]
@@ -276,58 +286,56 @@ class Resampling:
                     for pool in pools
                 ]
                 evaluated = []
-                for pool, by_split in zip(pools, fitted, strict=True):
-                    sample = self.sample(pool, by_split, by_rows=scheme.needs_means)
-                    each = EvaluatedPool(self.metric_set, sample, pool, keys or ())
-                    keys = keys or [parameter.key for parameter in each.parameters]
-                    evaluated.append(each)
+                for splits, by_split in zip(pools, fitted, strict=True):
+                    sample = self.sample(splits, by_split, by_rows=scheme.needs_means)
+                    pool = EvaluatedPool(self.metric_set, sample, splits, keys or ())
+                    keys = keys or [parameter.key for parameter in pool.parameters]
+                    evaluated.append(pool)
                 yield evaluated, fitted, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
-        """Report the metrics of all estimators, with the variance of a scheme."""
+        """Report on the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
         parameters: list[TableParameter] = []
         summaries: list[list[Any]] = []
         splits, tested = Splits(), np.zeros(self.rows.n, dtype=bool)
-        first: list[Split] = []  # the rows that no split has tested before
-        fitted: list[dict[str, Fitted]] = []
+        first: list[Split] = []  # test rows that no earlier split has tested
+        fitted: list[dict[str, EstimatorPredictions]] = []
         for evaluated, by_pool, n_of_estimate in self.evaluate(scheme):
             if not parameters:
                 parameters = evaluated[0].parameters
                 self._warn_of_stratified(scheme, evaluated[0])
             summaries.append([*map(scheme.summary, evaluated)])
-            of_estimate = [each.pool for each in evaluated[:n_of_estimate]]
+            estimated = [pool.pool for pool in evaluated[:n_of_estimate]]
             for split, by_name in zip(
-                itertools.chain(*of_estimate),
-                itertools.chain(*by_pool),
-                strict=False,
+                itertools.chain(*estimated), itertools.chain(*by_pool), strict=False
             ):
                 splits.extend([split])
                 new = ~tested[split.test]
                 tested[split.test] = True
                 first.append(Split(split.train[:0], split.test[new]))
-                fitted.append({name: each.of(new) for name, each in by_name.items()})
+                fitted.append({name: x.subset(new) for name, x in by_name.items()})
         estimates, covariance, df, excess = scheme.moments(self.rows, summaries)
-        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
-        given = [*map(_given, parameters, estimates.tolist())]
-        if self.sizes:  # no size is freed of the excess of noise, nor are models
-            given, excess = [*map(self.sizes.labelled, given)], None
-        covariance = np.where(np.outer(known, known), covariance, 0.0)
+        is_variable = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
+        fixed = [*map(_with_estimate, parameters, estimates.tolist())]
+        if self.sizes:  # the excess of noise is not removed from comparisons
+            fixed, excess = [*map(self.sizes.labelled, fixed)], None
+        covariance = np.where(np.outer(is_variable, is_variable), covariance, 0.0)
         joint = JointEstimate(
             ResampledEstimates(
-                parameters=tuple(given),
+                parameters=tuple(fixed),
                 covariance=covariance,
                 df=df,
-                excess=excess_shares(given, covariance, excess),
-                of_rows=self._out_of_fold(first, fitted),
+                excess=excess_shares(fixed, covariance, excess),
+                row_estimates=self._out_of_fold(first, fitted),
             ),
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
             target=Target(self._target(splits), str(scheme)),
         )
         if self.sizes:
-            curves = [parameter.key.without("subgroup") for parameter in given]
+            curves = [parameter.key.without("subgroup") for parameter in fixed]
             order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
             joint = joint.select(order)
         warn_of_undefined(joint)
@@ -335,36 +343,39 @@ class Resampling:
         return CrossValidationReport(joint, splits=splits, estimators=estimators)
 
     def _out_of_fold(
-        self, splits: Iterable[Split], fitted: Iterable[Mapping[str, Fitted]]
+        self,
+        splits: Iterable[Split],
+        fitted: Iterable[Mapping[str, EstimatorPredictions]],
     ) -> RowEstimates:
-        """The metrics of all rows that are tested, as each is predicted first."""
-        known = (each for each in zip(splits, fitted, strict=True) if len(each[0].test))
-        pool, predicted = zip(*known, strict=True)
+        """Estimates from the first prediction of each tested row."""
+        pairs = zip(splits, fitted, strict=True)
+        nonempty = (pair for pair in pairs if len(pair[0].test))
+        pool, predicted = zip(*nonempty, strict=True)
         sample = self.sample(pool, predicted)
         evaluated = EvaluatedPool(self.metric_set, sample, pool)
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announced(self, n_training_sets: int) -> Progress:
-        """Print the number of fits before them, or count them by a line."""
+        """Progress line of the fits; prints their number first if verbose."""
         n_fits = n_training_sets * len(self.estimators)
         if self.verbose:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
         return Progress("fits", n_fits, self.verbose)
 
     def _check_means(self, scheme: Scheme) -> None:
-        """Check that the metrics are means over rows, with best values.
+        """Check that the metrics are means over rows with a best value.
 
-        The losses of the rows of a mean are the same whatever the weights, here at
-        random ones and for random predictions.
+        Losses of rows do not depend on the weights if the metric is a mean. The check
+        uses random predictions, with equal and with random weights.
         """
         rng, n = np.random.default_rng(0), self.rows.n
         reads, scored, _ = self.request
         predicted = rng.permutation(self.rows.y)
-        if "numbers" in reads:  # positive ones where true ones are only nonnegative
+        if "numbers" in reads:  # positive if true numbers are nonnegative
             predicted = (predicted + predicted.mean(axis=0)) / 2
         scores = rng.dirichlet(np.ones(max(len(scored), 2)), n)
         scores = scores[:, 0] if len(scored) == 1 else scores
-        random = Fitted(
+        random = EstimatorPredictions(
             None if reads == {"scores"} else predicted,
             scores if "scores" in reads else None,
             None,
@@ -381,44 +392,47 @@ class Resampling:
         is_mean = change <= _ROUNDING * np.abs(losses).max(axis=(0, 2))
         is_mean &= np.isfinite(pool.best)
         if not is_mean.all():
-            others = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
+            not_means = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
             raise ValueError(
-                f"resampling={scheme.name!r} is for means over rows with a best value, "
-                "such as accuracy, log_loss and mean_squared_error, not "
-                f"{join_names(others)}; use 'jackknife'"
+                f"resampling={scheme.name!r} supports means over rows with a best "
+                "value, such as accuracy, log_loss and mean_squared_error, not "
+                f"{join_names(not_means)}; use 'jackknife'"
             )
 
     def _warn_of_stratified(self, scheme: Scheme, pool: EvaluatedPool) -> None:
-        """Warn of a variance between splits that cannot show that of the prevalence."""
-        moving = pool.moving_with_prevalence if scheme.needs_spread_of_folds else []
+        """Warn if the variance between splits omits that of the prevalence."""
+        moving = (
+            pool.moving_with_prevalence if scheme.has_variance_between_splits else []
+        )
         if moving and self.rows.is_stratified:
             warn_caller(
                 f"{', '.join(moving)}: the variance between stratified "
-                "splits leaves out that of the prevalence, with which the metric "
-                "moves, so that the interval may be too narrow; use "
-                "resampling='jackknife', or splits that are not stratified",
+                "splits omits the variance of the prevalence, on which the metric "
+                "depends, so the interval may be too narrow; use "
+                "resampling='jackknife', or splits without stratification",
                 ResamplingWarning,
             )
 
     def _target(self, splits: Sequence[Split]) -> str:
-        """Name the procedures by the sizes of the training sets of some splits."""
+        """Description of the procedures, with the sizes of the training sets."""
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
-        if max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
+        if max(sizes) > _SAME_SIZE * min(sizes):  # for example with a time series
             n = f"{min(sizes)} to {max(sizes)}"
         n_models = len(self.estimators)
         if self.sizes:
-            models, each = zip(*self.sizes.by_name.values(), strict=True)
-            n = " to ".join(map(str, sorted({min(each), max(each)})))
+            models, n_rows = zip(*self.sizes.by_name.values(), strict=True)
+            n = " to ".join(map(str, sorted({min(n_rows), max(n_rows)})))
             n_models = len({*models})
         return f"the procedure{'s' * (n_models > 1)} trained on {n} rows"
 
     def fold_models(
         self, models: Sequence[Mapping[str, Any]] | None = None
     ) -> CrossValidationReport:
-        """Report means over folds, which are independent given the models.
+        """Report on means over folds, which are independent given the models.
 
-        The models are fitted, unless those of each fold are given by name.
+        `models` are the fitted models of each fold by name; by default, they are fitted
+        here.
         """
         splits = self.rows.splits()
         pool = tuple(splits)
@@ -447,18 +461,20 @@ def _fit(
     request: Request,
     verbose: int | None,
     keep: bool,
-) -> Fitted:
+) -> EstimatorPredictions:
     (X, y, weights), (train, test) = data, split
     requested = {} if weights is None else {"sample_weight": weights[train]}
     with task(name, f"fitted to {len(train)} rows" if verbose else ""):
         if model is None:
             model = clone(estimator).fit(take_rows(X, train), y[train], **requested)
         predicted, scores = response(model, take_rows(X, test), request)
-    return Fitted(predicted, scores, model if keep else None)
+    return EstimatorPredictions(predicted, scores, model if keep else None)
 
 
-def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
-    """What was fitted to each of some splits, by name, where it is kept."""
+def _estimators(
+    fitted: Sequence[Mapping[str, EstimatorPredictions]],
+) -> dict[str, list[Any]]:
+    """Fitted estimators of all splits by name, if they are kept."""
     return {
         name: [by_name[name].estimator for by_name in fitted]
         for name, first in fitted[0].items()
@@ -466,12 +482,12 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
     }
 
 
-def _given(parameter: TableParameter, estimate: float) -> Parameter:
-    """Parameter with a given estimate, and no second derivatives if it is an area.
+def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
+    """Parameter with a fixed estimate, without second derivatives for areas.
 
-    Out of fold areas would compare scores of several models.
+    Areas of out-of-fold predictions would compare scores of different models.
     """
-    given = given_parameter(compared_within_folds(parameter), estimate)
+    fixed = with_fixed_estimate(compared_within_folds(parameter), estimate)
     if parameter.support.classes:
-        given = replace(given, trait=replace(given.trait, has_curvature=False))
-    return given
+        fixed = replace(fixed, trait=replace(fixed.trait, has_curvature=False))
+    return fixed

@@ -1,4 +1,4 @@
-"""Folds of cross-validation by scikit-learn: their numbers, and their models."""
+"""Fold indices and fold models of cross-validation by scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from skci.resampling.estimation import Resampling
 def cross_val_folds(
     estimator: Any, X: Any, y: Any, *, groups: Any = None, cv: Any = None
 ) -> Array:
-    """Fold in which cross_val_predict predicts each row.
+    """Index of the fold in which cross_val_predict predicts each row.
 
-    It takes the arguments of :func:`sklearn.model_selection.cross_val_predict`; a
-    splitter that shuffles needs a fixed ``random_state``, for both to split alike.
+    Pass the same arguments as to :func:`sklearn.model_selection.cross_val_predict`. A
+    splitter that shuffles needs a fixed ``random_state``, so that both functions make
+    the same splits.
 
     Parameters
     ----------
     estimator : estimator
-        Folds of classifiers are stratified if `cv` is a number.
+        Estimator of the cross-validation. If `cv` is a number, folds are stratified for
+        classifiers.
     X : array-like of shape (n_samples, n_features)
         Features.
     y : array-like of shape (n_samples,)
@@ -37,12 +39,12 @@ def cross_val_folds(
     groups : array-like of shape (n_samples,), optional
         Clusters that the splitter does not divide.
     cv : int, splitter or iterable, optional
-        As of cross_val_predict; 5 folds if not given.
+        Splits as in cross_val_predict, by default 5 folds.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Numbers from 0 on, for the parameter `folds` of :func:`.joint_report`.
+        Fold indices 0, 1, ..., for the parameter `folds` of :func:`.joint_report`.
 
     Raises
     ------
@@ -69,8 +71,8 @@ def cross_val_folds(
     shuffles = getattr(splitter, "shuffle", False)
     if shuffles and getattr(splitter, "random_state", None) is None:
         raise ValueError(
-            "cv must have a random_state if it shuffles, to split as cross_val_predict "
-            f"did, got {cv!r}"
+            "cv must have a random_state if it shuffles, so that it repeats the splits "
+            f"of cross_val_predict, got {cv!r}"
         )
     tests = [test for _, test in splitter.split(X, y, groups)]
     folds = np.repeat(np.arange(len(tests)), [*map(len, tests)])
@@ -78,8 +80,8 @@ def cross_val_folds(
     times = np.bincount(rows, minlength=n_rows)
     if (times != 1).any():
         untested = f"does not test {np.count_nonzero(times == 0)} rows"
-        which = "tests some twice" if (times > 1).any() else untested
-        raise ValueError(f"cv must test each row once, got {cv!r}, which {which}")
+        fault = "tests some twice" if (times > 1).any() else untested
+        raise ValueError(f"cv must test each row once, got {cv!r}, which {fault}")
     return folds[np.argsort(rows)]
 
 
@@ -96,38 +98,39 @@ def fold_models_report(
     pos_label: Any = None,
     random_state: Any = None,
 ) -> CrossValidationReport:
-    """Report the mean performance of models that cross_validate fitted.
+    """Report the mean performance of the models fitted by cross_validate.
 
     Parameters
     ----------
     cv_results : dict, or mapping of str to dict
         Result of :func:`sklearn.model_selection.cross_validate` with
-        ``return_estimator=True`` and ``return_indices=True``; or results of several
-        estimators by name, of the same splits.
+        ``return_estimator=True`` and ``return_indices=True``, or results of several
+        estimators with the same splits, by name.
     X : array-like of shape (n_samples, n_features)
-        Features that were cross-validated.
+        Features passed to the cross-validation.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True labels, or numbers, that were.
+        True labels, or numbers, passed to the cross-validation.
     metrics : str, metric object, list of them, or mapping of str to them
-        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping sets their names in
+        the report.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, up to a common factor: sampling weights.
+        Sampling weights of the rows, up to a common factor.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
-        Interval method of metrics that do not set their own, or methods by metric, with
-        "*" for all others; "auto" if not given.
+        Interval method of metrics that set none, or methods by metric, with "*" for all
+        other metrics. The default is "auto".
     pos_label : label, optional
-        Positive label of metrics that do not set their own; 1 if not given.
+        Positive label of metrics that set none, by default 1.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
     CrossValidationReport
-        Of the mean performance of these models in the population, as that of
+        Report on the mean performance of these models in the population, as from
         :func:`.cross_validate_report` with ``target="fold-models"``.
 
     Raises
@@ -146,10 +149,10 @@ def fold_models_report(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from skci.resampling import fold_models_report
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = cross_validate(
+    >>> results = cross_validate(
     ...     GaussianNB(), X, y, return_estimator=True, return_indices=True
     ... )
-    >>> print(fold_models_report(found, X, y, metrics=["accuracy", "roc_auc"]))
+    >>> print(fold_models_report(results, X, y, metrics=["accuracy", "roc_auc"]))
     Joint 95% confidence intervals (score and logit), of these 5 fold...
     <BLANKLINE>
     model       metric    estimate  joint interval    individual interval
@@ -158,9 +161,9 @@ def fold_models_report(
     gaussiannb  roc_auc   0.9874    [0.9758, 0.9934]  [0.9775, 0.9929]
     """
     results = _named_results(cv_results)
-    models = {name: found["estimator"] for name, found in results.items()}
+    models = {name: result["estimator"] for name, result in results.items()}
     splits = _common_splits(results)
-    procedures = Resampling.read(
+    procedures = Resampling.from_data(
         {name: fitted[0] for name, fitted in models.items()},
         X,
         y,
@@ -182,18 +185,19 @@ def fold_models_report(
 def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
     """Results of cross_validate by the name of the estimator."""
     several = isinstance(cv_results, Mapping) and all(
-        isinstance(found, Mapping) for found in cv_results.values()
+        isinstance(result, Mapping) for result in cv_results.values()
     )
     named = named_values(cv_results, "cv_results") if several else {"": cv_results}
-    for found in named.values():
-        keys = list(found) if isinstance(found, Mapping) else type(found).__name__
+    for result in named.values():
+        keys = list(result) if isinstance(result, Mapping) else type(result).__name__
         if not {"estimator", "indices"} <= {*keys}:
             raise ValueError(
-                "cv_results must be of cross_validate with return_estimator=True and "
-                f"return_indices=True, got {keys}"
+                "cv_results must be results of cross_validate with "
+                "return_estimator=True and return_indices=True, got "
+                f"{keys}"
             )
-        sizes = [len(found["indices"][part]) for part in ("train", "test")]
-        n_models = len(found["estimator"])
+        sizes = [len(result["indices"][part]) for part in ("train", "test")]
+        n_models = len(result["estimator"])
         if not n_models or sizes != [n_models, n_models]:
             raise ValueError(
                 f"cv_results must hold an estimator for each split, got {n_models} and "
@@ -206,17 +210,19 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
-    """Training and test rows of the splits, the same of all estimators."""
+    """Training and test rows of the splits, which all estimators must share."""
     splits = {
-        name: [*zip(found["indices"]["train"], found["indices"]["test"], strict=True)]
-        for name, found in results.items()
+        name: [*zip(result["indices"]["train"], result["indices"]["test"], strict=True)]
+        for name, result in results.items()
     }
-    first, *others = splits.values()
-    for other in others:
-        sets = zip(itertools.chain(*first), itertools.chain(*other), strict=False)
-        if len(first) != len(other) or not all(itertools.starmap(np.array_equal, sets)):
+    first, *remaining = splits.values()
+    for second in remaining:
+        sets = zip(itertools.chain(*first), itertools.chain(*second), strict=False)
+        if len(first) != len(second) or not all(
+            itertools.starmap(np.array_equal, sets)
+        ):
             raise ValueError(
-                f"cv_results must be of the same splits for all of {list(results)}; "
+                f"cv_results must have the same splits for all of {list(results)}; "
                 "a splitter that shuffles needs a random_state"
             )
     return first

@@ -1,4 +1,4 @@
-"""Estimates from predictions of several models, each of test rows of its own."""
+"""Metrics of the predictions of several models, each for different test rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skci.metrics.metric_set import MetricSet
 from skci.resampling.splitting import Pool
 
 _ROUNDING = 1e-9  # relative difference of equal values
-_MOST_TRUTHS = 1000  # distinct true values that are paired with all predictions
+_MAX_TRUTHS = 1000  # distinct true values that are paired with all predictions
 
 ParameterT = TypeVar("ParameterT", bound=Parameter)
 
@@ -26,64 +26,68 @@ _WITHIN_FOLDS = (
     "models"
 )
 _NO_PAIR = (
-    "a test set of one row or one class has no area, and scores of the models of "
-    "several folds are not compared; take larger test sets, cv=StratifiedKFold(5), or "
-    "the area of the pooled scores, joint_report(y, y_score=cross_val_predict("
+    "a test set of one row or one class has no area, and scores of models of different "
+    "folds are not comparable; use larger test sets, cv=StratifiedKFold(5), or the "
+    "area of the pooled scores, joint_report(y, y_score=cross_val_predict("
     "estimator, X, y, method='predict_proba')[:, 1], metrics='roc_auc')"
 )
 FOLD = "fold"
-"""Name of the column of subgroups whose rows are predicted by one model."""
+"""Column of subgroups by fold, whose rows are predicted by the same model."""
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPool:
-    """The metrics of what is predicted of the test rows of a pool of splits.
+    """Metrics of predictions for the test rows of a pool of splits.
 
-    Folds may be subgroups of the sample.
+    The sample may have folds as subgroups.
     """
 
     metric_set: MetricSet
     sample: Sample
     pool: Pool
     keys: Sequence[Key] = ()
-    """Keys of the K metrics, if they are those of another pool."""
+    """Keys of the K metrics; by default, those of this pool."""
 
     @cached_property
     def parameters(self) -> list[TableParameter]:
-        """The metrics, bound to all rows, whatever their fold."""
+        """Parameters of the metrics, for the rows of all folds."""
         return list(self.metric_set.bind(replace(self.sample, subgroups=None)))
 
     @property
     def values(self) -> Array:
-        """Values of the metrics from all rows, (K,); NaN of those that are undefined.
+        """Values of the metrics from all rows, (K,); NaN for undefined metrics.
 
-        Tables of labels and sums over rows add up over folds. Areas under curves
-        compare rows, which scores of different models do not allow: they are means over
-        folds, weighted by the number of pairs of one row of each label.
+        Tables of labels and sums over rows are added over folds. Areas under curves
+        compare rows, but scores of different models are not comparable. Areas are
+        therefore averaged over folds, with the number of (positive, negative) pairs as
+        weights.
         """
-        known = {parameter.key: parameter.estimate for parameter in self.parameters}
+        values_by_key = {
+            parameter.key: parameter.estimate for parameter in self.parameters
+        }
         if self.sample.subgroups is not None:
             ranked = {p.key for p in self.parameters if p.support.classes}
             metrics = self.metric_set.metrics.items() if ranked else ()
             scored = [name for name, metric in metrics if metric.reads == "scores"]
             by_fold = blocks_of_folds(self.metric_set.bind(self.sample, only=scored))
-            known |= {key: _mean_over_pairs(by_fold[key]) for key in ranked}
-        keys = self.keys or list(known)
-        values = np.array([known.get(key, np.nan) for key in keys])
+            values_by_key |= {key: _mean_over_pairs(by_fold[key]) for key in ranked}
+        keys = self.keys or list(values_by_key)
+        values = np.array([values_by_key.get(key, np.nan) for key in keys])
         values[~np.isfinite(values)] = np.nan
         return values
 
     @property
     def best(self) -> Array:
-        """Best values of the metrics, (K,); infinite where there are none."""
+        """Best possible values of the metrics, (K,), which may be infinite."""
         traits = [parameter.trait for parameter in self.parameters]
         return np.array([trait.bounds[trait.greater_is_better] for trait in traits])
 
     @property
     def losses(self) -> Array:
-        """Losses of the rows of positive weight, whose means the metrics are, (K, n).
+        """Losses of the rows of positive weight, whose means are the metrics, (K, n).
 
-        Rows are the units of the sample. A loss is the estimate plus the influence.
+        Rows are the units of the sample. A loss is the estimate plus the influence
+        value of the row.
         """
         losses = []
         for parameter in self.parameters:
@@ -94,16 +98,16 @@ class EvaluatedPool:
 
     @property
     def without_information(self) -> Array:
-        """Mean values of the metrics over all pairs of a true and a predicted value.
+        """No-information values: means over all pairs of true and predicted values.
 
-        True values are labels, or numbers, of which a thousand stand for more.
+        True values are labels, or up to 1,000 quantiles of numbers.
         """
         sample = replace(self.sample, subgroups=None)
         n_targets = len(sample.vocabulary.targets)
         truth = sample.truth if sample.numbers else sample.codes[:, :n_targets]
         distinct, code = np.unique(truth, axis=0, return_inverse=True)
         weights = np.bincount(code.ravel(), sample.rows.weights)
-        chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
+        chosen = np.unique(np.linspace(0, len(distinct) - 1, _MAX_TRUTHS).astype(int))
         values = []
         for k in chosen:
             changed = np.broadcast_to(distinct[k], truth.shape)
@@ -113,19 +117,19 @@ class EvaluatedPool:
 
     @property
     def moving_with_prevalence(self) -> list[str]:
-        """Metrics that change when the rows of one true label count more.
+        """Names of the metrics that depend on the prevalence.
 
-        The predictions of rows of each label stay as they are.
+        They change if the rows of one true label have double weight.
         """
         codes, weights = self.sample.codes, self.sample.rows.weights
         if not codes.size:
             return []
-        more = weights * np.where(codes[:, 0] == codes[0, 0], 2.0, 1.0)
+        doubled = weights * np.where(codes[:, 0] == codes[0, 0], 2.0, 1.0)
         moving = []
         for parameter in self.parameters:
             tables = (
-                np.bincount(parameter.index, each, parameter.size + 1)[:-1]
-                for each in (weights, more)
+                np.bincount(parameter.index, w, parameter.size + 1)[:-1]
+                for w in (weights, doubled)
             )
             a, b = (parameter.functional.estimate(t / t.sum()) for t in tables)
             if not np.allclose(a, b, _ROUNDING, _ROUNDING, equal_nan=True):
@@ -134,7 +138,7 @@ class EvaluatedPool:
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
-    """Mean of areas, weighted by the numbers of pairs of rows that they compare."""
+    """Mean of areas, weighted by the numbers of pairs that they compare."""
     values = np.array([parameter.estimate for parameter in parameters])
     weights = np.array([_n_pairs(parameter) for parameter in parameters])
     defined = ~np.isnan(values) & (weights > 0)
@@ -144,7 +148,7 @@ def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
 
 
 def _n_pairs(parameter: TableParameter) -> float:
-    """Number of pairs of one row of each label; of several areas, that of rows."""
+    """Number of (positive, negative) pairs; the number of rows for several areas."""
     classes = parameter.support.classes
     if len(classes) == 2:
         return math.prod(float(parameter.counts[cells].sum()) for cells in classes)
@@ -154,7 +158,7 @@ def _n_pairs(parameter: TableParameter) -> float:
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
 ) -> dict[Key, list[ParameterT]]:
-    """Parameters of each fold, by their key without the fold."""
+    """Parameters of all folds, by their key without the fold."""
     blocks: dict[Key, list[ParameterT]] = {}
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
@@ -162,17 +166,17 @@ def blocks_of_folds(
 
 
 def estimate_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
-    """Metrics of the rows of each fold, which are subgroups."""
+    """Joint estimate of the metrics by fold, which are subgroups."""
     return metric_set.joint(map(compared_within_folds, metric_set.bind(sample)), sample)
 
 
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
-    """Means over folds, which are subgroups, with influence centred within folds."""
+    """Joint estimate of means over folds, with influence centred within folds."""
     return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """Explain for an area that is undefined that it compares rows of one fold."""
+    """Parameter whose message explains that areas compare rows of one fold."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)
@@ -182,14 +186,14 @@ def compared_within_folds(parameter: ParameterT) -> ParameterT:
 def mean_over_parts(
     joint: JointEstimate, target: str, resampling: str = ""
 ) -> JointEstimate:
-    """Means over subgroups; `target` says of what they are, with their number."""
+    """Joint estimate of means over subgroups; `target` describes them."""
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [
         (key, {position[parameter.key]: 1 / len(block) for parameter in block})
         for key, block in blocks.items()
     ]
-    of = f", of {joint.target.target}" if joint.target else ""
-    target = target.format(max(map(len, blocks.values()))) + of
+    estimand = f", of {joint.target.target}" if joint.target else ""
+    target = target.format(max(map(len, blocks.values()))) + estimand
     mean = joint.contrast(contrasts)
     return replace(mean, target=Target(target, resampling))

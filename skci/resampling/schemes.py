@@ -1,4 +1,4 @@
-"""Resampling schemes: which models are fitted, and the variance that follows."""
+"""Resampling schemes: splits to which models are fitted, and variances."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from skci.resampling.splitting import (
     is_number_of_folds,
 )
 
-_BATCH = 16  # splits whose predictions are held at once
+_BATCH = 16  # number of splits whose predictions are in memory at once
 _CORRECTED, _HALVES = "corrected-t", "5x2-t"
 _SPLIT_TS = {
     _CORRECTED: "corrected t",
     "fold-t": "t over splits, uncorrected",
-    _HALVES: "5 x 2 cv t, estimated on the first half alone",
+    _HALVES: "5 x 2 cv t, estimated on the first half only",
 }
-"""Variances between splits, and their descriptions."""
+"""Descriptions of the schemes with variances between splits."""
 
 Batch = tuple[list[Pool], int]
-"""Pools whose predictions are held in memory at once, and of how many of them, the
-first ones, the estimate is."""
+"""Pools whose predictions are in memory at once, and the number of pools, counted from
+the first, from which the estimate is computed."""
 
 Summaries = Sequence[Sequence[Any]]
 """Summaries of the pools of each batch."""
@@ -50,25 +50,25 @@ class Scheme(ABC):
     """A resampling scheme, and the variance of its estimates."""
 
     name: str
-    least: ClassVar[Mapping[str, int]] = {}
-    """Least values of its sizes, by their names."""
+    min_sizes: ClassVar[Mapping[str, int]] = {}
+    """Minimum values of the sizes of the scheme, by name."""
     makes_splits: ClassVar[bool] = False
-    """Whether it makes its splits, of which a number `cv` is the first size."""
+    """Whether the scheme makes the splits; a number `cv` is then the first size."""
     needs_means: ClassVar[bool] = False
-    """Whether it is for means over rows with a best value alone, and keeps rows."""
-    needs_spread_of_folds: ClassVar[bool] = False
-    """Whether its variance is that between splits, which stratified ones reduce."""
+    """Whether the scheme requires means over rows with a best value, and keeps rows."""
+    has_variance_between_splits: ClassVar[bool] = False
+    """Whether the variance is that between splits, which stratification reduces."""
 
     def __post_init__(self) -> None:
-        for name, least in self.least.items():
-            check_integer(getattr(self, name), name, least)
+        for name, minimum in self.min_sizes.items():
+            check_integer(getattr(self, name), name, minimum)
 
     @abstractmethod
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Pools of splits, in batches."""
+        """Yield the pools of splits, in batches."""
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """What the moments need of an evaluated pool."""
+        """Data of an evaluated pool that the moments require."""
         return pool.values
 
     @abstractmethod
@@ -88,18 +88,19 @@ def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
 
 @dataclass(frozen=True)
 class GroupJackknife(Scheme):
-    """Variance of a cross-validation by a jackknife over groups of rows.
+    """Numbers of groups and partitions for a jackknife over groups of rows.
 
-    For the parameter `resampling` of :func:`.cross_validate_report`, to set the sizes
-    that "jackknife" has. Each model is fitted
-    ``n_partitions * n_groups * (n_groups + 1) / 2`` times.
+    Pass it as ``resampling=`` to :func:`.cross_validate_report`, to change the sizes of
+    "jackknife". Each model is fitted ``n_partitions * n_groups * (n_groups + 1) / 2``
+    times.
 
     Parameters
     ----------
     n_groups : int, default=5
-        Number of groups of a partition of the rows, which are the folds, at least 3.
+        Number of groups of a partition of the rows, at least 3. The groups are the
+        folds of the cross-validation.
     n_partitions : int, default=3
-        Number of random partitions that are averaged.
+        Number of random partitions over which results are averaged.
 
     Examples
     --------
@@ -121,10 +122,10 @@ class GroupJackknife(Scheme):
 
     name = "jackknife"
     makes_splits = True
-    least: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
+    min_sizes: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """The cross-validation over the groups, and that without each of them."""
+        """Yield the cross-validation over groups, with those that omit one group."""
         for group in rows.partitions(self.n_groups, self.n_partitions):
             tests = [np.flatnonzero(group == k) for k in range(self.n_groups)]
             pools: list[Pool] = [
@@ -138,11 +139,11 @@ class GroupJackknife(Scheme):
             yield pools, 1
 
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        r"""Moments whose degrees of freedom the partitions of n units share.
+        r"""Moments with degrees of freedom corrected for partitions of the same units.
 
-        :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))`: of an estimate that is linear in the
-        units, the variances of two random partitions have the correlation
-        :math:`(G - 1)/(n - 1)`.
+        The degrees of freedom are :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))` for n
+        units: if an estimate is linear in the units, the variances of two random
+        partitions have the correlation :math:`(G - 1)/(n - 1)`.
         """
         values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])
@@ -150,7 +151,7 @@ class GroupJackknife(Scheme):
         return moments._replace(df=moments.df / (1 + shared))
 
     def __str__(self) -> str:
-        # The deviation of the root of a sum of so many squares, relative to it.
+        # Relative standard deviation of the root sum of squares.
         chance = 1 / math.sqrt(2 * self.n_partitions * (self.n_groups - 1))
         return (
             f"jackknife over {self.n_groups} groups of rows in {self.n_partitions} "
@@ -165,13 +166,13 @@ class SplitT(Scheme):
 
     name: str
     default_for: str = ""
-    """Kind of the splits that have no number of folds, if it was not asked for."""
+    """Type of `cv`, if the scheme is the default for splits without a number."""
 
-    needs_spread_of_folds = True
+    has_variance_between_splits = True
 
     @property
     def takes_any_splits(self) -> bool:
-        """Whether splits need not be halves."""
+        """Whether the scheme accepts splits other than halves."""
         return self.name != _HALVES
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
@@ -180,11 +181,11 @@ class SplitT(Scheme):
             return
         splits = rows.splits()
         if len(splits) < 2:
-            default = f", which is the default with splits of {self.default_for}"
+            default = f", which is the default for splits by {self.default_for}"
             raise ValueError(
                 f"cv must make at least two splits with resampling={self.name!r}"
                 f"{default * bool(self.default_for)}, got {len(splits)}; "
-                "target='fold-models' takes one"
+                "target='fold-models' accepts one"
             )
         yield from _batched(splits)
 
@@ -202,27 +203,27 @@ class SplitT(Scheme):
     def __str__(self) -> str:
         if self.default_for:
             return (
-                f"corrected t, the default with splits of {self.default_for}, as it "
-                "takes any; a number as cv has the jackknife"
+                f"corrected t, the default for splits by {self.default_for}; a number "
+                "as cv selects the jackknife"
             )
         return _SPLIT_TS[self.name]
 
 
 def _halves(rows: ResampledRows) -> Sequence[Split]:
-    """Five repetitions of two halves, each tested on the other."""
+    """Splits by five repetitions of two halves, each tested on the other half."""
     splits = [
         Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
         for half in (rows.partitions(2, 5) if rows.cv is None else ())
         for k in range(2)
     ] or rows.splits()
     swapped = (
-        np.array_equal(np.sort(one), np.sort(other))
+        np.array_equal(np.sort(rows_1), np.sort(rows_2))
         for first, second in zip(splits[::2], splits[1::2], strict=False)
-        for one, other in zip(first, second[::-1], strict=True)
+        for rows_1, rows_2 in zip(first, second[::-1], strict=True)
     )
     if len(splits) != 10 or not all(swapped):
         raise ValueError(
-            "cv must make five pairs of halves with resampling='5x2-t', as "
+            "cv must make five pairs of halves with resampling='5x2-t', such as "
             f"RepeatedKFold(n_splits=2, n_repeats=5), or be None, got {rows.cv!r}"
         )
     return splits
@@ -230,19 +231,18 @@ def _halves(rows: ResampledRows) -> Sequence[Split]:
 
 @dataclass(frozen=True)
 class Bootstrap632(Scheme):
-    """The .632 bootstrap of means over rows, or .632+.
+    """Number of samples of the .632 and .632+ bootstrap, for means over rows.
 
-    For the parameter `resampling` of :func:`.cross_validate_report`, to set the number
-    of samples that "bootstrap-632" and "bootstrap-632+" have. Each model is fitted once
-    to each, and to all rows.
+    Pass it as ``resampling=`` to :func:`.cross_validate_report`. Each model is fitted
+    once to each bootstrap sample, and once to all rows.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Number of bootstrap samples, at least 50 for each row to be out of the bag of
-        some.
+        Number of bootstrap samples, at least 50, so that each row is out of the bag in
+        some samples.
     plus : bool, default=False
-        Whether it is "bootstrap-632+".
+        True for "bootstrap-632+", False for "bootstrap-632".
 
     Examples
     --------
@@ -255,7 +255,7 @@ class Bootstrap632(Scheme):
     plus: bool = False
 
     makes_splits = True
-    least: ClassVar[Mapping[str, int]] = {"n_samples": 50}
+    min_sizes: ClassVar[Mapping[str, int]] = {"n_samples": 50}
     needs_means = True
 
     @property
@@ -263,18 +263,18 @@ class Bootstrap632(Scheme):
         return "bootstrap-632+" if self.plus else "bootstrap-632"
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """All rows, predicted by models fitted to them; and the bootstrap samples."""
+        """Yield the fit to all rows, then the bootstrap samples."""
         everything = np.arange(rows.n)
         yield [(Split(everything, everything),)], 0
         yield from _batched(self._samples(rows))
 
     def _samples(self, rows: ResampledRows) -> Iterator[Split]:
-        """Rows of bootstrap samples of the units, and those out of the bag."""
+        """Yield rows in a bootstrap sample of units, and rows out of the bag."""
         rng = np.random.default_rng(rows.random_state)
         units, n_units = rows.units(2), rows.n_units
         for _ in range(self.n_samples):
             drawn = np.ones(n_units, dtype=int)
-            while drawn.all():  # some unit must be left out
+            while drawn.all():  # repeat until some unit is out of the bag
                 drawn = np.bincount(rng.integers(n_units, size=n_units), None, n_units)
             counts = drawn[units]
             train = np.repeat(np.arange(rows.n), counts)
@@ -292,9 +292,9 @@ class Bootstrap632(Scheme):
         sizes = np.bincount(units, weights)
         (apparent,), *batches = summaries
         counts, losses = [], []
-        for train, test, of_rows in itertools.chain(*batches):
+        for train, test, row_losses in itertools.chain(*batches):
             test = test[weights[test] > 0]
-            weighted = of_rows * weights[test]
+            weighted = row_losses * weights[test]
             counts.append(np.bincount(units[train], minlength=len(sizes)))
             losses.append([np.bincount(units[test], x, len(sizes)) for x in weighted])
         left_out = leave_one_out_bootstrap(
@@ -317,13 +317,13 @@ SCHEMES: dict[str, Scheme] = {
         Bootstrap632(plus=True),
     )
 }
-"""Every scheme by its name, with the default sizes."""
+"""All schemes by name, with default sizes."""
 
 
 def scheme_of(
     resampling: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)
 ) -> Scheme:
-    """Resampling scheme of some name, with the number of folds given."""
+    """Resampling scheme, from its name or an object, with the size given by `cv`."""
     if resampling is None and not is_number_of_folds(cv):
         return SplitT(_CORRECTED, default_for=type(cv).__name__)
     if resampling is None:
@@ -337,10 +337,10 @@ def scheme_of(
     if cv is None or not scheme.makes_splits:
         return scheme
     if scheme is resampling or not is_number_of_folds(cv):
-        wanted = "None" if scheme is resampling else "a number or None"
+        requirement = "None" if scheme is resampling else "a number or None"
         raise ValueError(
-            f"cv must be {wanted} with resampling={resampling!r}, which makes its own "
-            f"splits, got {cv!r}"
+            f"cv must be {requirement} with resampling={resampling!r}, which makes "
+            f"the splits, got {cv!r}"
         )
-    size, least = next(iter(scheme.least.items()))
-    return replace(scheme, **{size: check_integer(cv, "cv", least)})  # type: ignore
+    size, minimum = next(iter(scheme.min_sizes.items()))
+    return replace(scheme, **{size: check_integer(cv, "cv", minimum)})  # type: ignore

@@ -1,4 +1,4 @@
-"""Splits of rows in training and test sets."""
+"""Splits of rows into training and test sets."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ from sklearn.model_selection import (
 from skci._arrays import Array
 from skci._validation import as_array, check_integer
 
-_FOLDS = 5  # of cross-validation, if there is no splitter
+_FOLDS = 5  # default number of folds
 
 
 class Split(NamedTuple):
-    """Rows to fit to, and rows to predict."""
+    """Indices of training rows and of test rows."""
 
     train: Array
     test: Array
 
 
 class Splits(Sequence[Split]):
-    """Splits in little memory, whose rows are made when they are looked at."""
+    """Compressed sequence of splits, unpacked on access."""
 
     def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
         self._packed: list[tuple[Array, Array]] = []
         self.extend(splits)
 
     def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
-        """Add more splits."""
         self._packed += [(_packed(train), _packed(test)) for train, test in splits]
 
     def __len__(self) -> int:
@@ -52,7 +51,7 @@ class Splits(Sequence[Split]):
 
 
 def _packed(rows: Array) -> Array:
-    """Numbers of rows as a bit mask, or in four bytes if they do not increase."""
+    """Pack row indices: as a bit mask if they increase, else as int32."""
     if (rows[1:] > rows[:-1]).all():
         return np.packbits(np.bincount(rows) > 0)
     return rows.astype(np.int32)
@@ -64,11 +63,11 @@ def _unpacked(packed: Array) -> Array:
 
 
 Pool = tuple[Split, ...]
-"""Splits whose test sets are disjoint; their predictions are evaluated at once."""
+"""Splits with disjoint test sets, whose predictions are evaluated together."""
 
 
 def take_rows(X: Any, rows: Array) -> Any:
-    """Take rows of an array, a sparse matrix, a data frame or a list."""
+    """Rows of an array, a sparse matrix, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "shape"):
@@ -77,23 +76,23 @@ def take_rows(X: Any, rows: Array) -> Any:
 
 
 def is_number_of_folds(cv: Any) -> bool:
-    """Whether there is a number of folds, or none, and no splitter."""
+    """Whether cv is a number of folds or None, not a splitter."""
     return cv is None or isinstance(cv, Integral)
 
 
 @dataclass(frozen=True, eq=False)
 class ResampledRows:
-    """Rows to resample, in independent units, and the splitter."""
+    """Rows to resample, with their independent units and the splitter."""
 
     X: Any
-    """Features, for splitters that read them."""
+    """Features, for splitters that use them."""
     y: Array
     groups: Array | None
-    """Number of the cluster of each row."""
+    """Cluster index of each row."""
     cv: Any
     random_state: int
     group_names: Array | None = None
-    """Cluster of each row as it was given, for splitters that read it."""
+    """Cluster of each row as passed by the user, for splitters that use it."""
     sample_weight: Array | None = None
 
     @property
@@ -103,7 +102,7 @@ class ResampledRows:
 
     @property
     def weights(self) -> Array:
-        """Weights of the rows, 1 if none are given."""
+        """Weights of the rows, by default 1."""
         return np.ones(self.n) if self.sample_weight is None else self.sample_weight
 
     @property
@@ -111,20 +110,20 @@ class ResampledRows:
         """Number of independent units: clusters, or rows."""
         return int(self.units().max()) + 1
 
-    def units(self, least: int = 1) -> Array:
-        """Number of the independent unit of each row; there must be so many units."""
+    def units(self, minimum: int = 1) -> Array:
+        """Index of the independent unit of each row; checks the number of units."""
         units = np.arange(self.n) if self.groups is None else self.groups
         n_units = int(units.max()) + 1
-        if n_units < least:
+        if n_units < minimum:
             kind = "rows" if self.groups is None else "groups"
             raise ValueError(
-                f"X must have at least {least} {kind} to divide, got {n_units}; choose "
-                "fewer groups or folds"
+                f"X must have at least {minimum} {kind} to divide, got {n_units}; "
+                "choose fewer groups or folds"
             )
         return units
 
     def partitions(self, n_parts: int, n_partitions: int) -> Iterator[Array]:
-        """Number of the part of each row, in each random partition of the units."""
+        """Yield the part index of each row, for random partitions of the units."""
         rng = np.random.default_rng(self.random_state)
         units = self.units(n_parts)
         parts = np.arange(self.n_units) % n_parts
@@ -132,7 +131,7 @@ class ResampledRows:
             yield rng.permutation(parts)[units]
 
     def splits(self) -> Splits:
-        """Splits of the rows by the splitter."""
+        """Splits by the splitter, checked."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
@@ -141,7 +140,7 @@ class ResampledRows:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
                     raise ValueError(
-                        "cv must not divide groups, which may be dependent within, "
+                        "cv must not divide groups, whose rows may be dependent, "
                         f"got {type(self.cv).__name__}; use GroupKFold or "
                         "StratifiedGroupKFold"
                     )
@@ -151,7 +150,7 @@ class ResampledRows:
     def is_stratified(self) -> bool:
         """Whether all splits have the same share of each label.
 
-        Those that are given, and not made by a splitter, are looked at.
+        Splits that are not made by a splitter are inspected.
         """
         if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)
@@ -174,7 +173,7 @@ class ResampledRows:
 
 
 def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
-    """Check what a splitter makes of n rows, or what was given in place of one."""
+    """Yield checked splits of n rows, from a splitter or from the user."""
     k = -1
     for k, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -196,7 +195,7 @@ def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
             )
         if times[train].any():
             raise ValueError(
-                "cv must not test rows that train, got "
+                "cv must not test training rows, got "
                 f"{np.count_nonzero(times[np.unique(train)])} of them in split {k}"
             )
         yield Split(train, test)
@@ -205,8 +204,8 @@ def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
 
 
 def _check_part(values: Any, name: str, n: int, where: str) -> Array:
-    """Check the numbers of the rows in one part of a split, or a mask of them."""
-    part = as_array(values, f"{name} rows of cv", "an array of numbers of rows")
+    """Checked row indices of one part of a split, from indices or a mask."""
+    part = as_array(values, f"{name} rows of cv", "an array of row indices")
     if part.shape == (n,) and part.dtype == bool:
         part = np.flatnonzero(part)
     if part.ndim != 1 or not len(part):
@@ -215,19 +214,19 @@ def _check_part(values: Any, name: str, n: int, where: str) -> Array:
             f"{where}"
         )
     if part.dtype.kind not in "iu" or not (0 <= part.min() <= part.max() < n):
-        ends = f"{part.min()} to {part.max()} of dtype {part.dtype}"
+        indices = f"{part.min()} to {part.max()} of dtype {part.dtype}"
         raise ValueError(
-            f"cv must make {name} sets of row numbers from 0 to {n - 1}, got {ends}"
+            f"cv must make {name} sets of row indices from 0 to {n - 1}, got {indices}"
             f"{where}"
         )
     return part
 
 
 def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
-    """Whether test sets have the numbers of rows of each label that are expected.
+    """Whether test sets have the same share of each label.
 
-    As exactly as whole rows allow: the share of the label among all rows times the
-    number of rows, less than one row off, where test sets are of equal size.
+    For test sets of equal size, the count of each label must differ by less than one
+    row from its expectation, the share of the label times the size of the set.
     """
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.array([np.bincount(codes[test], None, len(labels)) for test in tests])

@@ -1,4 +1,4 @@
-"""Correlation matrices: shrunk, validated and factorised, and their loadings."""
+"""Correlation matrices: shrinkage, validation, factorisation and loadings."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from skci._validation import as_array
 ROUNDING = 1e-8
 """Largest rounding error of an entry of a correlation matrix."""
 
-_ZERO = 1e-10  # eigenvalues and pivots below this are zero
-_NOISE = 0.01  # smallest independent variance that is separated
-_EIGEN = 512  # largest matrix whose rank is not tried first
-_SPECTRUM = 1024  # largest matrix all of whose eigenvectors are computed
-_LEADING = 62  # eigenvectors of a larger one, as many as quasi-random coordinates
-_RITZ = 1e-6  # their tolerance; what they leave is factorised without error
-_BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array, and its fewest rows
-_COSTLY = 1 << 15  # size of loadings that are projected in single precision
-_ROUNDED = 1 << 15  # distinct correlations on either side of 0
-_LITTLE_SHRINKAGE = 0.01  # share below which it changes no critical value
+_ZERO = 1e-10  # eigenvalues and pivots below this count as zero
+_NOISE = 0.01  # smallest independent variance that is split off
+_EIGEN = 512  # largest size of matrices that are not tested for a low rank
+_SPECTRUM = 1024  # largest size of matrices whose eigenvectors are all computed
+_LEADING = 62  # eigenvectors of larger matrices: number of quasi-random coordinates
+_RITZ = 1e-6  # tolerance of these eigenvectors; the residual is factorised exactly
+_BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array; minimum number of rows
+_COSTLY = 1 << 15  # size of loadings above which projections use single precision
+_ROUNDED = 1 << 15  # grid points of correlations on either side of 0
+_LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
 
 
 def blocks(number: int, width: int) -> list[slice]:
-    """Slices of rows of a given width that bound the size of temporary arrays."""
+    """Slices of `number` rows such that temporary arrays of a width stay small."""
     rows = max(_ROWS, _BLOCK // width)
     return [slice(row, min(row + rows, number)) for row in range(0, number, rows)]
 
 
 def is_diagonal(correlation: Array) -> bool:
-    """Whether all coordinates are uncorrelated, up to rounding."""
+    """Whether all coordinates are uncorrelated within rounding error."""
     size = len(correlation)
     for rows in blocks(size, size):
         if np.abs(np.triu(correlation[rows], rows.start + 1)).max() >= ROUNDING:
@@ -41,7 +41,7 @@ def is_diagonal(correlation: Array) -> bool:
 
 
 def correlation_from(covariance: Array) -> Array:
-    """Scale a covariance to a correlation; zero where there is no variance."""
+    """Correlation matrix of a covariance; zero for coordinates without variance."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, np.inf)
     correlation: Array = np.multiply.outer(scale, scale)
@@ -52,15 +52,16 @@ def correlation_from(covariance: Array) -> Array:
 
 
 def shrink_correlation(correlation: Array, df: Array) -> Array:
-    r"""Shrink an estimated correlation towards independence, if its errors matter.
+    r"""Shrink an estimated correlation towards independence.
 
     .. math:: r_{jk}^* = (1 - \lambda) r_{jk} , \quad \lambda =
         \frac{\sum_{j < k} (1 - r_{jk}^2)^2 / \nu_{jk}}{\sum_{j < k} r_{jk}^2}
 
-    for degrees of freedom :math:`\nu_{jk}`, the geometric mean of those of both
-    variances. An estimate of many correlations has at most as many directions as
-    degrees of freedom, so that its maximum has too small a quantile; shrinkage by
-    :math:`\lambda`, estimated, has the least mean squared error [1]_.
+    where :math:`\nu_{jk}` is the geometric mean of the degrees of freedom of both
+    variances. The rank of an estimated correlation matrix is at most its degrees of
+    freedom, so that quantiles of the maximum are too small. Shrinkage by
+    :math:`\lambda`, which is estimated, minimises the mean squared error [1]_. If
+    :math:`\lambda < 0.01`, the correlation is returned unchanged.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
     if np.isinf(df).all():
         return correlation
     squares, root = correlation**2, 1 / np.sqrt(df)
-    errors = root @ (1 - squares) ** 2 @ root  # of the diagonal are zero
+    errors = root @ (1 - squares) ** 2 @ root  # zero on the diagonal
     total = squares.sum() - len(squares)
     share = errors / total if errors < total else 1.0
     if share < _LITTLE_SHRINKAGE:
@@ -92,19 +93,21 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
 
 
 def check_correlation(correlation: Any) -> Array:
-    """Check a correlation matrix, and remove the rounding of its entries."""
-    must = "correlation must be"
-    given: Array = (
+    """Checked correlation matrix, with rounding errors of the entries removed."""
+    error_prefix = "correlation must be"
+    array: Array = (
         np.asarray(correlation)
         if np.isscalar(correlation)
         else as_array(correlation, "correlation", "a matrix of numbers")
     )
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{must} a matrix of numbers, got values of type {given.dtype}")
-    matrix: Array = np.atleast_2d(given.astype(float, copy=False))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{error_prefix} a matrix of numbers, got values of type {array.dtype}"
+        )
+    matrix: Array = np.atleast_2d(array.astype(float, copy=False))
     size = len(matrix)
     if matrix.shape != (size, size) or not size:
-        raise ValueError(f"{must} a square matrix, got shape {given.shape}")
+        raise ValueError(f"{error_prefix} a square matrix, got shape {array.shape}")
     with np.errstate(invalid="ignore"):
         requirements = {
             "finite": ~np.isfinite(matrix),
@@ -115,23 +118,25 @@ def check_correlation(correlation: Any) -> Array:
     for requirement, violated in requirements.items():
         if violated.any():
             i, j = np.argwhere(violated)[0]
-            raise ValueError(f"{must} {requirement}, got {matrix[i, j]} at [{i}, {j}]")
+            raise ValueError(
+                f"{error_prefix} {requirement}, got {matrix[i, j]} at [{i}, {j}]"
+            )
     matrix = (matrix + matrix.T) / 2
     np.clip(matrix, -1, 1, out=matrix)
     np.fill_diagonal(matrix, 1 + size * ROUNDING)
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
+        smallest = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
         raise ValueError(
-            f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
+            f"{error_prefix} positive semidefinite, got an eigenvalue of {smallest:.2g}"
         ) from None
     np.fill_diagonal(matrix, 1)
     return matrix
 
 
 def covariance_factor(covariance: Array) -> Array:
-    """Factor F of a covariance F F^T, which is indefinite by rounding at most."""
+    """Factor F of a covariance F F^T that is semidefinite within rounding error."""
     values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -139,9 +144,10 @@ def covariance_factor(covariance: Array) -> Array:
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
-    Quasi-random points are best in their first coordinates. A large matrix is reduced
-    to its rank, if that is low, by a pivoted Cholesky factor. Of a larger one without
-    noise, the leading components are followed by a Cholesky factor of the rest.
+    The order matters because quasi-random points are most uniform in their first
+    coordinates. A large matrix of low rank is reduced by a pivoted Cholesky factor. For
+    a larger matrix without noise, a Cholesky factor of the residual follows the leading
+    components.
     """
     size, noise = len(correlation), 0.0
     if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
@@ -164,16 +170,16 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
 
 
 def _has_noise(correlation: Array) -> bool:
-    """Whether all eigenvalues are so large that independent noise is separated."""
-    lessened = correlation - _NOISE * np.eye(len(correlation))
-    return bool(linalg.lapack.dpotrf(lessened.T, overwrite_a=True)[1] == 0)
+    """Whether the smallest eigenvalue is large enough to split off noise."""
+    reduced = correlation - _NOISE * np.eye(len(correlation))
+    return bool(linalg.lapack.dpotrf(reduced.T, overwrite_a=True)[1] == 0)
 
 
-def _pivoted_cholesky(covariance: Array, most: int) -> Array:
-    """Factor L with R = L L^T, of shape (K, r); (K, 0) if the rank r exceeds `most`."""
-    # The transpose is the same matrix in the memory order of LAPACK.
+def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
+    """Factor L with R = L L^T, (K, r); (K, 0) if the rank r exceeds `max_rank`."""
+    # The transpose is the same matrix, and has LAPACK's memory order.
     lower, pivots, rank, _ = linalg.lapack.dpstrf(covariance.T, tol=_ZERO, lower=1)
-    if rank > most:
+    if rank > max_rank:
         return lower[:, :0]
     for column in range(1, rank):
         lower[:column, column] = 0
@@ -181,7 +187,7 @@ def _pivoted_cholesky(covariance: Array, most: int) -> Array:
 
 
 def principal_axes(products: Array) -> Array:
-    """Principal axes of the sums of products of loadings, in descending order."""
+    """Eigenvectors of the products of loadings, by descending eigenvalue."""
     values, vectors = np.linalg.eigh(products)
     return vectors[:, values > _ZERO][:, ::-1]
 
@@ -189,15 +195,15 @@ def principal_axes(products: Array) -> Array:
 class Loadings:
     """Loadings B of K coordinates on r factors, z = B y with standard normal y.
 
-    If combinations are many and coordinates few, as for the differences of all pairs,
-    ``B = C F`` is not computed, but projected on in two steps.
+    For many combinations of few coordinates, such as all pairwise differences,
+    ``B = C F`` is not computed: projections multiply by F, then by C.
 
     Parameters
     ----------
     factor : array of shape (R, r)
-        F, or B itself.
+        Matrix F, equal to B without combinations.
     combinations : sparse array of shape (K, R), optional
-        C; the identity if not given.
+        Matrix C, by default the identity.
     """
 
     def __init__(
@@ -208,8 +214,8 @@ class Loadings:
     @property
     def size(self) -> int:
         """Number K of coordinates."""
-        of = self.factor if self.combinations is None else self.combinations
-        return int(of.shape[0])
+        matrix = self.factor if self.combinations is None else self.combinations
+        return int(matrix.shape[0])
 
     @property
     def cost(self) -> int:
@@ -223,26 +229,26 @@ class Loadings:
         return int(self.factor.shape[1])
 
     def rows(self, positions: Array) -> Array:
-        """Loadings of some coordinates, (n, r)."""
+        """Rows of B at n positions, (n, r)."""
         if self.combinations is None:
             return self.factor[positions]
         return self.combinations[positions] @ self.factor
 
-    def taken(self, positions: Array) -> Loadings:
-        """Loadings of some coordinates, in their order; in one step if they are few."""
+    def take(self, positions: Array) -> Loadings:
+        """Loadings of the coordinates at some positions, in their order."""
         if self.combinations is None or len(positions) <= len(self.factor):
             return Loadings(self.rows(positions))
         return Loadings(self.factor, self.combinations[positions])
 
     @cached_property
     def variances(self) -> Array:
-        """Sums of squares of the loadings of each coordinate, (K,)."""
+        """Variances of the coordinates, (K,): sums of squared loadings."""
         if self.combinations is None:
             return np.einsum("kr,kr->k", self.factor, self.factor)
         return variances_of(self.combinations, self.factor @ self.factor.T)
 
     def standardised(self) -> Loadings:
-        """Divide the loadings of each coordinate by its standard deviation."""
+        """Loadings of the coordinates divided by their standard deviations."""
         scales = 1 / np.sqrt(self.variances)
         if self.combinations is None:
             return Loadings(self.factor * scales[:, np.newaxis])
@@ -251,7 +257,7 @@ class Loadings:
         return Loadings(self.factor, scaled)
 
     def principal(self) -> Loadings:
-        """Rotate to principal components in descending order."""
+        """Loadings on the principal components, in descending order."""
         if self.combinations is None:
             products = self.factor.T @ self.factor
         else:
@@ -260,16 +266,16 @@ class Loadings:
         return Loadings(self.factor @ principal_axes(products), self.combinations)
 
     def project(self, y: Array) -> Array:
-        """Coordinates B y of n vectors, (n, K).
+        """Coordinates B y of n vectors y, (n, K).
 
-        In single precision where that is costly: it moves quantiles by some 1e-8.
+        Large loadings use single precision, which changes quantiles by about 1e-8.
         """
         factor, combinations = self._projected
         y = y.astype(factor.dtype, copy=False)
         if combinations is None:
             return y @ factor.T
-        found: Array = combinations @ (factor @ y.T)
-        return found.T
+        coordinates: Array = combinations @ (factor @ y.T)
+        return coordinates.T
 
     @cached_property
     def _projected(self) -> tuple[Array, sparse.csr_array | None]:
@@ -281,31 +287,33 @@ class Loadings:
         return self.factor.astype(np.float32), combinations
 
     def correlations(self) -> tuple[Array, Array]:
-        """Correlations of all pairs of standardised coordinates, and their numbers.
+        """Grid of correlations, and counts of pairs of coordinates on the grid.
 
-        They are rounded to a grid.
+        Correlations of pairs are rounded to the grid.
         """
         counts = np.zeros(2 * _ROUNDED + 1, dtype=np.int64)
         for rows in blocks(self.size, self.size):
             coordinates = np.arange(rows.start, self.size)
-            those = coordinates[: rows.stop - rows.start]
-            rho = self.taken(coordinates).project(self.rows(those))
+            first_coordinates = coordinates[: rows.stop - rows.start]
+            rho = self.take(coordinates).project(self.rows(first_coordinates))
             cells = np.rint((np.clip(rho, -1, 1) + 1) * _ROUNDED).astype(np.int32)
             counts += np.bincount(cells.ravel("K"), minlength=len(counts))
-            twice = cells[np.tril_indices(len(those))]  # each pair counts once
-            counts -= np.bincount(twice, minlength=len(counts))
+            duplicates = cells[
+                np.tril_indices(len(first_coordinates))
+            ]  # each pair counts once
+            counts -= np.bincount(duplicates, minlength=len(counts))
         return np.linspace(-1, 1, len(counts)), counts
 
 
 def variances_of(combinations: sparse.csr_array, covariance: Array) -> Array:
-    """Variances of K combinations of coordinates with a covariance, (K,)."""
+    """Variances of K linear combinations, given the covariance of coordinates."""
     products = combinations.multiply(combinations @ covariance)
     return np.asarray(products.sum(axis=1)).ravel()
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:
-    """Loadings of first less second of coordinates whose loadings are a factor."""
+    """Loadings of the differences ``z[first] - z[second]``, where z = `factor` y."""
     size = len(first)
     signs = np.repeat([1.0, -1.0], size)
-    places = np.tile(np.arange(size), 2), np.concatenate([first, second])
-    return Loadings(factor, sparse.csr_array((signs, places), (size, len(factor))))
+    positions = np.tile(np.arange(size), 2), np.concatenate([first, second])
+    return Loadings(factor, sparse.csr_array((signs, positions), (size, len(factor))))

@@ -1,7 +1,8 @@
 """Importance sampling of the exceedances of correlated normal variables.
 
-Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019), and the
-length of the vector, or the independent part of the coordinates, is integrated.
+Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019). The
+length of the vector, or the independent part of the coordinates, is integrated
+numerically.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,24 +20,24 @@ from skci._progress import Progress
 from skci.inference.critical.correlation import Loadings, blocks
 
 LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
-"""Levels at which tails are sampled; one more component has no condition."""
+"""Levels of the proposal for tails; another component imposes no condition."""
 
-_ZERO = 1e-12  # remaining variances below this are zero
-_NEVER = 1e-15  # probability of an exceedance that changes no sum
+_ZERO = 1e-12  # remaining variances below this count as zero
+_NEVER = 1e-15  # probability of an exceedance that does not change sums
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
-_SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
+_SOBOL = 64  # dimensions of Sobol points; the other coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
-_KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
-_COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
-_CELLS = 2048  # least number of cells of a table
-_FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
-_PROJECTIONS = 1 << 22  # number of projections of a scramble between them
+_CACHED = 1 << 18  # largest number of coordinates of a scramble that are cached
+_COSTLY = 1 << 22  # size of loadings from which conditionals are not cached
+_CELLS = 2048  # minimum number of cells of a table
+_MIN_POINTS, _MAX_POINTS = 512, 4096  # of a scramble
+_PROJECTIONS = 1 << 22  # target number of projections of a scramble
 _BINS = 1024  # bins of the logarithms of the largest projections
 _LENGTHS = 1 << 16  # cells of the table of the length
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
-    """P(length of a standard normal or t vector > x)."""
+    """P(length of a standard normal or t vector > `length`)."""
     if np.isinf(df):
         tail: Array = special.chdtrc(rank, length**2)
     else:
@@ -56,7 +57,7 @@ class Table:
         self.steps = np.append(np.diff(self.values), 0)
 
     def first_above(self, value: float) -> float:
-        """Node before the first at which an increasing function is above a value."""
+        """Last node before an increasing function exceeds a value."""
         node = int(np.searchsorted(self.values, value, side="right"))
         return self.low + (node - 1) / self.scale
 
@@ -71,11 +72,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Mixture over levels q and coordinates j of z given that z_j exceeds q.
+    """Mixture distribution of z given that z_j exceeds q, over levels q and j.
 
-    Levels have equal probabilities, coordinates those in `shares`, equal by default.
-    Two-sided, z_j exceeds q if its absolute value does. A level of minus infinity, or
-    two-sided 0, imposes no condition.
+    Levels have equal probabilities. Coordinates j have the probabilities `shares`, by
+    default equal. If two-sided, z_j exceeds q if its absolute value does. A level of
+    minus infinity (two-sided: 0) imposes no condition.
     """
 
     levels: tuple[float, ...]
@@ -84,7 +85,7 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Level and coordinate for each uniform number."""
+        """Levels and coordinates drawn by uniform numbers."""
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -105,11 +106,11 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class _Factor:
-    """z = B y + sqrt(d) e with independent standard normal y and e.
+class _FactorModel:
+    """Factor model z = B y + sqrt(d) e with independent standard normal y and e.
 
     For t with `df` degrees of freedom, z is divided by an independent chi variable over
-    sqrt(df). y is drawn; subclasses integrate the rest.
+    sqrt(df). y is drawn; subclasses integrate the remaining variables.
     """
 
     loadings: Loadings
@@ -128,15 +129,16 @@ class _Factor:
         return self.loadings.size
 
     @cached_property
-    def _known_conditionals(self) -> tuple[Array, Array, Array]:
+    def _all_conditionals(self) -> tuple[Array, Array, Array]:
         return self._conditionals(np.arange(self.size))
 
     def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Coefficients of the coordinates of y, in their order, given each z_j.
+        """Coefficients of the conditional distributions of y given z_j.
 
         Let b be row j of B and S_i = b_i^2 + ... + b_r^2 + d. Given z_j, y_1, ...,
-        y_{i-1}: y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard normal,
-        m_1 = z_j, m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i; if S_i = 0, y_i = n_i.
+        y_{i-1}, we have y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard
+        normal, m_1 = z_j, and m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i. If S_i = 0,
+        y_i = n_i.
         """
         loadings = self.loadings.rows(positions)
         noise = np.full((len(loadings), 1), self.noise)
@@ -146,23 +148,23 @@ class _Factor:
         pull = np.where(before > 0, loadings, 0.0)
         zero, one = np.zeros_like(pull), np.ones_like(pull)
         carry = np.divide(pull, np.sqrt(before * after), out=zero, where=after > 0)
-        spread = np.sqrt(np.divide(after, before, out=one, where=before > 0))
-        return pull, carry, spread
+        deviation = np.sqrt(np.divide(after, before, out=one, where=before > 0))
+        return pull, carry, deviation
 
     def draw(self, proposal: Proposal, points: Array) -> Array:
-        """Draw y from the proposal."""
+        """Vectors y drawn from the proposal."""
         level, j = proposal.coordinates(points[:, 0])
         if self.size * self.rank > _COSTLY:
-            pull, carry, spread = self._conditionals(j)
+            pull, carry, deviation = self._conditionals(j)
         else:
-            pull, carry, spread = (each[j] for each in self._known_conditionals)
+            pull, carry, deviation = (array[j] for array in self._all_conditionals)
         z = -special.ndtri(points[:, 1] * special.ndtr(-level))
         normals = points[:, 2:]
         carry *= normals
         mean = carry - np.cumsum(carry, axis=1)
         mean += z[:, np.newaxis]
         y: Array = np.multiply(mean, pull, out=mean)
-        y += np.multiply(spread, normals, out=spread)
+        y += np.multiply(deviation, normals, out=deviation)
         return y
 
     def project(self, y: Array, signed: bool = False) -> Array:
@@ -171,11 +173,11 @@ class _Factor:
         return np.abs(x, out=x) if self.sides == 2 and not signed else x
 
 
-class Radial(_Factor):
-    """Samples the direction of y and integrates its length; any correlation, d = 0."""
+class RadialSampler(_FactorModel):
+    """Sampler of the direction of y that integrates its length; for d = 0."""
 
     def _tabulated(self, function: Callable[[Array], Array]) -> Table:
-        # The higher the dimension the less the length varies: the table is steeper.
+        # In high dimensions the length varies little, and the function is steep.
         return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
@@ -187,9 +189,9 @@ class Radial(_Factor):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Tabulate the density of a direction relative to the uniform one.
+        """Table for the density of a direction relative to the uniform distribution.
 
-        It is `floor` plus the mean of this table over the projections.
+        The density is `Proposal.floor` plus the mean of the table over projections.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -204,7 +206,7 @@ class Radial(_Factor):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate exceedances of three levels and the density of the proposal."""
+        """Tables of P(exceedance) at three levels, and a table for `density`."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -215,7 +217,7 @@ class Radial(_Factor):
     def directions(
         self, proposal: Proposal, points: Array, signed: bool = False
     ) -> Array:
-        """Projections of drawn directions on the coordinates, shape (n, K)."""
+        """Projections of n drawn directions on the coordinates, shape (n, K)."""
         y = self.draw(proposal, points)
         y /= np.linalg.norm(y, axis=1, keepdims=True)
         return self.project(y, signed)
@@ -223,35 +225,35 @@ class Radial(_Factor):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Weighted P(some exceed | direction) at three levels, and number of pairs.
+        """Weighted P(any exceed | direction) at three levels, and number of pairs.
 
-        The pairs are those that exceed the middle level: when one coordinate exceeds
-        it, all with larger projections do. Bounded weights come last.
+        Pairs exceed the middle level: if one coordinate exceeds it, all coordinates
+        with larger projections do. The last term is the weights, if they are bounded.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
-        # The largest projections in ascending order; the others never exceed.
+        # The largest projections in ascending order; other projections never exceed.
         number = int((s > tables[1].first_above(_NEVER)).sum(axis=1).max())
         if 0 < number < s.shape[1] // 2:
             s = np.partition(s, -number, axis=1)[:, -number:]
         s.sort(axis=1)
-        each = tables[1](s)
-        pairs = each @ np.arange(each.shape[1])[::-1]
+        exceed = tables[1](s)
+        pairs = exceed @ np.arange(exceed.shape[1])[::-1]
         if density is None:
             tail = proposal.tail(proposal.levels[0])
-            density = each.sum(axis=1) / (self.size * tail)
+            density = exceed.sum(axis=1) / (self.size * tail)
         terms = [*(table(s[:, -1]) for table in tables[:3]), pairs]
         if proposal.floor:
             terms.append(np.ones_like(pairs))
         return [term / density for term in terms]
 
 
-class Diagonal(_Factor):
-    """Samples y and integrates e; well-conditioned correlations, d > 0."""
+class DiagonalSampler(_FactorModel):
+    """Sampler of y that integrates e; for d > 0."""
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate P(x + sqrt(d) e_j exceeds q) for three levels q."""
+        """Tables of P(x + sqrt(d) e_j exceeds q) for three levels q."""
         deviation = np.sqrt(self.noise)
         lowest = (0.0 if self.sides == 2 else q - 9 * deviation for q in levels)
         return [
@@ -271,47 +273,46 @@ class Diagonal(_Factor):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """See `Radial.exceedances`; given y, exceedances are independent."""
+        """Same as `RadialSampler.exceedances`; exceedances are independent given y."""
         x = self.project(self.draw(proposal, points))
-        each = [table(x) for table in tables]
-        some = [1 - np.prod(1 - p, axis=1) for p in each]
-        number, squares = each[1].sum(axis=1), (each[1] ** 2).sum(axis=1)
+        exceed = [table(x) for table in tables]
+        any_exceeds = [1 - np.prod(1 - p, axis=1) for p in exceed]
+        number, squares = exceed[1].sum(axis=1), (exceed[1] ** 2).sum(axis=1)
         pairs = (number**2 - squares) / 2
         weight = proposal.size * proposal.tail(proposal.levels[0]) / number
-        return [term * weight for term in (*some, pairs)]
+        return [term * weight for term in (*any_exceeds, pairs)]
 
 
-Model = Radial | Diagonal
+Model = RadialSampler | DiagonalSampler
 
 
 def batches(
     rank: int, width: int, start: int, stop: int, seeds: Sequence[int]
 ) -> Iterator[Array]:
-    """Scrambled Sobol points: two coordinates uniform and `rank` standard normal.
+    """Scrambled Sobol points: two uniform and `rank` standard normal coordinates.
 
-    Those from start to stop of each scramble, one after the other, in batches that
-    bound the size of arrays with a row of a given width for each.
+    Points from `start` to `stop` of each scramble are yielded in batches, such that
+    arrays with rows of the given width stay small.
     """
     number, dimension = stop - start, rank + 2
-    if number * dimension > _KEPT:
+    if number * dimension > _CACHED:
         for seed in seeds:
             yield from _drawn(dimension, start, blocks(number, width), seed)
         return
-    each = [_points(dimension, start, stop, seed) for seed in seeds]
-    stacked = np.vstack(each)
+    stacked = np.vstack([_points(dimension, start, stop, seed) for seed in seeds])
     yield from (stacked[rows] for rows in blocks(len(stacked), width))
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Few points, which are kept for the next call."""
-    if stop < _FIRST and _FIRST * dimension <= _KEPT:
-        # Scrambling takes longer than some more points.
-        return _kept_points(dimension, 0, _FIRST, seed)[start:stop]
-    return _kept_points(dimension, start, stop, seed)
+    """Cached points of a scramble, for small numbers of points."""
+    if stop < _FIRST and _FIRST * dimension <= _CACHED:
+        # Scrambling costs more than generating further points.
+        return _cached_points(dimension, 0, _FIRST, seed)[start:stop]
+    return _cached_points(dimension, start, stop, seed)
 
 
 @lru_cache(maxsize=64)
-def _kept_points(dimension: int, start: int, stop: int, seed: int) -> Array:
+def _cached_points(dimension: int, start: int, stop: int, seed: int) -> Array:
     (points,) = _drawn(dimension, start, [slice(0, stop - start)], seed)
     points.flags.writeable = False
     return points
@@ -320,7 +321,7 @@ def _kept_points(dimension: int, start: int, stop: int, seed: int) -> Array:
 def _drawn(
     dimension: int, start: int, batches: Sequence[slice], seed: int
 ) -> Iterator[Array]:
-    """Batches of the points of a scramble from `start` on."""
+    """Yield batches of the points of a scramble, beginning at index `start`."""
     rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
     engine = qmc.Sobol(min(dimension, _SOBOL), **rng)
     if start:
@@ -343,12 +344,12 @@ class SampledTail:
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
 
-    with :math:`s_i` the largest projection on direction :math:`u_i`, G the tail of the
-    length, g the density of the proposal, and :math:`\beta` the regression coefficient
-    of the control variate :math:`w_i`, whose mean is 1.
+    where :math:`s_i` is the largest projection on direction :math:`u_i`, G the tail of
+    the length, and g the density of the proposal. The control variate :math:`w_i`, with
+    mean 1, has the regression coefficient :math:`\beta`.
     """
 
-    def __init__(self, model: Radial, seeds: list[int]) -> None:
+    def __init__(self, model: RadialSampler, seeds: list[int]) -> None:
         self._rank, self._df = model.rank, model.df
         sample = _directions(model, seeds)
         pairs = [(s.max(axis=1), weights) for s, weights in sample]
@@ -366,7 +367,7 @@ class SampledTail:
         self._projections = np.bincount(bins, weights * largest) / self._weights
 
     def sf(self, x: Array) -> Array:
-        """Estimate P(max > x), shape (M,)."""
+        """Estimates of P(max > x), shape (M,)."""
         rows = blocks(len(x), len(self._weights))
         return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
 
@@ -376,21 +377,22 @@ class SampledTail:
             longer = radial_sf(np.abs(x / s), self._rank, self._df)
         positive = np.where(s > 0, longer, 0.0)
         exceed = np.where(x >= 0, positive, np.where(s < 0, 1 - longer, 1.0))
-        # Not a matrix product, whose rounding depends on the number of rows.
+        # The rounding of a matrix product would depend on the number of rows.
         first = (exceed * self._weights).sum(axis=1)
         second = (exceed * self._squares).sum(axis=1)
         return _controlled(first, second, *self._moments)
 
 
 def nested_tail(
-    model: Radial, statistics: Array, seeds: list[int], directions: bool = False
+    model: RadialSampler, statistics: Array, seeds: list[int], directions: bool = False
 ) -> Array:
     """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
 
     With `directions`, the maximum is over the first k coordinates in both directions
-    and the others in the negative one. The statistics are ascending. One sample of
-    directions serves all k through running maxima; coordinate k is proposed with
-    probability proportional to 1/k, or all alike with `directions`.
+    and the remaining coordinates in the negative direction. The statistics are
+    ascending. Running maxima of one sample of directions give all k. Coordinate k is
+    proposed with probability proportional to 1/k, or with equal probability if
+    `directions`.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     proposed = None if directions else shares / shares.sum()
@@ -403,9 +405,9 @@ def nested_tail(
                 yield both, w
                 continue
             for side in (-s, s):  # a direction and its opposite are equally likely
-                others = np.maximum.accumulate(side[:, :0:-1], axis=1)[:, ::-1]
+                remaining = np.maximum.accumulate(side[:, :0:-1], axis=1)[:, ::-1]
                 maxima = both.copy()
-                np.maximum(maxima[:, :-1], others, out=maxima[:, :-1])
+                np.maximum(maxima[:, :-1], remaining, out=maxima[:, :-1])
                 yield maxima, w
 
     def exceed(v: Array) -> Array:
@@ -425,23 +427,23 @@ def nested_tail(
 
 
 def _directions(
-    model: Radial,
+    model: RadialSampler,
     seeds: list[int],
     projections: int = _PROJECTIONS,
     shares: Array | None = None,
     signed: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
-    """Projections on directions and their weights 1/g, in blocks."""
+    """Yield blocks of projections on directions, and their weights 1/g."""
     size = model.size
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
-    number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
+    number = 1 << int(np.log2(np.clip(projections // size, _MIN_POINTS, _MAX_POINTS)))
     with Progress("points of p-values", number * len(seeds)) as line:
         for points in batches(model.rank, size, 0, number, seeds):
             s = model.directions(proposal, points, signed)
-            each = density(np.abs(s) if signed else s)
-            mean = each.mean(axis=1) if shares is None else each @ shares
+            values = density(np.abs(s) if signed else s)
+            mean = values.mean(axis=1) if shares is None else values @ shares
             yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
             line.add(len(points))
 
@@ -449,9 +451,9 @@ def _directions(
 def _controlled(
     first: Array, second: Array, total: float, squares: float, n: float
 ) -> Array:
-    """Mean of w G adjusted by regression on w, whose mean is 1.
+    """Mean of w G, adjusted by regression on w, whose mean is 1.
 
-    From the sums of w G, of w^2 G, of w and of w^2, and the number n of draws.
+    Arguments are the sums of w G, w^2 G, w and w^2, and the number n of draws.
     """
     mean, weight = first / n, total / n
     variance = squares / n - weight**2

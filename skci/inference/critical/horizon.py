@@ -1,9 +1,9 @@
-r"""Law of the maximum over parameters and over looks at growing data.
+r"""Distribution of the maximum over parameters and over looks at growing data.
 
-Standardised estimates at n and m rows of the same stream have the correlation
-:math:`\sqrt{n / m}`, n below m, and those of different parameters this times their
-correlation at one time: in :math:`\log n` they are a stationary Ornstein-Uhlenbeck
-process.
+Standardised estimates of one parameter at n and m rows of the same stream, n < m, have
+the correlation :math:`\sqrt{n / m}`. For two parameters this is multiplied by their
+correlation at the same time. In :math:`\log n` the estimates are a stationary
+Ornstein-Uhlenbeck process.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from scipy import optimize
 
 from skci._arrays import Array, allow_underflow
 from skci._validation import RandomState
-from skci.inference.critical.law import Alternative, MaximumLaw
+from skci.inference.critical.max_distribution import Alternative, MaxDistribution
 from skci.inference.critical.quantile import CriticalValue
 
-_MOST_TIMES, _FEWEST_TIMES = 20, 8
-_COORDINATES = 60  # of parameters at several times
-_MOST_COORDINATES = 1 << 14  # whose correlation has 2 GiB
+_MAX_TIMES, _MIN_TIMES = 20, 8
+_COORDINATES = 60  # target number of coordinates: parameters times times
+_MAX_COORDINATES = 1 << 14  # number of coordinates whose correlation takes 2 GiB
 _OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
-_LEAST_STEP = 5e-4  # between logarithms of looks that are told apart
-_BOUNDARY = 2.5  # at which looks are compared with the times that stand for them
-_NODES_PER_DEVIATION = 2.2  # of the shortest step, in the recursion over times
+_MIN_STEP = 5e-4  # smallest distance of the logarithms of distinct looks
+_BOUNDARY = 2.5  # boundary at which times are calibrated to the looks
+_NODES_PER_DEVIATION = 2.2  # nodes per deviation of the shortest step of the recursion
 _REACH = 6.0  # deviations beyond which a normal density is zero
 
 
 @dataclass(frozen=True)
 class Horizon:
-    """Numbers of independent units at which intervals shall cover, all at once.
+    """Numbers of independent units at which intervals cover simultaneously.
 
-    Planned looks, or if `continuous` any from the first to the last.
+    These are the planned looks, or all numbers from first to last if `continuous`.
     """
 
     looks: tuple[int, ...]
@@ -46,42 +46,43 @@ class Horizon:
         return f"at {len(self.looks)} looks up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Logarithms of times that stand for all looks, and what they lack.
+        """Logarithms of a few representative times, and the shift of the boundary.
 
-        That is the distance by which a boundary at all looks is above one at these
-        times that is crossed as often: it depends little on the boundary, or on the
-        number of parameters. Few planned looks are the times, and lack nothing.
+        The process crosses a boundary at the times as often as it crosses the boundary
+        plus the shift at all looks. The shift depends little on the boundary and the
+        number of parameters. If planned looks are few, the times are the looks, and the
+        shift is zero.
         """
         if not self.continuous:
             return _times_of_looks(np.log(np.array(self.looks)))
-        size = min(max(_COORDINATES // n_parameters, _FEWEST_TIMES), _MOST_TIMES)
-        first, last = math.log(self.looks[0]), math.log(self.looks[-1])
-        step = (last - first) / (size - 1)
-        return first + step * np.arange(size), _OVERSHOOT * math.sqrt(step)
+        size = min(max(_COORDINATES // n_parameters, _MIN_TIMES), _MAX_TIMES)
+        start, end = math.log(self.looks[0]), math.log(self.looks[-1])
+        step = (end - start) / (size - 1)
+        return start + step * np.arange(size), _OVERSHOOT * math.sqrt(step)
 
 
 def _times_of_looks(looks: Array) -> tuple[Array, float]:
-    """Some of many planned looks, and what they lack of all; see `Horizon.times`.
+    """A few of many planned looks, and the shift of `Horizon.times`.
 
-    It is that of one parameter, exactly. Looks that hardly differ are taken as any look
-    between them.
+    The shift is exact for one parameter. Nearly equal looks are treated as continuous
+    looks between them.
     """
-    if len(looks) <= _MOST_TIMES:
+    if len(looks) <= _MAX_TIMES:
         return looks, 0.0
-    lacked = 0.0
-    if np.diff(looks).min() < _LEAST_STEP:
-        cells = np.floor((looks - looks[0]) / _LEAST_STEP)
+    shift = 0.0
+    if np.diff(looks).min() < _MIN_STEP:
+        cells = np.floor((looks - looks[0]) / _MIN_STEP)
         looks = looks[np.append(True, np.diff(cells) > 0)]
-        lacked = _OVERSHOOT * math.sqrt(_LEAST_STEP)
-    evenly = np.linspace(looks[0], looks[-1], _MOST_TIMES)
+        shift = _OVERSHOOT * math.sqrt(_MIN_STEP)
+    evenly = np.linspace(looks[0], looks[-1], _MAX_TIMES)
     times = looks[np.unique(np.abs(looks[:, np.newaxis] - evenly).argmin(axis=0))]
     target = math.log(exceedance_of_one(looks, _BOUNDARY))
 
     def excess(boundary: float) -> float:
         return math.log(exceedance_of_one(times, boundary)) - target
 
-    same = optimize.brentq(excess, _BOUNDARY / 2, _BOUNDARY + 1e-6, xtol=1e-6)
-    return times, lacked + _BOUNDARY - float(same)
+    equivalent = optimize.brentq(excess, _BOUNDARY / 2, _BOUNDARY + 1e-6, xtol=1e-6)
+    return times, shift + _BOUNDARY - float(equivalent)
 
 
 @allow_underflow
@@ -101,7 +102,7 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
     density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
     positive = x[half:]
     for r, s in zip(ratios, deviations, strict=True):
-        # The density is even, and only what is near matters.
+        # The density is even, and the kernel vanishes far from a point.
         first = np.searchsorted(x, (positive - _REACH * s) / r)
         last = np.searchsorted(x, (positive + _REACH * s) / r)
         near = np.arange((last - first).max()) + first[:, np.newaxis]
@@ -109,17 +110,18 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
         near = np.where(inside, near, 0)
         kernel = np.exp(-(((positive[:, np.newaxis] - r * x[near]) / s) ** 2) / 2)
         mass = weights * density / (s * math.sqrt(2 * math.pi))
-        found = (kernel * inside * mass[near]).sum(axis=1)
-        density = np.append(found[::-1], found)
+        half_density = (kernel * inside * mass[near]).sum(axis=1)
+        density = np.append(half_density[::-1], half_density)
     return 1 - float(weights @ density)
 
 
-class HorizonLaw:
+class SequentialMaxDistribution:
     r"""Distribution of the maximum of standardised estimates over a horizon.
 
-    The process is taken at few times. At those of step h it exceeds c about as often as
-    at all times :math:`c + 0.5826 \sqrt h` [1]_; for many planned looks the distance is
-    computed from one parameter. For the others see `MaximumLaw`.
+    The process is evaluated at a few times. With time steps h, it exceeds c at these
+    times about as often as it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_. For
+    many planned looks the shift of c is computed from one parameter. For the parameters
+    see `MaxDistribution`.
 
     References
     ----------
@@ -136,13 +138,13 @@ class HorizonLaw:
     ) -> None:
         matrix = np.asarray(correlation, dtype=float)
         times, self._shift = horizon.times(len(matrix))
-        if len(times) * len(matrix) > _MOST_COORDINATES:
+        if len(times) * len(matrix) > _MAX_COORDINATES:
             raise ValueError(
-                f"horizon must be for at most {_MOST_COORDINATES // len(times)} "
+                f"horizon must be for at most {_MAX_COORDINATES // len(times)} "
                 f"estimates, got {len(matrix)}; select some of the models or metrics"
             )
         over_time = np.exp(-np.abs(times[:, np.newaxis] - times) / 2)
-        self._law = MaximumLaw(
+        self._distribution = MaxDistribution(
             np.kron(over_time, matrix),
             alternative=alternative,
             random_state=random_state,
@@ -152,15 +154,18 @@ class HorizonLaw:
     def quantile(self, level: float = 0.95) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
-        Its numerical error is small beside the choice of times, and not warned of.
+        The numerical error is small compared with the effect of the choice of times,
+        so that no warning is issued.
         """
-        q = self._law.quantile(level)
+        q = self._distribution.quantile(level)
         return CriticalValue(q + self._shift, q.error)
 
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Probability that the maximum exceeds each of some values."""
-        return self._law.sf(np.asarray(x, dtype=float) - self._shift, level=level)
+        """Probability that the maximum exceeds each value of x."""
+        return self._distribution.sf(
+            np.asarray(x, dtype=float) - self._shift, level=level
+        )
 
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Refuse: looks at which a hypothesis is rejected differ by hypothesis."""
+        """Raise an error: hypotheses are rejected at different looks."""
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")

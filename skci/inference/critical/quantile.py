@@ -14,23 +14,23 @@ from skci._progress import Progress
 from skci._validation import SCRAMBLES
 from skci.inference.critical.exceedances import Model, Proposal, batches
 
-_PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
-"""Points of a scramble that locate the quantile, and least and greatest thereafter.
+_N_PILOT, _MIN_POINTS, _MAX_POINTS = 128, 1024, 1 << 15
+"""Points per scramble: to locate the quantile, and minimum and maximum afterwards.
 
-The least ones are for a tolerance of .001; a larger one may need fewer.
+The minimum is for a tolerance of .001; a larger tolerance may need fewer points.
 """
-_LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
-"""Most coordinates of a scramble, projections, and multiplications for them."""
-_STEP = 0.03  # distance in q over which a logit is taken as a parabola
+_COORDINATES, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
+"""Largest numbers per scramble of coordinates, projections and multiplications."""
+_STEP = 0.03  # distance in q over which a logit is approximated by a parabola
 _STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
 _FLOOR = 1e-5  # error of the tables and of the parabola
 _CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
-_POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # of chi variables that are sampled
+_POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # quantile levels of sampled divisors
 _ANGLES = 2048  # grid cells for the correlations of many pairs
 
 
 def both_exceed(rho: Array, q: Array, sides: int) -> Array:
-    """P(both of two normals exceed q) for each of their correlations."""
+    """P(both of two normal variables exceed q), for each correlation."""
     if sides == 2:
         return 2 * (both_exceed(rho, q, 1) + both_exceed(-rho, q, 1))
     with np.errstate(divide="ignore"):
@@ -46,7 +46,7 @@ class CriticalValue(float):
     value : float
         The critical value.
     error : float, default=0.0
-        Bound on its numerical error, 0 if it is exact.
+        Bound on the numerical error, 0 if the value is exact.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class CriticalValue(float):
     error: float
 
     def __new__(cls, value: float, error: float = 0.0) -> CriticalValue:
-        """Make a float and attach its error."""
+        """Create the float and attach the error."""
         self = super().__new__(cls, value)
         self.error = float(error)
         return self
@@ -69,27 +69,27 @@ class CriticalValue(float):
 class Marginal:
     """Distribution of a coordinate: t with `df` degrees of freedom, normal if infinite.
 
-    Two-sided, a coordinate exceeds a value if its absolute value does.
+    If `sides` is 2, a coordinate exceeds a value if its absolute value does.
     """
 
     sides: int
     df: float
 
     def sf(self, x: ArrayLike) -> Array:
-        """P(a given coordinate exceeds x)."""
+        """P(one coordinate exceeds x)."""
         x = np.asarray(x, dtype=float)
         normal = np.isinf(self.df)
         tail = special.ndtr(-x) if normal else special.stdtr(self.df, -x)
         return np.minimum(self.sides * tail, 1.0)
 
     def isf(self, p: float) -> float:
-        """Solve sf(q) = p."""
+        """Quantile q with sf(q) = p."""
         tail = p / self.sides
         normal = np.isinf(self.df)
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Least and greatest quantile: of one coordinate; Sidak's or Bonferroni's."""
+        """Bounds of the quantile: one coordinate; Sidak or Bonferroni."""
         share = sidak(alpha, size) if self.sides == 2 else alpha / size
         return self.isf(alpha), self.isf(share)
 
@@ -97,7 +97,7 @@ class Marginal:
     def chi(self) -> tuple[Array, Array]:
         r"""Nodes and weights of :math:`\sqrt{\chi^2_\nu / \nu}`; 1 for the normal.
 
-        The trapezoidal rule on the logarithm, whose density is smooth.
+        The trapezoidal rule is applied to the logarithm, whose density is smooth.
         """
         if np.isinf(self.df):
             return np.ones(1), np.ones(1)
@@ -118,14 +118,14 @@ class Marginal:
 
 
 def sidak(alpha: float, size: int) -> float:
-    """Tail probability of each of K independent variables whose maximum has alpha."""
+    """Tail probability of K independent variables if their maximum has tail alpha."""
     return float(-np.expm1(np.log1p(-alpha) / size))
 
 
 class QuantileSearch:
-    """Solves P(max > q) = alpha for q from samples at levels near the solution.
+    """Solver of P(max > q) = alpha for q, from samples at levels near the solution.
 
-    `pairs` are the correlations of all pairs of coordinates, and how often each occurs.
+    `pairs` are the correlations of all pairs of coordinates, and their counts.
     """
 
     def __init__(
@@ -144,15 +144,15 @@ class QuantileSearch:
         self.step = _STEP * self.stretch
 
     def solve(self, tol: float) -> CriticalValue:
-        """Add points until the error is below the tolerance, or the most there are."""
+        """Critical value with an error below `tol`, unless it needs too many points."""
         dimension = self.model.rank + 2
         affordable = _PRODUCTS // self.model.loadings.cost
-        pilot = 1 << int(np.log2(np.clip(affordable // 16, _PILOT // 4, _PILOT)))
-        most = max(affordable, 2 * _PILOT)
-        most = min(_LARGEST // dimension, _PROJECTIONS // self.size, most)
-        most = min(_MOST, 1 << int(np.log2(most)))
-        fewest = _FEWEST >> int(np.log2(max(tol / 1e-3, 1)))
-        with Progress("points of a critical value", SCRAMBLES * most) as self.line:
+        pilot = 1 << int(np.log2(np.clip(affordable // 16, _N_PILOT // 4, _N_PILOT)))
+        maximum = max(affordable, 2 * _N_PILOT)
+        maximum = min(_COORDINATES // dimension, _PROJECTIONS // self.size, maximum)
+        maximum = min(_MAX_POINTS, 1 << int(np.log2(maximum)))
+        minimum = min(_MIN_POINTS >> int(np.log2(max(tol / 1e-3, 1))), maximum)
+        with Progress("points of a critical value", SCRAMBLES * maximum) as self.line:
             q = self.marginal.isf(sidak(self.alpha, self.size))
             for _ in range(6):
                 q, error = self.invert(q, self.sample(q, 0, pilot))
@@ -161,28 +161,29 @@ class QuantileSearch:
             n_terms = 4 if np.isinf(self.marginal.df) else 5
             level, number, terms = q, pilot, np.empty((n_terms, SCRAMBLES, 0))
             while True:
-                # The error falls about as number to the power of -2/3.
+                # The error decreases about as number**(-2/3).
                 ratio = error / (tol * self.stretch)
                 doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
-                number = int(np.clip(number * 2**doublings, min(fewest, most), most))
+                number = int(np.clip(number * 2**doublings, minimum, maximum))
                 if abs(q - level) > self.step:
                     level, terms = q, terms[:, :, :0]
                 more = self.sample(level, terms.shape[2], number)
                 terms = np.concatenate([terms, more], axis=2)
                 q, error = self.invert(level, terms)
-                if error <= tol * self.marginal.stretch(q) or number == most:
+                if error <= tol * self.marginal.stretch(q) or number == maximum:
                     return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Levels at which probabilities are estimated: q and one on either side."""
+        """Levels at which probabilities are estimated: q and a level on either side."""
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
 
     def proposal(self, q: float) -> Proposal:
-        r"""Propose exceedances of q, for t where its chi variable makes them likely.
+        r"""Proposal for exceedances of q.
 
-        Given a t variable of size q, :math:`\chi^2_{\nu + 1} / (\nu + q^2)` is the
-        square of its divisor.
+        For t, its levels are products of q and likely values of the divisor: given a t
+        variable equal to q, the squared divisor is distributed as
+        :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
         """
         levels: tuple[float, ...] = (q,)
         sides, df = self.marginal.sides, self.marginal.df
@@ -194,10 +195,10 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Terms of exceedances of q, of shape (4 or 5, scrambles, points).
+        """Terms of estimates at q, of shape (4 or 5, scrambles, points).
 
-        Their means are P(max > a step below q), P(max > q), P(max > a step above q),
-        the mean number of pairs that exceed q, and for t 1.
+        Their means are P(max > q - step), P(max > q), P(max > q + step), the mean
+        number of pairs that exceed q and, for t, 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -209,20 +210,20 @@ class QuantileSearch:
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 
     def invert(self, q: float, terms: Array) -> tuple[float, float]:
-        """Solution near q and its error bound from the terms of a sample at q."""
+        """Solution near q and its error bound, from the terms of a sample at q."""
         means = self.controlled(q, terms)
         levels = self.levels(q)
-        # P(max > x) is at least that of one coordinate, whatever the noise.
-        least = self.marginal.sf(np.array(levels))
-        p = np.clip(means.mean(axis=1), least, 1 - 1e-12)
+        # P(max > x) is at least the tail probability of one coordinate.
+        lower_bound = self.marginal.sf(np.array(levels))
+        p = np.clip(means.mean(axis=1), lower_bound, 1 - 1e-12)
         below, at, above = special.logit(p) - special.logit(self.alpha)
         step = q - levels[0]
-        # The logit of the tail is nowhere flatter than this.
+        # The slope of the logit of the tail is at most this.
         slope = min((above - below) / (2 * step), -0.1 / self.stretch)
         curvature = (above - 2 * at + below) / step**2
         move = -at / slope
         move /= np.clip(1 + curvature * move / (2 * slope), 0.5, 2)
-        # The number of threads of the linear algebra may change the last bits.
+        # Rounded, because the number of BLAS threads may change the last bits.
         solution = float(np.clip(np.round(q + move, 10), *self.bounds))
         standard_error = means[1].std(ddof=1) / np.sqrt(len(means[1]))
         error = _STANDARD_ERRORS * standard_error / -(slope * p[1] * (1 - p[1]))
@@ -231,22 +232,24 @@ class QuantileSearch:
         return solution, float(error if moved <= self.step else max(error, moved))
 
     def controlled(self, q: float, terms: Array) -> Array:
-        """Means over each scramble, adjusted by regression on terms of known mean."""
+        """Means over each scramble, adjusted by regression on control variates."""
         probabilities, controls = terms[:3], terms[3:]
         rho, counts = self.pairs
         scale, weights = self.marginal.chi
         both = both_exceed(rho, q * scale[:, np.newaxis], self.marginal.sides)
-        known = np.array([weights @ (both @ counts), 1.0])[: len(controls), np.newaxis]
+        control_means = np.array([weights @ (both @ counts), 1.0])[
+            : len(controls), np.newaxis
+        ]
         deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
         products = np.einsum("aij,bij->ab", deviations, deviations)
         covariances = np.einsum("aij,ij->a", deviations, probabilities[1])
         slopes = np.linalg.pinv(products, hermitian=True) @ covariances
         means: Array = probabilities.mean(axis=2)
-        return means - slopes @ (controls.mean(axis=2) - known)
+        return means - slopes @ (controls.mean(axis=2) - control_means)
 
 
 def pairs_of(correlation: Array) -> tuple[Array, Array]:
-    """Correlations of all pairs and their weights in sums of functions of them."""
+    """Correlations of all pairs, and their weights in sums over pairs."""
     rho = distance.squareform(correlation, checks=False)
     if len(correlation) ** 2 <= 4 * _ANGLES:
         return rho, np.ones(len(rho))
@@ -254,9 +257,10 @@ def pairs_of(correlation: Array) -> tuple[Array, Array]:
 
 
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
-    """Move correlations to a grid, with the weights of linear interpolation.
+    """Grid of correlations, with weights of linear interpolation for sums over pairs.
 
-    In the arcsine, of which P(both exceed q) is a smooth function up to the ends.
+    The grid is uniform in the arcsine, of which P(both exceed q) is a smooth function
+    on the closed range.
     """
     part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
     below = cell.astype(np.intp)

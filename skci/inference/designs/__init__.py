@@ -1,1 +1,1 @@
-"""How the rows of a sample were drawn: a file for each design."""
+"""Sampling designs, with a file for each design."""

@@ -14,14 +14,14 @@ from skci.inference.designs.design import Component
 class Crossed:
     r"""Rows in two crossed factors, such as users and items, or readers and cases.
 
-    Rows with the same level of either factor may be dependent. Not every combination
-    need occur, and some may several times. The covariance is
+    Rows with the same level of either factor may be dependent. Combinations of levels
+    may occur once, several times or never. The covariance is
 
     .. math:: V = V_A + V_B - V_{AB} ,
 
-    that of clusters by the levels of each factor minus that of clusters by their
-    combinations [1]_. Negative eigenvalues are set to zero, and the degrees of freedom
-    are at most the smaller number of levels minus one.
+    where clusters are the levels of the first factor, the levels of the second factor,
+    and their combinations [1]_. Negative eigenvalues are set to zero. The degrees of
+    freedom are at most the smaller number of levels minus one.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Crossed:
 
     See Also
     --------
-    Runs : Runs of a model that all predict all rows.
+    Runs : Several runs of a model, each with predictions for all rows.
 
     References
     ----------
@@ -60,32 +60,32 @@ class Crossed:
 
     @property
     def n_units(self) -> int:
-        """Number of levels of the factor that has fewer."""
+        """Number of levels of the factor with fewer levels."""
         return min(len(names) for names, _ in self._factors)
 
     @property
     def _factors(self) -> list[tuple[Array, Array]]:
-        """Levels of each factor, and the position of that of each row."""
+        """Levels of each factor, and the level index of each row."""
         return [
-            np.unique(np.asarray(each).astype(str), return_inverse=True)
-            for each in (self.first, self.second)
+            np.unique(np.asarray(factor).astype(str), return_inverse=True)
+            for factor in (self.first, self.second)
         ]
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Totals of the levels of each factor, and of their combinations.
+        """Yield totals by the levels of each factor, and by their combinations.
 
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence value of each row on K estimates.
+            Influence values of the rows on K estimates.
 
         Yields
         ------
         Component
-            Totals of a factor, or of the combinations.
+            Totals by the levels of a factor, or by combinations of levels.
         """
         values = np.asarray(influences)
-        # Levels without rows of weight, or in another subgroup, are not counted.
+        # Levels whose rows have no weight, or are in another subgroup, do not count.
         counted = values.any(axis=1) if values.any() else np.ones(len(values), bool)
         (_, first), (names, second) = self._factors
         for units, sign in (
@@ -104,6 +104,6 @@ class Crossed:
 
 
 def _totals(units: Array, values: Array) -> Array:
-    """Sums of values within units, (units that occur, K)."""
+    """Sums of values within the units that occur, (units, K)."""
     _, position = np.unique(units, return_inverse=True)
     return np.stack([np.bincount(position, column) for column in values.T], axis=1)

@@ -1,4 +1,4 @@
-"""What a design is: a map from influence values to totals of independent units."""
+"""Designs: maps from influence values to totals of independent units."""
 
 from __future__ import annotations
 
@@ -22,44 +22,46 @@ from skci.inference.rows import Rows
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    r"""Totals of influence values within independent units: a term of a covariance.
+    r"""Component of a covariance: totals of influence values of independent units.
 
-    With the totals :math:`S_g` of G units, the term is
+    For the totals :math:`S_g` of G units, the component is
 
-    .. math:: \pm \frac{G}{G - d} \sum_g S_g S_g^T ,
+    .. math:: \pm \frac{G}{G - d} \sum_g S_g S_g^T
 
-    with d = `ddof`. If there are blocks, such as strata, totals are centred and
-    units are counted within each block, and the terms of all blocks are added.
+    with d = `ddof`. With blocks, such as strata, totals are centred and units are
+    counted within each block, and the sums over blocks are added.
 
     Parameters
     ----------
     totals : array-like of shape (G, K)
         Sums of the weighted influence values of each parameter within each unit.
     sign : {1, -1}, default=1
-        Whether the term is added or subtracted.
+        1 to add the component, -1 to subtract it.
     blocks : ndarray of int of shape (G,), optional
-        The block of each unit.
+        Block index of each unit.
     sizes : ndarray of shape (G,), optional
         Share of each unit in the total weight. Totals are then centred in proportion
-        to these, else at their mean.
+        to the sizes. By default they are centred at their mean.
     repeats : array-like of shape (4, G), optional
-        For totals that represent several units each: the number of these, and the sums
-        of the second, third and fourth powers of their weights relative to the mean.
+        Multiplicities, if each total represents several units. The first row has the
+        numbers of units. The other rows have the sums of the second, third and fourth
+        powers of their weights, relative to the mean weight.
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
-        Degrees of freedom of the term, if they do not follow from the totals.
+        Degrees of freedom of the component. By default they are computed from the
+        totals.
     is_known : bool, default=False
-        Whether the term is known and not estimated from the units.
+        Whether the component is known, not estimated from the units.
     is_part : bool, default=False
-        Whether the term is of some of the rows, such as one of several series. The
-        degrees of freedom of all parts add up; of several terms that are each of all
-        rows, such as crossed factors, the fewest count.
+        Whether the component covers only some rows, such as one of several series.
+        Degrees of freedom of such parts are added. For components that each cover all
+        rows, such as crossed factors, the minimum is used.
     units : ndarray of int of shape (n_samples,), optional
-        Index in `totals` of the unit of each row, where totals are sums over the rows
-        of each unit; see :meth:`of_units`. Of a single component, the correction for
-        curvature by method "hall" then weights whole units, as with `groups`; without
-        `units` it weights single rows.
+        Index in `totals` of the unit of each row, if totals are sums over the rows of
+        each unit; see :meth:`of_units`. If there is a single component, the correction
+        for curvature by method "hall" then weights whole units, as with `groups`. By
+        default it weights single rows.
 
     Examples
     --------
@@ -83,21 +85,21 @@ class Component:
 
     @classmethod
     def of_units(cls, influences: Any, units: Any, sign: int = 1) -> Component:
-        """Sum influence values over the rows of each unit.
+        """Component with sums of influence values over the rows of each unit.
 
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence values of each row, as `components` of a design is passed them.
+            Influence values, as passed to the method `components` of a design.
         units : array-like of shape (n_samples,)
             Name of the unit of each row, such as a cluster.
         sign : {1, -1}, default=1
-            Whether the term is added or subtracted.
+            1 to add the component, -1 to subtract it.
 
         Returns
         -------
         Component
-            With a total for each of the units that occur.
+            Component with a total for each unit that occurs.
 
         Examples
         --------
@@ -113,48 +115,53 @@ class Component:
 
 
 class SmallSampleReason(NamedTuple):
-    """Why an interval may be too narrow, and whether another method would not be."""
+    """Reason why an interval may be too narrow, and whether another method helps."""
 
     text: str
     other_method_helps: bool = False
     most: int | None = None
-    """Number for ``{most}`` in the text; for several estimates, the least of them."""
+    """Number for ``{most}`` in the text; for several estimates, the minimum."""
 
 
 @runtime_checkable
 class Design(Protocol):
-    """How the rows of a sample were drawn.
+    """Interface of sampling designs: how the rows of a sample were drawn.
 
     A design maps influence values to totals of independent units. Covariance, degrees
-    of freedom, skewness, heavy tails and effective sample sizes all follow from these,
-    so that any class with the members below is a design for every metric.
+    of freedom, skewness, heavy tails and effective sample sizes are all computed from
+    these totals. Therefore, any class with the members below is a design for every
+    metric.
 
-    A design may also have `columns`, the names of its attributes that hold a value for
-    each row. These can be names of columns of `data`; their length and row labels are
-    checked, they follow the rows where these are put in another order, and rows without
-    weight are left out of them unless the design has series. With
-    ``with_series(series)``, which returns a design of rows in series of these numbers,
-    it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
-    be too narrow, or is empty, and `kinds_of_units` what units are called where few of
-    them are warned of, empty if they are not.
+    Optional members of a design:
 
-    With ``reweighted(weights)``, which returns a design and positive weights, a design
-    replaces the weights of the rows, and ``variance_components(influences)`` are then
-    the components of influence values alone, such as residuals from a calibration.
+    - `columns`: names of the attributes with a value for each row. The values can be
+      passed as names of columns of `data`. Their length and row labels are checked, and
+      they are reordered with the rows. Rows without weight are dropped unless the
+      design has series.
+    - ``with_series(series)``: returns the design for rows in several series, given the
+      series index of each row. The design then accepts `groups`.
+    - ``small_sample_reason(influences)``: returns a reason why intervals may be too
+      narrow, or an empty string.
+    - `kinds_of_units`: name of the units in warnings about few units; empty for no
+      warning.
+    - `stratum`: stratum of each row, if rows are independent within strata. Intervals
+      are then as with :class:`Strata`, and `components` must have the same variance.
+    - ``reweighted(weights)``: returns a design, and positive weights that replace the
+      weights of the rows.
+    - ``variance_components(influences)``: returns the components for influence values
+      if they differ from `components`, such as residuals from a calibration.
 
-    A design without `columns` learns the number of rows from the influence values. What
-    it estimates from the data, such as a bandwidth, is chosen before it is made, from
-    ``metric.influence(...)``, and not in `components`, which takes other columns too.
-
-    If rows are independent within strata, `stratum` is the stratum of each row, and
-    intervals are those of :class:`Strata`, whose variance `components` must give.
+    A design without `columns` takes the number of rows from the influence values.
+    Choose estimated quantities, such as a bandwidth, before you create the design, from
+    ``metric.influence(...)``. Do not choose them in `components`, which is also called
+    with other columns.
 
     Examples
     --------
     Crossed rows, such as grades of items by raters, are clustered in two ways. The
-    covariance is that of the clusters of either kind, minus that of their intersections
-    (Cameron, Gelbach and Miller, 2011, Journal of Business and Economic Statistics 29,
-    238-249):
+    covariance is the sum over both kinds of clusters, minus the covariance for their
+    intersections (Cameron, Gelbach and Miller, 2011, Journal of Business and Economic
+    Statistics 29, 238-249):
 
     >>> import numpy as np
     >>> from skci import AccuracyCI
@@ -185,34 +192,34 @@ class Design(Protocol):
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; for crossed factors the smallest.
+        """Number of independent units; for crossed factors the minimum.
 
-        Reports have it as ``n_groups``. With 1 the interval is the whole range. The
-        variance of a parameter of m of the n units, such as one in a subgroup of `by`,
-        has the factor :math:`m (n - 1) / ((m - 1) n)`, with m from the totals of
-        `components`. Degrees of freedom, and warnings of few, follow from totals alone.
+        Reports show it as ``n_groups``. With one unit, the interval is the range. A
+        parameter may use only m of the n units, such as a subgroup of `by`. Its
+        variance then has the factor :math:`m (n - 1) / ((m - 1) n)`, with m from the
+        totals of `components`. Degrees of freedom and warnings use the totals only.
         """
 
     def components(self, influences: Any) -> Iterable[Component]:
-        """Totals of values of rows within independent units.
+        """Totals of the values of rows within independent units.
 
-        Totals must be linear in the influence values, and units the same for all
-        columns and all calls. It is called several times, with any number of columns:
-        some are not influence values but weights of rows, or indicators of those that a
-        parameter is of, whose totals say how many units these rows are of, and to check
-        the design with numbers from -1 to 1. So nothing may be chosen by their values.
+        Totals must be linear in the values, and units must be the same for all columns
+        and all calls. The method is called several times, with any number of columns.
+        Columns can be influence values, weights of rows, or indicators of the rows that
+        a parameter uses, to count units. A check passes numbers from -1 to 1.
+        Therefore, no choice may depend on the values.
 
         Parameters
         ----------
         influences : ndarray of shape (n_samples, K)
             Columns to add up: weighted influence values, weights or indicators of rows.
-            They have a row for each entry of `columns`, and without these, or with
-            series, for each row of the data, zero where it has no weight.
+            They have a row for each entry of `columns`. Without `columns`, or with
+            series, they have a row for each row of the data, zero if it has no weight.
 
         Returns
         -------
         iterable of Component
-            Parts of the covariance, which are summed.
+            Components of the covariance, which are added.
         """
 
     def __str__(self) -> str:
@@ -221,24 +228,24 @@ class Design(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampleDesign:
-    """A design of the units of a sample, with what inference may know of it besides.
+    """Base class of designs for inference, with further properties.
 
-    A unit is a row, or several identical rows. Every design may have strata, within
-    each of which a fixed number of its units was drawn.
+    A unit is a row, or several identical rows. Every design may have strata, from each
+    of which a fixed number of units was drawn.
     """
 
     strata: Any = None
-    """Code of the stratum of each unit, from 0 on, if there are strata."""
+    """Stratum index of each unit; None without strata."""
     labels: Array | None = None
-    """Code of the true label of all rows of each stratum, if each has one."""
+    """Code of the true label of each stratum, if all its rows have the same label."""
     share_covariance: Array | None = None
-    """Covariance of the shares of the strata in all weights, if these are estimates."""
+    """Covariance of the shares of the strata, if shares are estimates."""
     n_units: ClassVar[Any]
     """Number of independent units."""
     kinds_of_units: ClassVar[Any] = "rows or groups"
-    """Name of the units in messages; empty if few of them are not warned of."""
+    """Name of the units in warnings about few units; empty for no warning."""
     is_rowwise: ClassVar[bool] = False
-    """Whether the design needs all rows, in their order, and not counts of outcomes."""
+    """Whether the design requires all rows in order, not counts of outcomes."""
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
@@ -249,9 +256,9 @@ class SampleDesign:
         raise NotImplementedError
 
     def components(self, influences: Influences) -> Iterator[Component]:
-        """Totals within strata and, if shares are estimates, means of strata.
+        """Yield totals within strata, and a component for estimated shares.
 
-        Means within strata are ratios to their weights, as shares are given.
+        Totals are centred at ratios of sums to weights, because shares are fixed.
         """
         if self.strata is None:
             yield from self.totals(influences)
@@ -265,14 +272,14 @@ class SampleDesign:
             yield Component(roots.T @ self._means(influences), is_known=True)
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
-        """Terms of the covariance of influence values."""
+        """Components of the covariance of influence values."""
         return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
         """Change of the weights of units in proportion to the totals of their clusters.
 
-        It changes the first estimate by its standard error. None where units are
-        independent, or where clusters are unknown.
+        It changes the first estimate by its standard error. None if units are
+        independent or clusters are unknown.
         """
         return None
 
@@ -290,7 +297,7 @@ class SampleDesign:
 
     @property
     def pools_units(self) -> bool:
-        """Whether units with the same influence values may be united."""
+        """Whether units with the same influence values may be merged."""
         return bool(self.rows_are_units and self.strata is None)
 
     @property
@@ -300,32 +307,32 @@ class SampleDesign:
 
     @cached_property
     def n_strata(self) -> int:
-        """Number of strata that have units; 1 without strata."""
+        """Number of strata with units; 1 without strata."""
         return 1 if self.strata is None else len(np.unique(self.strata))
 
     @cached_property
     def units(self) -> list[Array]:
-        """Positions of the units of each stratum."""
+        """Indices of the units of each stratum."""
         order = np.argsort(self.strata, kind="stable")
-        ends = np.cumsum(np.bincount(self.strata))[:-1]
-        return [units for units in np.split(order, ends) if len(units)]
+        boundaries = np.cumsum(np.bincount(self.strata))[:-1]
+        return [units for units in np.split(order, boundaries) if len(units)]
 
     @property
     def labels_of_strata(self) -> Array:
-        """Code of the true label of all rows of each stratum, -1 without one."""
+        """Code of the true label of each stratum; -1 without labels."""
         return np.full(self.n_strata, -1) if self.labels is None else self.labels
 
     @property
     def has_replicates(self) -> bool:
-        """Whether some stratum has two independent units, which show a variance."""
+        """Whether some stratum has two independent units, as a variance requires."""
         return self.n_units > self.n_strata
 
     def simplified(self, rows: Rows) -> SampleDesign:
-        """Independent rows, where the design amounts to these; itself else."""
+        """Independent rows if the design is equivalent to them, else the design."""
         return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Reason why an interval may be too narrow, if the design knows one."""
+        """Reason why an interval may be too narrow; empty if none."""
         return ""
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Designs that users name: strata, and a prevalence."""
+"""Public designs: strata, and a prevalence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skci._validation import check_choice, check_number, check_probability
 class Strata:
     """Strata from each of which a fixed number of rows was drawn.
 
-    The variance of an estimate is then that within strata. If fixed numbers of
+    The variance of an estimate is then the variance within strata. If fixed numbers of
     positives and negatives were drawn, the labels are the strata.
 
     Parameters
@@ -23,9 +23,8 @@ class Strata:
         Stratum of each row, or the name of a column of `data`. A stratum has at least
         two rows, all with the same weight.
     average : {"macro", "micro"}, default="micro"
-        What estimates are of: "micro" for the metric of all rows together, "macro" for
-        the mean over the strata of the metric within each, such as the tasks of a
-        suite.
+        "micro" computes the metric from all rows. "macro" averages the metric over
+        strata, such as the tasks of a suite.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class Strata:
 
 
 def without_average(design: Any) -> tuple[Any, bool]:
-    """The design alone, and whether means over its strata are to be reported."""
+    """Design without `average`, and whether to report means over its strata."""
     if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True
     return design, False
@@ -57,9 +56,9 @@ def without_average(design: Any) -> tuple[Any, bool]:
 class Prevalence:
     """Prevalence of the positive label in the population of interest.
 
-    For a test set with another prevalence, such as one enriched with positives. Rows
-    are weighted by label to the prevalence, and the labels are the strata. Recall and
-    specificity do not depend on the prevalence.
+    Use it for a test set with another prevalence, such as a test set enriched with
+    positives. Rows are weighted by label to match the prevalence, and the labels are
+    the strata. Recall and specificity do not depend on the prevalence.
 
     Parameters
     ----------
@@ -89,15 +88,15 @@ class Prevalence:
     def check(self) -> None:
         """Check the prevalence and its standard error."""
         prevalence = check_probability(self.prevalence, "prevalence")
-        name, wanted = "standard_error of a prevalence", "a number of 0 or more"
+        name, requirement = "standard_error of a prevalence", "a number of at least 0"
         error = check_number(
-            self.standard_error, name, wanted, lambda x: 0 <= x < math.inf
+            self.standard_error, name, requirement, lambda x: 0 <= x < math.inf
         )
         largest = math.sqrt(prevalence * (1 - prevalence))
         if error >= largest:
             raise ValueError(
-                f"{name} must be less than that of a single row, {largest:.3g} for "
-                f"{prevalence:g}, got {error:g}"
+                f"{name} must be less than {largest:.3g}, the standard error from a "
+                f"single row for prevalence {prevalence:g}, got {error:g}"
             )
 
     @property
@@ -107,7 +106,7 @@ class Prevalence:
 
     @property
     def share_covariance(self) -> Array | None:
-        """Covariance of the shares, None if they are known."""
+        """Covariance of the shares; None if shares are known."""
         if not self.standard_error:
             return None
         return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])

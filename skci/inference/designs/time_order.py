@@ -15,45 +15,45 @@ from skci._validation import check_choice, check_integer
 from skci.inference.designs.design import Component, SmallSampleReason
 
 METHODS = ("cosine", "newey-west", "diebold-mariano")
-# Intervals warn below an effective sample size of 120 where it is less than the number
-# of rows by a factor of 2.5, and below one of 20.
+# Intervals warn below an effective sample size of 120 if rows are at least 2.5 times as
+# many, and below an effective sample size of 20.
 _ENOUGH, _CORRELATED, _FEW = 120, 2.5, 20
 _ENOUGH_FOR_T = 12  # degrees of freedom
-_NOTABLE = 3.0  # standard errors of an autocorrelation of uncorrelated rows
-_SLOWEST = 0.98  # decay of autocorrelations
-_SEEN = 0.9  # share of the variance of a season that is to be estimated
-_LEVEL = 0.1  # of tests at all lags; most of what they find by chance does not matter
+_NOTABLE = 3.0  # standard errors from which an autocorrelation is notable
+_MAX_DECAY = 0.98  # largest decay factor of autocorrelations
+_REQUIRED_SHARE = 0.9  # share of the variance with a season that must be estimated
+_LEVEL = 0.1  # level of tests at all lags; most false positives do not matter
 _LEVEL_OF_PERIOD = 0.05
-_FEWEST_PERIODS = 4  # in a series
-_SLOWEST_SEASON = 0.99  # decay
-_MOST_PERIODS = 1000  # after which nothing is left of the autocorrelation
-_ROUNDING = 1e-12  # share of a squared variance
+_MIN_PERIODS = 4  # in a series
+_MAX_SEASON_DECAY = 0.99  # largest decay factor of a season
+_MAX_PERIODS = 1000  # number of periods after which the autocorrelation is zero
+_ROUNDING = 1e-12  # relative rounding error of a squared variance
 
 
 class TimeOrder:
     r"""Rows in order of time, such as forecasts, whose errors may be autocorrelated.
 
-    Of several series, which are independent of one another and named by `groups` of the
-    entry point, the rows of each are in order of time; the estimate is of these series.
+    To analyse several independent series, pass `groups` to the entry point. The rows of
+    each series are then in order of time, and the estimate is for these series.
 
     Parameters
     ----------
     time : array-like of shape (n_samples,), or str, optional
-        What rows are sorted by, or the name of a column of `data`. If not given, rows
-        are in order of time.
+        Values by which rows are sorted, or the name of a column of `data`. By default,
+        rows are already in order of time.
     method : {"cosine", "newey-west", "diebold-mariano"}, default="cosine"
-        Estimator of the long-run variance: the equal-weighted cosine estimator [1]_
-        [2]_; Newey and West's [3]_ with Bartlett weights and a normal quantile; or the
-        sum of autocovariances up to `lags` with the factor and the quantile of Harvey,
-        Leybourne and Newbold [4]_, for the test of Diebold and Mariano.
+        Estimator of the long-run variance. "cosine" is the equal-weighted cosine
+        estimator [1]_ [2]_. "newey-west" [3]_ uses Bartlett weights and a normal
+        quantile. "diebold-mariano", for the test of that name, adds up
+        autocovariances up to `lags`, with the factor and quantile by Harvey, Leybourne
+        and Newbold [4]_.
     lags : int, optional
-        Largest lag of "newey-west", by default :math:`4 (n / 100)^{2/9}`, and of
-        "diebold-mariano", one less than the number of steps that forecasts are ahead,
-        by default 0.
+        Largest lag. For "newey-west" the default is :math:`4 (n / 100)^{2/9}`. For
+        "diebold-mariano" it is the forecast horizon minus one, by default 0.
     cosines : int, optional
         Number of cosines B, by default :math:`\lceil 0.4 n^{2/3} \rceil` for the n rows
-        of the shortest series. Fewer allow for autocorrelation that lasts longer, such
-        as that of a season.
+        of the shortest series. Use fewer cosines for longer autocorrelation, such as
+        that of a season.
 
     Notes
     -----
@@ -62,9 +62,9 @@ class TimeOrder:
     .. math:: V = \frac{1}{n B} \sum_{b=1}^B \Lambda_b^2, \qquad \Lambda_b =
         \sqrt{2/n} \sum_{t=1}^n \cos\bigl(\pi b (t - 1/2) / n\bigr) L_t ,
 
-    with the quantile of t with B degrees of freedom, and fewer if a few runs of rows,
-    such as outages, have most of the influence. Of several series the variances are
-    added.
+    with a t quantile with B degrees of freedom, or fewer if most of the influence is
+    concentrated in a few runs of rows, such as outages. The variances of several series
+    are added.
 
     References
     ----------
@@ -106,25 +106,25 @@ class TimeOrder:
         cosines: int | None = None,
     ) -> None:
         self.time, self.method, self.lags, self.cosines = time, method, lags, cosines
-        self._rows: list[Array] = []  # of each series, in order of time
+        self._rows: list[Array] = []  # rows of each series, in order of time
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Attributes that hold a value for each row."""
+        """Names of attributes with a value for each row."""
         return () if self.time is None else ("time",)
 
     def with_series(self, series: Array) -> TimeOrder:
-        """The design with the number of the series of each row.
+        """Return the design for rows in several series.
 
         Parameters
         ----------
         series : ndarray of int of shape (n_rows,)
-            Number of the series of each row, from 0 on.
+            Series index of each row.
 
         Returns
         -------
         TimeOrder
-            A copy, which knows the series.
+            Copy of the design, bound to the series.
         """
         check_choice(self.method, METHODS, "method")
         if self.lags is not None:
@@ -161,12 +161,12 @@ class TimeOrder:
         if self.time is not None:
             order = np.argsort(np.asarray(self.time), kind="stable")
         order = order[np.argsort(series[order], kind="stable")]
-        ends = np.cumsum(np.bincount(series))[:-1]
-        return [rows for rows in np.split(order, ends) if len(rows)]
+        boundaries = np.cumsum(np.bincount(series))[:-1]
+        return [rows for rows in np.split(order, boundaries) if len(rows)]
 
     @property
     def n_units(self) -> int:
-        """Number of cosines, or of rows with the other methods; 0 before it is used."""
+        """Number of cosines, or of rows with other methods; 0 before `with_series`."""
         rows = self._rows
         if not rows:
             return 0
@@ -175,12 +175,12 @@ class TimeOrder:
         return sum(map(len, rows))
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Cosine sums, or sums over windows, of each series.
+        """Yield one component per series: cosine sums, or sums over windows.
 
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence value of each row on K estimates.
+            Influence values of the rows on K estimates.
 
         Yields
         ------
@@ -188,13 +188,13 @@ class TimeOrder:
             Cosine sums, or sums over windows, of one series.
         """
         values, n_cosines = np.asarray(influences), self._n_cosines
-        for each in self._rows:
+        for rows in self._rows:
             if self.method == "cosine":
-                yield _cosine_sums(values[each], n_cosines)
+                yield _cosine_sums(values[rows], n_cosines)
             elif self.method == "newey-west":
-                yield _bartlett_windows(values[each], self._lags(len(each)))
+                yield _bartlett_windows(values[rows], self._lags(len(rows)))
             else:
-                yield from _autocovariances(values[each], self._lags(len(each)))
+                yield from _autocovariances(values[rows], self._lags(len(rows)))
 
     def _lags(self, n: int) -> int:
         """Largest lag in a series of n rows."""
@@ -210,21 +210,21 @@ class TimeOrder:
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Say if few rows or runs of rows count, or if a season is not seen.
+        """Reason why intervals may be too narrow: a season, or few effective rows.
 
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            As of :meth:`Design.components`; the first column counts.
+            Values as in :meth:`Design.components`; only the first column is used.
 
         Returns
         -------
         str or tuple
-            Why intervals may be too narrow, with a number of cosines if fewer help;
-            empty if they need not be.
+            The reason, with a number of cosines if fewer cosines help; or empty if
+            there is none.
         """
         values = np.asarray(influences)[:, 0]
-        values = values / (np.abs(values).max() or 1.0)  # lest powers overflow
+        values = values / (np.abs(values).max() or 1.0)  # avoid overflow of powers
         series = [values[rows] for rows in self._rows]
         return (
             self._reason_of_season(series)
@@ -233,7 +233,7 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Say if there is a season that the estimated variance does not allow for."""
+        """Reason if the estimated variance misses a season; empty if none."""
         season = find_season(series)
         if season is None:
             return ""
@@ -241,24 +241,25 @@ class TimeOrder:
         lags, autocovariances = season.autocovariances(n)
         b = np.arange(1, self._n_cosines + 1)
         spectrum = np.cos(np.pi * np.outer(b, lags) / n) @ autocovariances
-        estimates, least = np.cumsum(spectrum) / b, _SEEN * autocovariances.sum()
-        estimate, most = estimates[-1], self._lags(n)
+        estimates, max_lag = np.cumsum(spectrum) / b, self._lags(n)
+        minimum = _REQUIRED_SHARE * autocovariances.sum()
+        estimate = estimates[-1]
         if self.method == "newey-west":
-            estimate = np.maximum(1 - lags / (most + 1), 0) @ autocovariances
+            estimate = np.maximum(1 - lags / (max_lag + 1), 0) @ autocovariances
         elif self.method == "diebold-mariano":
-            estimate = (lags <= most) @ autocovariances
-        if estimate >= least:
+            estimate = (lags <= max_lag) @ autocovariances
+        if estimate >= minimum:
             return ""
-        enough = np.logical_and.accumulate(estimates >= least)
+        enough = np.logical_and.accumulate(estimates >= minimum)
         return SmallSampleReason(
             "rows one season apart are correlated for longer than the estimated "
-            "variance allows for, and the interval may be too narrow; take "
+            "variance accounts for, and the interval may be too narrow; use "
             "TimeOrder(cosines={most})",
             most=max(int(enough.sum()), 1),
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Say if rows are so autocorrelated that few of them are independent."""
+        """Reason if the effective sample size is small; empty if not."""
         n = sum(map(len, series))
         effective = sum(len(values) / _variance_ratio(values) for values in series)
         enough = _ENOUGH if n > _CORRELATED * effective else _FEW
@@ -270,13 +271,13 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Say if a few runs of rows, such as outages, have most of the influence."""
+        """Reason if a few runs of rows have most of the influence; empty if not."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
-        most = n_cosines * len(series)
+        maximum = n_cosines * len(series)
         df = sum(_degrees_of_freedom(values, n_cosines) for values in series)
-        if df >= min(most, _ENOUGH_FOR_T):
+        if df >= min(maximum, _ENOUGH_FOR_T):
             return ""
         return (
             f"fewer than {_ENOUGH_FOR_T} degrees of freedom: few runs of rows "
@@ -285,10 +286,10 @@ class TimeOrder:
 
     def __str__(self) -> str:
         number = len(self._rows)
-        of = f" in {number} series" if number > 1 else ""
+        in_series = f" in {number} series" if number > 1 else ""
         names = {"cosine": "", "newey-west": "Newey-West", "diebold-mariano": "HLN"}
         name = names[self.method]
-        return f"in order of time{of}" + (f" ({name})" if name else "")
+        return f"in order of time{in_series}" + (f" ({name})" if name else "")
 
     def __repr__(self) -> str:
         return (
@@ -298,7 +299,7 @@ class TimeOrder:
 
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
-    """Sums of influence values times cosines, of mean square the variance."""
+    """Component with sums of influence values times cosines."""
     sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
     totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
     df = _degrees_of_freedom(values[:, 0], n_cosines)
@@ -306,14 +307,16 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 
 
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
-    """Degrees of freedom of the mean square of cosine sums of some values.
+    """Degrees of freedom of the mean square of cosine sums.
 
-    At most those of Satterthwaite of sums over windows of three quarters of the period
-    of the fastest cosine, if their kurtosis is two standard errors above the normal.
+    They are the number of cosines, unless a few runs of rows dominate. Consider sums
+    over windows of 3/4 of the period of the fastest cosine. If their kurtosis exceeds
+    the normal kurtosis by two standard errors, Satterthwaite's degrees of freedom for
+    these sums are an upper bound.
     """
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
-    n_windows = n / width  # that are disjoint
+    n_windows = n / width  # number of disjoint windows
     sums = _window_sums(values - values.mean(), width)
     squares = (sums / (np.abs(sums).max() or 1.0)) ** 2
     kurtosis = n * (squares @ squares) / (squares.sum() ** 2 or 1.0)
@@ -323,22 +326,24 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
 
 
 def _window_sums(values: Array, width: int) -> Array:
-    """Sums over all windows of some rows, also those that begin or end outside."""
+    """Sums over all windows of `width` rows, including windows partly outside."""
     outside = [(width, width - 1)] + [(0, 0)] * (values.ndim - 1)
     sums = np.cumsum(np.pad(values, outside), axis=0)
     return sums[width:] - sums[:-width]
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:
-    """Sums over moving windows, whose products have Bartlett weights."""
+    """Component with sums over moving windows, for Bartlett weights."""
     sums = _window_sums(values, lags + 1) / np.sqrt(lags + 1)
     return Component(sums, ddof=0, degrees_of_freedom=_NORMAL, is_part=True)
 
 
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
-    """Rows and sums of pairs at each lag, with the factor of small samples.
+    """Yield components for autocovariances, scaled by the small-sample factor.
 
-    Degrees of freedom are those of the rows, whatever the lags.
+    The factor is that of Harvey, Leybourne and Newbold. The first component has the
+    rows, and the others the sums of pairs at each lag. The degrees of freedom are n - 1
+    for any number of lags.
     """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
@@ -356,30 +361,32 @@ _NORMAL = 1e9  # degrees of freedom of a normal quantile
 def _variance_ratio(values: Array) -> float:
     """Ratio of the long-run variance to the variance under independence, at least 1.
 
-    That of an autoregression of order 1, which may be observed with noise. The mean
-    square of cosine sums is no help: where it is too small, so is the variance.
+    The ratio is for an autoregression of order 1, possibly observed with noise. The
+    mean square of cosine sums could not reveal that the variance is too small, because
+    it is the variance.
     """
-    first, decay = _autoregression(values - values.mean(), _SLOWEST)
+    first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
     return 1 + 2 * first / (1 - decay)
 
 
-def _autoregression(centred: Array, slowest: float) -> tuple[float, float]:
-    """First autocorrelation, 0 if it is not notable, and the decay of later ones.
+def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
+    """First autocorrelation, 0 if not notable, and decay of later autocorrelations.
 
-    With noise, the decay is the ratio of the autocorrelations at lags 2 and 1.
+    The decay is the ratio of the autocorrelations at lags 2 and 1, which is also valid
+    with noise.
     """
     sums = [float(centred[k:] @ centred[: len(centred) - k]) for k in range(3)]
     first = sums[1] / sums[0] if sums[0] > 0 else 0.0
     if first <= _NOTABLE / np.sqrt(len(centred)):
         return 0.0, first
-    return first, float(np.clip(sums[2] / sums[1], first, slowest))
+    return first, float(np.clip(sums[2] / sums[1], first, max_decay))
 
 
-# Seasons: autocorrelation at the multiples of a lag, and not in between
+# Seasons: autocorrelation only at the multiples of a lag
 
 
 class Season(NamedTuple):
-    """A period, in rows, and the autocorrelations at its multiples."""
+    """Period in rows, and autocorrelations at multiples of the period."""
 
     period: int
     autocorrelation: float
@@ -388,24 +395,24 @@ class Season(NamedTuple):
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Lags in n rows, and their parts of the variance of a sum, in variances."""
-        lags = np.arange(0, n, self.period)[:_MOST_PERIODS]
+        """Lags in n rows, and their contributions to the relative variance of a sum."""
+        lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
         return lags, (1 - lags / n) * np.append(1, powers)
 
 
 def find_season(series: Sequence[Array]) -> Season | None:
-    r"""Find the strongest significant autocorrelation that an autoregression lacks.
+    r"""Find the strongest significant seasonal autocorrelation.
 
-    That of the residuals e of an autoregression of order 1, which may be observed with
-    noise, is tested at each lag k of 2 or more by
+    The residuals e of an autoregression of order 1, possibly observed with noise, are
+    tested at each lag :math:`k \ge 2` by
 
     .. math:: z_k = \sum_t e_t e_{t-k} \Bigl/ \sqrt{\sum_t e_t^2 e_{t-k}^2} ,
 
-    which allows for changing variances (Taylor, 1984). The levels of all lags add up,
-    and are in proportion to 1 / k, as long periods are no more likely than short ones.
-    Then the mean of the rows of each phase is subtracted, since a pattern that repeats
-    itself adds nothing to the variance of means of whole periods.
+    which is valid for changing variances (Taylor, 1984). The levels of all lags add up
+    to .1, in proportion to 1 / k, because long periods are not more likely than short
+    periods. Then the mean of each phase is subtracted, because a repeated pattern does
+    not contribute to the variance of means over whole periods.
 
     Parameters
     ----------
@@ -421,14 +428,14 @@ def find_season(series: Sequence[Array]) -> Season | None:
     Taylor (1984), Journal of Time Series Analysis 5, 155-160.
     """
     residuals = [_prewhitened(values) for values in series]
-    n_lags = max(map(len, residuals)) // _FEWEST_PERIODS
+    n_lags = max(map(len, residuals)) // _MIN_PERIODS
     if n_lags < 2:
         return None
     products, squares = _lagged_sums(residuals, n_lags)
-    least = _ROUNDING * products[0] ** 2
+    minimum = _ROUNDING * products[0] ** 2
     lags = np.arange(2, n_lags + 1)
     quantiles = -ndtri(_LEVEL / lags / (1 / lags).sum())
-    limits = quantiles * np.sqrt(np.maximum(squares[2:], least))
+    limits = quantiles * np.sqrt(np.maximum(squares[2:], minimum))
     lags = lags[products[2:] > limits]
     if not len(lags):
         return None
@@ -436,21 +443,21 @@ def find_season(series: Sequence[Array]) -> Season | None:
     remainders = [_without_pattern(values, period) for values in residuals]
     products, squares = _lagged_sums(remainders, 2 * period)
     variance, first, second = products[::period]
-    if first <= -ndtri(_LEVEL_OF_PERIOD) * np.sqrt(max(squares[period], least)):
+    if first <= -ndtri(_LEVEL_OF_PERIOD) * np.sqrt(max(squares[period], minimum)):
         return None
-    decay = float(np.clip(second / first, 0, _SLOWEST_SEASON))
+    decay = float(np.clip(second / first, 0, _MAX_SEASON_DECAY))
     return Season(period, float(first / variance), decay)
 
 
 def _prewhitened(values: Array) -> Array:
-    """Residuals of an autoregression of order 1 that may be observed with noise."""
+    """Residuals of an autoregression of order 1, possibly observed with noise."""
     values = values - values.mean()
     _, decay = _autoregression(values, 1.0)
     return values[1:] - decay * values[:-1]
 
 
 def _without_pattern(values: Array, period: int) -> Array:
-    """Values less the mean of their phase."""
+    """Values minus the mean of their phase."""
     phase = np.arange(len(values)) % period
     means = np.bincount(phase, values) / np.bincount(phase)
     return values - means[phase]

@@ -1,6 +1,6 @@
-"""Designs of rows: independent, in clusters, or by a design with values for each row.
+"""Designs of rows: independent rows, clusters, or a user's design with values by row.
 
-A sample is simple if it is of independent rows of equal weight.
+A sample is simple if its rows are independent and have equal weight.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from skci.inference.rows import SAME_WEIGHT, Rows
 
 @dataclass(frozen=True, eq=False)
 class IndependentRows(SampleDesign):
-    """Each row is an independent unit."""
+    """Design in which each row is an independent unit."""
 
     n_units: int  # type: ignore[misc]
     ddof: int = 1
@@ -37,14 +37,14 @@ class IndependentRows(SampleDesign):
     def totals(self, influences: Influences) -> Iterator[Component]:
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)
 
-    def regrouped(self, unit: Array) -> IndependentRows:
-        """Unite units of one stratum; `unit` is the new index of each."""
+    def merge_units(self, unit: Array) -> IndependentRows:
+        """Merge units of the same stratum; `unit` has the new index of each unit."""
         if self.strata is None:
             return self
         strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
         strata[unit] = self.strata
         if (strata[unit] != self.strata).any():
-            raise ValueError("units of several independent samples cannot be united")
+            raise ValueError("units of several independent samples cannot be merged")
         return replace(self, strata=strata)
 
     def __str__(self) -> str:
@@ -53,24 +53,24 @@ class IndependentRows(SampleDesign):
 
 @dataclass(frozen=True, eq=False)
 class Clusters(SampleDesign):
-    """Clusters of rows: the weight of the rows of each unit in each cluster."""
+    """Design of clustered rows, with an entry for each unit in each cluster."""
 
     number: Array
-    """A cluster, ascending, for each unit that occurs in it."""
+    """Cluster index of each entry, ascending."""
     unit: Array
-    """That unit."""
+    """Unit index of each entry."""
     weights: Array
-    """Total weight of its rows in the cluster, on the scale of the rows."""
+    """Total weight of each entry, on the scale of the rows."""
     keys: Array
-    """Names of the clusters, by number."""
+    """Names of the clusters, by index."""
     squares: Array | None = None
-    """Sum of the squared weights of these rows, if rows have weights."""
+    """Sum of squared weights of rows, by entry; None without weights."""
     kind: str = "group"
-    """What a cluster is: a "group" or a "query"."""
+    """Name of a cluster: "group" or "query"."""
     ddof: ClassVar[int] = 1
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         keys: Array,
         number: Array,
@@ -79,7 +79,7 @@ class Clusters(SampleDesign):
         squares: Array | None = None,
         kind: str = "group",
     ) -> Clusters:
-        """Add up the weights of rows by cluster and unit; each counts once if None."""
+        """Add up the weights of rows, by default 1, by cluster and unit."""
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
         number, unit = np.divmod(pairs, units)
@@ -90,12 +90,12 @@ class Clusters(SampleDesign):
 
     @cached_property
     def starts(self) -> Array:
-        """Position of the first entry of each cluster."""
+        """Index of the first entry of each cluster."""
         return np.flatnonzero(np.diff(self.number, prepend=-1))
 
     @property
     def n_units(self) -> int:
-        """Number of clusters that have rows."""
+        """Number of clusters with rows."""
         return len(self.starts)
 
     @property
@@ -107,7 +107,7 @@ class Clusters(SampleDesign):
         total = influences.rows.weights.sum()
         weights = {1: self.weights / total}
         if 2 in influences.orders:
-            weights[2] = self.known_squares / total**2
+            weights[2] = self.all_squares / total**2
         columns = zip(
             influences.values, influences.indices, influences.orders, strict=True
         )
@@ -133,17 +133,17 @@ class Clusters(SampleDesign):
             return None
         totals = next(self.totals(influences)).totals[:, 0]
         entries = np.diff(self.starts, append=len(self.unit))
-        spread = np.bincount(self.unit, self.weights * np.repeat(totals, entries))
-        return spread / math.sqrt(dot(totals, totals))
+        changes = np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+        return changes / math.sqrt(dot(totals, totals))
 
-    def regrouped(self, unit: Array) -> Clusters:
-        """Unite units without strata; `unit` is the new index of each."""
+    def merge_units(self, unit: Array) -> Clusters:
+        """Merge units without strata; `unit` has the new index of each unit."""
         columns = self.number, unit[self.unit], self.weights, self.squares
-        return self.of(self.keys, *columns, self.kind)
+        return self.from_rows(self.keys, *columns, self.kind)
 
     @property
-    def known_squares(self) -> Array:
-        """Sums of squared weights, each row of weight 1 if there are none."""
+    def all_squares(self) -> Array:
+        """Sums of squared weights, which are 1 by default."""
         return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
@@ -156,24 +156,24 @@ class Clusters(SampleDesign):
 _PLURALS = {"group": "groups", "query": "queries"}
 
 
-def united(
+def merge_designs(
     parts: Sequence[tuple[IndependentRows | Clusters, float, int]], unit: Array
 ) -> IndependentRows | Clusters:
-    """Unite the designs of parts of a sample, with clusters of the same name.
+    """Merge the designs of parts of a sample; clusters of the same name are merged.
 
-    Parts are designs, with a factor for their weights and their number of units; `unit`
-    is the new index of each unit, of the first part and then of the others.
+    Parts are tuples of a design, a factor for its weights, and its number of units.
+    `unit` has the new index of each unit of all parts, in their order.
     """
-    first, *others = (design for design, *_ in parts)
-    if not others:
-        return first.regrouped(unit)
+    first, *remaining = (design for design, *_ in parts)
+    if not remaining:
+        return first.merge_units(unit)
     if isinstance(first, Clusters):
-        return _joined(parts, by_name=True).regrouped(unit)
+        return _joined(parts, by_name=True).merge_units(unit)
     return replace(first, n_units=sum(design.n_units for design, *_ in parts))
 
 
 def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> Clusters:
-    """Clusters of units side by side, by name the same or all different."""
+    """Concatenate clusters; `by_name` merges clusters of the same name."""
     keys = number = np.arange(sum(len(clusters.keys) for clusters, *_ in parts))
     if by_name:
         names = [name for clusters, *_ in parts for name in clusters.keys.tolist()]
@@ -181,7 +181,7 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
     entries, first, start = [], 0, 0
     for clusters, factor, size in parts:
         renumbered = number.ravel()[first + clusters.number]
-        powers = clusters.weights * factor, clusters.known_squares * factor**2
+        powers = clusters.weights * factor, clusters.all_squares * factor**2
         entries.append((renumbered, start + clusters.unit, *powers))
         first, start = first + len(clusters.keys), start + size
     numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
@@ -189,24 +189,24 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
 
 
 def census(design: SampleDesign, n: int) -> IndependentRows:
-    """Design of n rows that are the whole population, in the strata of a sample."""
+    """Design for a census: n rows are the whole population, in the same strata."""
     if isinstance(design, IndependentRows):
         return replace(design, n_units=n, ddof=0)
     return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)
 
 
-def stacked(
+def stack_samples(
     parts: Sequence[tuple[Rows, IndependentRows | Clusters]],
 ) -> tuple[Rows, IndependentRows | Clusters]:
-    """Put independent samples side by side, as strata.
+    """Concatenate independent samples, which become strata.
 
-    A row of one sample weighs as much as a row of another.
+    Rows of all samples have equal weight on average.
     """
     designs = [design for _, design in parts]
     if any(design.share_covariance is not None for design in designs):
         raise ValueError(
-            "reports must not be at a prevalence with a standard error, which they "
-            "may have in common"
+            "reports must not use a prevalence with a standard error, because they may "
+            "share its error"
         )
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
@@ -214,13 +214,13 @@ def stacked(
         strata.append(first + (single if design.strata is None else design.strata))
         labels.append(design.labels_of_strata)
         first += len(labels[-1])
-    clusters: list[Any] = [each for each in designs if not each.rows_are_units]
+    clusters: list[Any] = [design for design in designs if not design.rows_are_units]
     if 0 < len(clusters) < len(parts):
         raise ValueError(
-            "reports must all have groups or none, got some of either kind"
+            "reports must either all have groups or all be without, got both kinds"
         )
     if clusters and not all(design.has_replicates for design in designs):
-        raise ValueError("reports must have two groups or more each, got one")
+        raise ValueError("each report must have at least two groups, got one")
     together = Rows.concatenate([rows.per_row() for rows, _ in parts])
     within: IndependentRows | Clusters = IndependentRows(together.n_samples)
     if clusters:
@@ -233,34 +233,37 @@ def stacked(
 
 @dataclass(frozen=True, eq=False)
 class RowwiseDesign(SampleDesign):
-    """A `Design` that has values of its own for each of n rows.
+    """A user's `Design` for n rows.
 
-    If it has strata, its components are those of independent rows within these.
+    With strata, its components are those of independent rows within strata.
     """
 
     design: Design
-    kept: Any
-    """Index of the rows that have weight, which are the units of the sample."""
+    weighted_rows: Any
+    """Index of the rows with positive weight, which are the units of the sample."""
     n: int
     ddof: ClassVar[int] = 1
     is_rowwise: ClassVar[bool] = True
 
     @classmethod
-    def of_kept(cls, design: Any, kept: Any, n: int) -> RowwiseDesign:
-        """A design of n rows, of which some have weight; `kept` is ... if all have.
+    def from_weighted_rows(
+        cls, design: Any, weighted_rows: Any, n: int
+    ) -> RowwiseDesign:
+        """Design of n rows, given the index of rows with weight, or ... for all.
 
-        Rows without weight are left out of its columns, so that what it counts are
-        units that have rows; not out of series, where time passes in them as well.
+        Rows without weight are dropped from the columns of the design, so that it
+        counts only units with rows. They are kept in series, because they take time.
         """
         columns = getattr(design, "columns", None) or ()
-        if kept is ... or not columns or hasattr(design, "with_series"):
-            return cls(design, kept, n)
-        some = {name: np.asarray(getattr(design, name))[kept] for name in columns}
-        return cls(with_columns(design, some), ..., len(some[columns[0]]))
+        if weighted_rows is ... or not columns or hasattr(design, "with_series"):
+            return cls(design, weighted_rows, n)
+        values = {
+            name: np.asarray(getattr(design, name))[weighted_rows] for name in columns
+        }
+        return cls(with_columns(design, values), ..., len(values[columns[0]]))
 
     @property
     def n_units(self) -> int:
-        """Number of independent units."""
         return self.design.n_units
 
     @property
@@ -273,64 +276,66 @@ class RowwiseDesign(SampleDesign):
 
     def totals(self, influences: Influences) -> Iterable[Component]:
         if self.strata is None:
-            return self._own_components(influences)
+            return self._checked_components(influences)
         return [Component(influences, repeats=influences.rows.repeats)]
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
-        own = getattr(self.design, "variance_components", None)
-        if own is None:
+        components = getattr(self.design, "variance_components", None)
+        if components is None:
             return self.components(influences)
-        return self._own_components(influences, own)
+        return self._checked_components(influences, components)
 
-    def _own_components(
-        self, influences: Influences | Array, own: Any = None
+    def _checked_components(
+        self, influences: Influences | Array, method: Any = None
     ) -> list[Component]:
-        """Components of the design of its user, which are checked."""
-        values = self._of_rows(influences)
-        components = (own or self.design.components)(values)
-        must = f"design {self._name} must give components"
+        """Checked components of the user's design, by a method of the design."""
+        values = self._for_all_rows(influences)
+        components = (method or self.design.components)(values)
+        prefix = f"design {self._name} must return components"
         if not isinstance(components, Iterable):
             raise TypeError(
-                f"{must}: an iterable of Component, got {type(components).__name__}"
+                f"{prefix}: an iterable of Component, got {type(components).__name__}"
             )
-        checked = [_check_component(each, values.shape, must) for each in components]
-        if not any(each.sign > 0 and not each.is_known for each in checked):
+        checked = [_check_component(part, values.shape, prefix) for part in components]
+        if not any(part.sign > 0 and not part.is_known for part in checked):
             raise ValueError(
-                f"{must}: at least one of sign 1 that is not known, got none"
+                f"{prefix}: at least one with sign=1 and is_known=False, got none"
             )
         return checked
 
     def direction(self, influences: Influences) -> Array | None:
-        component, *others = self._own_components(influences)
-        if others or component.units is None or component.blocks is not None:
+        component, *further = self._checked_components(influences)
+        if further or component.units is None or component.blocks is not None:
             return None
         totals = component.totals[:, 0]
-        spread = totals[component.units[self.kept]] * influences.rows.weights
-        return spread / math.sqrt(dot(totals, totals))
+        changes = totals[component.units[self.weighted_rows]] * influences.rows.weights
+        return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
         """Check the number of units, and the components of some influence values."""
         check_integer(self.n_units, f"n_units of design {self._name}")
-        trial = np.linspace(-1, 1, np.arange(self.n)[self.kept].size)[:, np.newaxis]
-        components = self._own_components(trial)
+        trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
+            :, np.newaxis
+        ]
+        components = self._checked_components(trial)
         if self.strata is None:
             return
         expected = Component(trial, blocks=self.strata)
         if not np.allclose(covariance(components), covariance([expected])):
             raise ValueError(
-                f"design {self._name} with stratum must give components with the "
-                "variance of Strata, as tables of strata have it; without stratum it "
-                "may be another, as with a finite population correction"
+                f"design {self._name} with stratum must return components with the "
+                "variance of Strata, which tables of strata use; for another variance, "
+                "such as a finite population correction, remove stratum"
             )
 
     def small_sample_reason(self, influences: Influences) -> str | SmallSampleReason:
         reason = getattr(self.design, "small_sample_reason", None)
-        return reason(self._of_rows(influences)) if reason else ""
+        return reason(self._for_all_rows(influences)) if reason else ""
 
-    def _of_rows(self, influences: Influences | Array) -> Array:
-        """Influence values of all rows, zero of those without weight."""
+    def _for_all_rows(self, influences: Influences | Array) -> Array:
+        """Influence values of all rows, zero for rows without weight."""
         values: Array = np.zeros((self.n, influences.shape[1]))
-        values[self.kept] = influences
+        values[self.weighted_rows] = influences
         return values
 
     @property
@@ -344,24 +349,26 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Copy of a design with other columns, by their names, also if it is frozen."""
+    """Copy of a design, possibly frozen, with other values of columns."""
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)
     return changed
 
 
-def _check_component(component: Any, shape: tuple[int, int], must: str) -> Component:
-    """Check totals of influence values of a shape, a column for each parameter."""
+def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Component:
+    """Checked component, from influence values of shape (rows, parameters)."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{must}: an iterable of Component, got one of {type(component).__name__}"
+            f"{prefix}: an iterable of Component, got one of {type(component).__name__}"
         )
     df = component.degrees_of_freedom
     if not (df is None or df > 0):
-        raise ValueError(f"{must} with degrees_of_freedom above 0 or None, got {df!r}")
+        raise ValueError(
+            f"{prefix} with degrees_of_freedom above 0 or None, got {df!r}"
+        )
     if component.sign not in (1, -1):
-        raise ValueError(f"{must} with sign 1 or -1, got {component.sign!r}")
+        raise ValueError(f"{prefix} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
     n_rows, n_columns = shape
@@ -374,26 +381,27 @@ def _check_component(component: Any, shape: tuple[int, int], must: str) -> Compo
             expected = shapes.get(name, f"({n_units},)")
             if str(values.shape) != expected:
                 raise ValueError(
-                    f"{must} with {name} of shape {expected}, got shape {values.shape}"
+                    f"{prefix} with {name} of shape {expected}, got shape "
+                    f"{values.shape}"
                 )
     for name, values in checked.items():
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-            raise ValueError(f"{must} with {name} that are finite numbers")
+            raise ValueError(f"{prefix} with {name} that are finite numbers")
     for name in {"blocks", "units"} & checked.keys():
         codes, below = checked[name], len(totals) if name == "units" else np.inf
         if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= below:
-            limit = f", below {below}" if name == "units" else " on"
+            limit = f" below {below}" if name == "units" else ""
             raise ValueError(
-                f"{must} with {name} that are whole numbers from 0{limit}, got "
+                f"{prefix} with {name} that are nonnegative integers{limit}, got "
                 f"{codes.dtype} from {codes.min()} to {codes.max()}"
             )
     return replace(component, **checked)
 
 
-def units_with(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
-    """Weights of the independent units that have rows of some units of a sample.
+def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
+    """Weights of the independent units that have rows in some units of the sample.
 
-    These are a bool array, or weights of them.
+    `units` is a mask of the units, or their weights.
     """
     values: Array = np.array([0.0, 1.0])
     index: Array
@@ -402,29 +410,30 @@ def units_with(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
     else:
         values, index = np.unique(units, return_inverse=True)
     if design.pools_units:
-        rows, index = rows.regrouped(index, len(values)), np.arange(len(values))
+        rows, index = rows.merge_units(index, len(values)), np.arange(len(values))
     indicator, inside = Influences([values], [index], rows), values[index] > 0
     share = rows.weights / rows.weights.sum()
-    found = unit_weights(design.components(indicator), float(share @ inside))
-    least = (share @ values[index]) ** 2 / max(rows.n_rows(inside), 1)
-    if found.squares < (1 - SAME_WEIGHT) * least:
-        # Totals that cancel, such as differences of successive rows, are no weights.
-        alone = IndependentRows(rows.n_samples).components(indicator)
-        squares, n = unit_weights(alone, found.total).squares, found.n or design.n_units
-        found = found._replace(n=n, squares=squares, fourths=squares**2 / n)
-    return found
+    weights = unit_weights(design.components(indicator), float(share @ inside))
+    minimum = (share @ values[index]) ** 2 / max(rows.n_rows(inside), 1)
+    if weights.squares < (1 - SAME_WEIGHT) * minimum:
+        # Totals that cancel, such as differences of successive rows, are not weights.
+        independent = IndependentRows(rows.n_samples).components(indicator)
+        squares = unit_weights(independent, weights.total).squares
+        n = weights.n or design.n_units
+        weights = weights._replace(n=n, squares=squares, fourths=squares**2 / n)
+    return weights
 
 
 def all_units_are_rows(rows: Rows, design: SampleDesign) -> bool:
-    """Whether each row is an independent unit, or a cluster of its own."""
+    """Whether each row is an independent unit, or the only row of a cluster."""
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
 def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Whether as many independent units have some of the rows as there are rows."""
+    """Whether the rows of some units belong to as many independent units."""
     if design.rows_are_units or design.is_rowwise:
         return bool(design.rows_are_units)
-    n_units = units_with(units, rows, design).n
+    n_units = unit_weights_of_rows(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
 
 
@@ -435,10 +444,10 @@ def is_simple(rows: Rows, design: SampleDesign) -> bool:
     return all_units_are_rows(rows, design)
 
 
-def is_simple_among(units: Array, rows: Rows, design: SampleDesign) -> bool:
+def is_simple_within(units: Array, rows: Rows, design: SampleDesign) -> bool:
     """Whether the rows of some units are a simple random sample.
 
-    They have equal weights, and as many independent units as there are rows.
+    That is, rows have equal weights and are independent units.
     """
-    equal = rows.are_equal or rows.are_equal_among(units)
+    equal = rows.are_equal or rows.are_equal_in(units)
     return equal and _are_rows(units, rows, design)

@@ -1,7 +1,8 @@
 """Interval methods and their registry.
 
-A method turns estimates and a critical value into limits. The critical value is a
-normal quantile for an individual interval and that of the maximum for a joint one.
+A method computes limits from estimates and a critical value. The critical value is a
+normal quantile for an individual interval, and a quantile of the maximum for a joint
+interval.
 """
 
 import math
@@ -22,14 +23,14 @@ from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
 
-Known = Literal["covariance", "skewness", "table"]
-"""What is known of estimates beside their values, each more than the one before."""
+AvailableData = Literal["covariance", "skewness", "table"]
+"""Information on estimates, in addition to their values, in increasing order."""
 
 _RANGE = attrgetter("range_of_estimator")
-_INCREASING: tuple[Known, ...] = get_args(Known)
+_INCREASING: tuple[AvailableData, ...] = get_args(AvailableData)
 
 _OTHER_NAMES = {
-    "delong": "'logit' and 'delta' take DeLong's variance of roc_auc",
+    "delong": "'logit' and 'delta' use DeLong's variance of roc_auc",
     **dict.fromkeys(
         ("exact", "beta", "binom-test", "binom_test"), "did you mean 'clopper-pearson'?"
     ),
@@ -37,17 +38,17 @@ _OTHER_NAMES = {
     **dict.fromkeys(("bootstrap", "bca", "percentile"), "'auto' needs no resampling"),
     **dict.fromkeys(("mcnemar", "tango"), "did you mean 'score'?"),
 }
-"""Hints for methods of other libraries."""
+"""Remedies for names of methods in other libraries."""
 
-_MOST_BENT = 600.0  # exponent
+_MAX_EXPONENT = 600.0
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
 class Task(NamedTuple):
     """One interval to compute.
 
-    The standard error is with the blurring, where the method blurs. `rarer_class` is
-    the number of rows in the rarer class of an area under a curve, and 0 for other
+    The standard error includes the blurring if the method blurs. `rarer_class` is the
+    number of rows in the rarer class of an area under a curve, and 0 for other
     measures. Without a table, `functional` and `counts` are None.
     """
 
@@ -59,55 +60,55 @@ class Task(NamedTuple):
     counts: Any = None
     design_effect: float = 1.0
     hall: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Coefficients of the correction for skewness and curvature; see `bent`."""
+    """Coefficients of the correction for skewness and curvature; see `_transformed`."""
     sign: int = 1
-    """-1 where the parameter is minus what the interval is of."""
+    """-1 if the interval is computed for minus the parameter."""
     agreement: Any = None
-    """Agreement of two models that agree in all rows."""
+    """`Agreement` of two models that agree in all rows, else None."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalMethod:
-    """An interval method and what it asks of a measure and of the covariance."""
+    """An interval method and its requirements on the measure and the covariance."""
 
     applies: Callable[[Trait], bool] = lambda trait: True
-    """Whether it can serve a measure."""
+    """Whether the method supports a measure."""
     need: str = ""
-    """What it needs, for the message when it cannot."""
+    """Requirement on the measure, for error messages."""
     smooths: bool = True
-    """Whether it linearises at a table with pseudo-counts, whose variance is never
-    zero, and not at the observed table."""
+    """Whether the variance is computed at a table with pseudo-counts, where it is never
+    zero, instead of the observed table."""
     blurs: bool = False
-    """Whether it adds the blurring to the variance."""
-    needs: Known = "table"
-    """What must be known of an estimate."""
+    """Whether the method adds the blurring to the variance."""
+    needs: AvailableData = "table"
+    """Information on the estimate that the method requires."""
     needs_error: bool = True
-    """Whether it needs the standard error of the estimate."""
+    """Whether the method requires the standard error of the estimate."""
     needs_simple_sample: bool = False
-    """Whether it needs independent rows of equal weight."""
+    """Whether the method requires independent rows of equal weight."""
     studentises: bool = False
-    """Whether its quantile is that of t also in a simple random sample."""
+    """Whether the method uses a t quantile even in a simple random sample."""
     corrects_skewness: bool = False
-    """Whether it needs the skewness of the estimate."""
-    of_agreement: bool = False
-    """Whether it is of models that agree in all rows, without a variance."""
+    """Whether the method corrects for the skewness of the estimate."""
+    for_agreement: bool = False
+    """Whether the method is for models that agree in all rows, without a variance."""
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether it has a variance beyond the one that the table shows."""
+        """Whether the method adds variance to that of the observed table."""
         return self.smooths or self.blurs
 
-    def serves(self, trait: Trait, known: Known = "table") -> bool:
-        """Whether it can serve a measure of which so much is known."""
-        suffices = _INCREASING.index(known) >= _INCREASING.index(self.needs)
+    def serves(self, trait: Trait, available: AvailableData = "table") -> bool:
+        """Whether the method supports a measure, given the available information."""
+        suffices = _INCREASING.index(available) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
 
     def limits(
         self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
     ) -> list[Limits]:
-        """Limits for a critical value of the lower and one of the upper limit each.
+        """Lower and upper limits for pairs of critical values.
 
-        The normal quantile z of the level is for methods that add pseudo-counts.
+        Methods that add pseudo-counts use z, the normal quantile of the level.
         """
         return [
             _clip(task, *self._limits(task, below, above, z))
@@ -117,16 +118,21 @@ class IntervalMethod:
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        """Critical values at which lower limits (upper, where not above) are at nulls.
+        """Critical values at which a limit equals a null value.
 
-        Negative where a null is on the other side of the estimate, minus infinity where
-        no limit reaches it, NaN where it was not found.
+        The limit is the lower one for an alternative `above` the null, else the upper
+        one. The critical value is negative if the null lies on the other side of the
+        estimate, minus infinity if no limit reaches the null, and NaN if the search
+        failed.
         """
-        each = zip(tasks, nulls, above, strict=True)
-        return np.array([self._root(task, null, over, z) for task, null, over in each])
+        triples = zip(tasks, nulls, above, strict=True)
+        roots = [
+            self._root(task, null, is_above, z) for task, null, is_above in triples
+        ]
+        return np.array(roots)
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
-        """Limits for a critical value of each."""
+        """Limits of one task, before clipping, for two critical values."""
         raise NotImplementedError
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -134,33 +140,33 @@ class IntervalMethod:
 
 
 def _clip(task: Task, low: float, high: float) -> Limits:
-    """Keep limits in the range and on either side of the estimate.
+    """Limits clipped to the range, and to both sides of the estimate.
 
-    An estimate on the boundary of the range has that limit.
+    If the estimate lies on the boundary of the range, so does the limit.
     """
     lowest, highest = task.trait.range_of_estimator
     low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
     high = min(max(high, math.nextafter(task.estimate, math.inf)), highest)
     width = highest - lowest
-    edge = EDGE * width if width < np.inf else 0.0  # measures with units have none
+    edge = EDGE * width if width < np.inf else 0.0  # zero for unbounded measures
     if task.estimate <= lowest + edge:
         low = lowest
     if task.estimate >= highest - edge:
         high = highest
-    least, greatest = task.trait.bounds
-    return max(float(low), least), min(float(high), greatest)
+    lower_bound, upper_bound = task.trait.bounds
+    return max(float(low), lower_bound), min(float(high), upper_bound)
 
 
 class Wald(IntervalMethod):
     """Centre plus and minus crit standard errors, on the scale of a link.
 
-    A correction for skewness moves the limits of contrasts of areas only outwards: the
-    rows of the rarer class from which skewness is estimated are few, and its errors are
-    those of the estimate.
+    The correction for skewness moves limits of contrasts of areas only outwards. Their
+    skewness is estimated from the few rows of the rarer class, with errors that are
+    correlated with the error of the estimate.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
-        """Link, and on the scale of the measure the centre and its standard error."""
+        """Link, and the centre and standard error on the scale of the measure."""
         return task.trait.scale, task.estimate, task.standard_error
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
@@ -176,7 +182,7 @@ class Wald(IntervalMethod):
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        """Distance in standard errors, also where the limit is cut to the range.
+        """Distance in standard errors, before limits are clipped to the range.
 
         A limit on the other side of the estimate excludes nothing.
         """
@@ -192,40 +198,41 @@ class Wald(IntervalMethod):
         return min(root, 0.0) if beyond else root
 
 
-def bent(s: float, c: float) -> float:
-    r"""Bend a straight error :math:`s + c s^2 + ...`, increasing for all s.
+def with_curvature(s: float, c: float) -> float:
+    r"""Error :math:`s + c s^2 + ...` with curvature c, increasing for all s.
 
-    .. math:: (e^{2 c s} - 1) / (2 c)
-
-    where the error grows by it, as that of a ratio does with a small denominator, and
-    the inverse function where it shrinks.
+    The error is :math:`(e^{2 c s} - 1) / (2 c)` if :math:`c s > 0`, as for a ratio with
+    a small denominator, and the inverse function otherwise.
     """
     if abs(c) < _SYMMETRIC:
         return s
     if c * s > 0:
-        return math.expm1(min(2 * c * s, _MOST_BENT)) / (2 * c)
+        return math.expm1(min(2 * c * s, _MAX_EXPONENT)) / (2 * c)
     return math.copysign(math.log1p(-2 * c * s) / (2 * abs(c)), s)
 
 
 def _transformed(t: float, a: float, b: float, c: float) -> float:
-    """Transform a studentised error to an approximately normal one.
+    """Studentised error t transformed to an approximately normal error.
 
-    Its curvature is taken out, and then its skewness (Hall, 1992).
+    The transformation removes curvature c, then skewness (Hall, 1992).
     """
-    t = c - bent(-t, -c)
+    t = c - with_curvature(-t, -c)
     return t * (1 + a * t * (1 + a * t / 3)) + b
 
 
 def _untransformed(u: float, a: float, b: float, c: float) -> float:
-    """Solve :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T, and bend it."""
+    """Inverse of `_transformed`.
+
+    Solves :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T, then adds curvature c.
+    """
     t = u - b if abs(a) < _SYMMETRIC else float(np.cbrt(1 + 3 * a * (u - b)) - 1) / a
-    return -bent(c - t, c)
+    return -with_curvature(c - t, c)
 
 
 class PlusFour(Wald):
-    """Wald's interval at the table with z^2 rows added, as many to every cell.
+    """Wald's interval at the table with z^2 rows added in equal parts to all cells.
 
-    Of the four cells of a binary table each gains z^2/4.
+    Each of the four cells of a binary table gains z^2/4.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -233,7 +240,7 @@ class PlusFour(Wald):
         n = counts.sum()
         p = counts / n
         estimate, influence, _ = task.functional(p)
-        assert task.trait.plus_four is not None  # refusal() came first
+        assert task.trait.plus_four is not None  # by check_serves
         return task.trait.plus_four, float(estimate), np.sqrt(p @ influence**2 / n)
 
 
@@ -248,14 +255,15 @@ class AgrestiCoull(Wald):
 
 
 class Logit(Wald):
-    """Wald's interval on the logit scale of the share of the range below an estimate.
+    """Wald's interval on the logit scale of the position in the range, from 0 to 1.
 
-    At an end of the range, where the logit is infinite, an area under a curve of which
-    the rarer class has k rows, over the design effect, reaches as far from it as
-    Wilson's interval of k successes in k trials. The variance of an area A is at most
+    Let k be the number of rows in the rarer class of an area under a curve, divided by
+    the design effect. If the area is 0 or 1, its logit is infinite, and the interval is
+    Wilson's for 0 or k successes in k trials. The variance of an area A is at most
     :math:`A (1 - A) / k` (Birnbaum and Klose, 1957). A standard error that allows for
-    what no row shows can be larger near an end, where the logit then reaches over the
-    range: such limits are no wider than both Wald's and Wilson's for A k successes.
+    outcomes in no row can exceed this near the boundary. The logit interval would then
+    cover almost the whole range, so it is limited to the wider of Wald's interval and
+    Wilson's interval for A k successes.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -283,8 +291,8 @@ class Logit(Wald):
                 high = min(high, max(a + above * error, _wilson(task, above)))
             return low, high
         is_high = task.estimate > 0.5
-        spread = task.design_effect * (below if is_high else above) ** 2
-        reach = spread / (task.rarer_class + spread)
+        scaled = task.design_effect * (below if is_high else above) ** 2
+        reach = scaled / (task.rarer_class + scaled)
         return (1 - reach, 1.0) if is_high else (0.0, reach)
 
     def _root_of_share(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -296,7 +304,7 @@ class Logit(Wald):
             with np.errstate(divide="ignore"):
                 error = max(task.standard_error, math.sqrt(max(variance, 0.0)))
                 return max(root, float(np.divide(abs(task.estimate - null), error)))
-        if above != (task.estimate > 0.5):  # the limit is the end
+        if above != (task.estimate > 0.5):  # the limit is the boundary
             return -np.inf
         reach = abs(task.estimate - null)
         if not task.rarer_class:
@@ -306,7 +314,7 @@ class Logit(Wald):
 
 
 def _in_range(task: Task) -> Task:
-    """Return the task for the estimate as a share of its range."""
+    """Task for the position of the estimate in its range, from 0 to 1."""
     lowest, highest = task.trait.bounds
     width = highest - lowest
     share = (task.estimate - lowest) / width
@@ -314,14 +322,14 @@ def _in_range(task: Task) -> Task:
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
-    """Whether a standard error near an end exceeds that of any such area."""
+    """Whether the standard error near the boundary exceeds Birnbaum's bound."""
     a, error = task.estimate, task.standard_error
     largest = a * (1 - a) * task.design_effect
     return task.rarer_class * error**2 > largest and error > min(a, 1 - a)
 
 
 def _wilson(task: Task, crit: float) -> float:
-    """Wilson's limit for the estimate as a share of the rows of the rarer class."""
+    """Wilson's limit for the estimate as a proportion of the rarer class."""
     c, p = crit, task.estimate
     k = task.rarer_class / task.design_effect
     root = math.sqrt(k * p * (1 - p) + c**2 / 4)
@@ -336,9 +344,9 @@ class Wilson(IntervalMethod):
 
         def limit(crit: float) -> float:
             n = trials + crit**2
-            spread = successes * (trials - successes) / trials + crit**2 / 4
+            square = successes * (trials - successes) / trials + crit**2 / 4
             centre: float = (successes + crit**2 / 2) / n
-            return centre + crit * math.sqrt(spread) / n
+            return centre + crit * math.sqrt(square) / n
 
         return limit(-below), limit(above)
 
@@ -348,17 +356,18 @@ class Wilson(IntervalMethod):
         deviation = np.sqrt(null * (1 - null) / trials)
         if deviation > 0:
             return float(distance / deviation)
-        return np.inf if distance > 0 else -np.inf  # the null is an end of the range
+        return np.inf if distance > 0 else -np.inf  # the null is on the boundary
 
 
 @dataclass(frozen=True)
 class Beta(IntervalMethod):
     """Quantiles of beta distributions, for x successes in n trials.
 
-    The lower limit is one of Beta(x + a, n - x + 1 - a), the upper one of
-    Beta(x + 1 - a, n - x + a): with a = 0 the exact interval of Clopper and Pearson
-    (1934), with a = 1/2 the equal-tailed posterior under Jeffreys' prior (Brown, Cai
-    and DasGupta, 2001). The distribution of a limit at 0 or 1 may be undefined.
+    The lower limit is a quantile of Beta(x + a, n - x + 1 - a), and the upper limit a
+    quantile of Beta(x + 1 - a, n - x + a). With a = 0 this is the exact interval of
+    Clopper and Pearson (1934), with a = 1/2 the equal-tailed posterior interval under
+    Jeffreys' prior (Brown, Cai and DasGupta, 2001). The distribution of a limit at 0 or
+    1 may be undefined.
     """
 
     a: float
@@ -371,7 +380,7 @@ class Beta(IntervalMethod):
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         if task.estimate == task.trait.bounds[0 if above else 1]:
-            return -np.inf  # that limit is the end
+            return -np.inf  # the limit is the boundary
         tail = stats.beta.cdf if above else stats.beta.sf
         return float(stats.norm.isf(tail(null, *self._shapes(task, above))))
 
@@ -382,7 +391,7 @@ class Beta(IntervalMethod):
 
 
 class Score(IntervalMethod):
-    """Values that a score test under the multinomial does not reject.
+    """Values that the score test of a multinomial does not reject.
 
     A design effect divides the statistic (Rao and Scott, 1981).
     """
@@ -399,23 +408,23 @@ class Score(IntervalMethod):
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
         estimates = np.array([task.estimate for task in tasks])
-        functionals, counts, ends, effects = _tables(tasks)
-        outwards = nulls == np.where(above, ends[:, 0], ends[:, 1])
-        width = ends[:, 1] - ends[:, 0]
+        functionals, counts, bounds, effects = _tables(tasks)
+        outwards = nulls == np.where(above, bounds[:, 0], bounds[:, 1])
+        width = bounds[:, 1] - bounds[:, 0]
         edge = EDGE * np.where(width < np.inf, width, 1)
         on_boundary = np.abs(estimates - nulls) <= edge
         roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
-        k = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1)).tolist()
+        k = np.flatnonzero((nulls[:, np.newaxis] != bounds).all(-1)).tolist()
         inside = [functionals[j] for j in k], [counts[j] for j in k]
-        found = score_roots(*inside, nulls[k], ends[k])
-        roots[k] = np.where(above[k], found, -found)
+        inside_roots = score_roots(*inside, nulls[k], bounds[k])
+        roots[k] = np.where(above[k], inside_roots, -inside_roots)
         return roots / np.sqrt(effects)
 
 
 class AgreementInterval(Score):
-    """Largest differences of models that agree in all rows; see `Agreement`.
+    """Largest difference between models that agree in all rows; see `Agreement`.
 
-    Score intervals, where possible outcomes are known and it states none.
+    The interval is the score interval if `Agreement` gives no limits.
     """
 
     def limits(
@@ -431,7 +440,7 @@ class AgreementInterval(Score):
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        return np.full(len(tasks), np.nan)  # found by search
+        return np.full(len(tasks), np.nan)  # by search
 
 
 def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
@@ -443,7 +452,7 @@ def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
-    """Functionals of tasks, their counts, bounds and design effects."""
+    """Functionals, counts, bounds and design effects of tasks."""
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)
@@ -481,12 +490,12 @@ METHODS: dict[str, IntervalMethod] = {
     ),
     "plus-four": PlusFour(
         applies=lambda trait: trait.plus_four is not None,
-        need="a measure that shrinking does not distort",
+        need="a measure that pseudo-counts do not distort",
         needs_error=False,
     ),
     "score": Score(
         applies=lambda trait: trait.smooth,
-        need="a smooth measure of the labels of one target or a mean of bounded grades",
+        need="a smooth measure of labels with one target, or a mean of bounded grades",
         needs_error=False,
     ),
     "wilson": Wilson(**_PROPORTION),
@@ -497,59 +506,65 @@ METHODS: dict[str, IntervalMethod] = {
 """Every interval method by its name."""
 
 AGREEMENT = "agreement"
-"""Name of the method where models agree in all rows, which cannot be asked for."""
+"""Internal method for models that agree in all rows; users cannot select it."""
 
 INTERVALS: dict[str, IntervalMethod] = METHODS | {
-    AGREEMENT: AgreementInterval(smooths=False, needs_error=False, of_agreement=True)
+    AGREEMENT: AgreementInterval(smooths=False, needs_error=False, for_agreement=True)
 }
-"""Every interval method that a parameter may have."""
+"""All interval methods, including the internal one."""
 
 AUTO = "auto"
-"""Name of the method that serves a measure best."""
+"""Option value that selects the method by the measure."""
 
 
 @lru_cache
 def automatic(
-    trait: Trait, *, known: Known = "table", preferred: Sequence[str] = ()
+    trait: Trait, *, available: AvailableData = "table", preferred: Sequence[str] = ()
 ) -> str:
-    """Method that "auto" stands for: "delta" where no other can serve a measure."""
+    """Method that "auto" selects: the first that supports the measure, else "delta"."""
     for method in (*preferred, *trait.automatic):
-        if METHODS[method].serves(trait, known):
+        if METHODS[method].serves(trait, available):
             return method
     return "delta"
 
 
-def refusal(
-    method: str, trait: Trait, where: str = "", *, known: Known = "table"
+def unsupported_reason(
+    method: str, trait: Trait, where: str = "", *, available: AvailableData = "table"
 ) -> str | None:
-    """Say why a method cannot serve a measure, and which can; None if it can.
+    """Explain why a method does not support a measure, or None if it does.
 
-    The reason ends with `where`; `known` is what is known of the estimate.
+    The text names the methods that do. `where` is added to the reason.
     """
-    if METHODS[method].serves(trait, known):
+    if METHODS[method].serves(trait, available):
         return None
-    others = [name for name, other in METHODS.items() if other.serves(trait, known)]
+    supported = [
+        name for name, other in METHODS.items() if other.serves(trait, available)
+    ]
     need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
     if METHODS[method].applies(trait):
-        need = f"a table of counts, which there is none of for {trait.name!r}"
-    return f"method={method!r} needs {need}; use one of {others}"
+        need = f"a table of counts, which {trait.name!r} does not have"
+    return f"method={method!r} needs {need}; use one of {supported}"
 
 
 def check_serves(
-    method: str, trait: Trait, where: str = "", *, known: Known = "table"
+    method: str, trait: Trait, where: str = "", *, available: AvailableData = "table"
 ) -> None:
-    """Check that a method can serve a measure; see `refusal`."""
-    if method != AUTO and not METHODS[method].serves(trait, known):
-        raise ValueError(refusal(method, trait, where, known=known))
+    """Check that a method supports a measure; see `unsupported_reason`."""
+    if method != AUTO and not METHODS[method].serves(trait, available):
+        raise ValueError(unsupported_reason(method, trait, where, available=available))
 
 
 def method_without_table(
-    method: str, trait: Trait, *, known: Known, preferred: Sequence[str] = ()
+    method: str,
+    trait: Trait,
+    *,
+    available: AvailableData,
+    preferred: Sequence[str] = (),
 ) -> str:
-    """Check that a method needs no more than is known, and say what "auto" is then."""
-    check_serves(method, trait, known=known)
+    """Check a method that may need a table, and replace "auto" by its choice."""
+    check_serves(method, trait, available=available)
     if method == AUTO:
-        return automatic(trait, known=known, preferred=preferred)
+        return automatic(trait, available=available, preferred=preferred)
     return method
 
 

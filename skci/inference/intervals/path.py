@@ -1,32 +1,33 @@
 r"""Newton's method on the path of constrained maxima of a multinomial likelihood.
 
-The maxima of the likelihood subject to ``g(p) = M`` form a path as M varies. With
-multiplier :math:`\lambda` and influence values L they satisfy
+The maxima of the likelihood subject to ``g(p) = M`` form a path as M varies. With the
+multiplier :math:`\lambda` and the influence values L they satisfy
 
 .. math:: p_i w_i = f_i, \qquad w_i = 1 + \lambda L_i(p) > 0,
 
-where f are the observed proportions: multiplying the score equations by p and adding
-them up eliminates the multiplier of ``sum p = 1``. The path starts at ``p = f`` with
-:math:`\lambda = 0`. Newton's method treats p and w as separate unknowns and keeps both
-positive, as a primal-dual interior point method, so empty cells need no special care.
-One more equation selects a point of the path: ``g(p) = M``, or ``sqrt(S) = tau`` for
-the statistic S, which yields a confidence limit without a search over M.
+where f are the observed proportions. (Multiplying the score equations by p and adding
+them up eliminates the multiplier of ``sum p = 1``.) The path starts at ``p = f`` with
+:math:`\lambda = 0`. As in a primal-dual interior point method, Newton's method treats p
+and w as separate unknowns and keeps both positive. Empty cells therefore need no
+special treatment. One more equation selects a point of the path: ``g(p) = M``, or
+``sqrt(S) = tau`` for the statistic S. The latter yields a confidence limit without a
+search over M.
 
-The unknowns of the linear system are the relative changes x of p and the change of the
-multiplier. With C the derivatives of L in the logarithms of p, and c that of the value
-or of the root of the statistic, it is
+The unknowns of the linear system are the relative changes x of p and the change
+:math:`\delta` of the multiplier. Let C be the derivatives of L in the logarithms of p,
+and c the derivative of the target equation. The system is
 
 .. math::
 
     (\operatorname{diag}(w) + \lambda C) x + \delta L = f / p - 1 - \lambda L,
     \qquad c^T x = M - g .
 
-Of a mixture of strata, the totals of strata stay, and
-:math:`C = B H B^T \operatorname{diag}(p)` but for constants by stratum, which those
-totals take up. Here B are the derivatives of the k cells of the mixture in those of the
-strata, and H the second derivatives of the functional in the mixture. So a system of k
-equations remains (Woodbury), and the time is proportional to the number of strata. One
-sample is one stratum, whose cells are those of the mixture.
+For a mixture of strata, the totals of the strata are fixed, and :math:`C = B H B^T
+\operatorname{diag}(p)` up to constants by stratum, which the fixed totals absorb. Here
+B are the derivatives of the k cells of the mixture by stratum, and H the second
+derivatives of the functional in the mixture. By Woodbury's formula a system of k
+equations remains, so that the time is proportional to the number of strata. A single
+sample is one stratum with the same cells as the mixture.
 
 References
 ----------
@@ -51,27 +52,27 @@ from skci.measures.stratified import Poststratified
 from skci.measures.traits import EDGE
 
 # Detection of undefined and infinite estimates.
-_TINY_COUNT = 1e-80  # added to cells; an estimate that depends on it is undefined
+_TINY_COUNT = 1e-80  # added to cells; an estimate is undefined if it depends on it
 _INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUNT
 
 # Newton's method.
-_MAX_DECREASE = (0.9, 0.97)  # of p and w in a step; the latter in empty cells
+_MAX_DECREASE = (0.9, 0.97)  # of p and w in a step, in observed and empty cells
 _MAX_STEPS = 12
 _TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
 _DIFFERENCE = 1e-5  # relative step of the forward differences
-_ROOT_STEP = 1e-7  # that of the root of the statistic, which has kinks
-_ROOT_DIFFERENCE = 0.1  # of that root in such a step, at most
+_ROOT_STEP = 1e-7  # step for the root of the statistic, which has kinks
+_ROOT_DIFFERENCE = 0.1  # largest change of the root in such a step
 
 
 class Batch:
     """Arrays with common leading axes, indexed like one array."""
 
     def __getitem__(self, index: Any) -> Self:
-        return type(self)(*[each[index] for each in vars(self).values()])
+        return type(self)(*[array[index] for array in vars(self).values()])
 
     def __setitem__(self, index: Any, new: Self) -> None:
-        for name, each in vars(self).items():
-            each[index] = vars(new)[name]
+        for name, array in vars(self).items():
+            array[index] = vars(new)[name]
 
 
 @dataclass
@@ -81,12 +82,12 @@ class PathPoint(Batch):
     p: Array
     w: Array
     multiplier: Array
-    """The last axis has length one."""
+    """Lagrange multiplier; the last axis has length one."""
 
 
 @dataclass
 class ProfilePoint(PathPoint):
-    """Point of the path, with the profile there."""
+    """Point of the path, with the profile at the point."""
 
     value: Array
     root: Array
@@ -94,7 +95,7 @@ class ProfilePoint(PathPoint):
     tangent: Array
     """Derivative of the value with respect to the root along the path."""
     is_maximum: Array
-    """Whether the constrained likelihood has a maximum and not a saddle."""
+    """Whether the constrained likelihood has a maximum, not a saddle point."""
 
 
 class Problem:
@@ -103,9 +104,10 @@ class Problem:
     A functional with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
     method converges better; the statistic is invariant.
 
-    Sample j has the functional ``functionals[which[j]]`` with range ``bounds[j]``;
-    `which` ascends, so that a functional is evaluated for all its samples at once. One
-    of a mixture of strata, `mixed`, is the only one of its problem.
+    Sample j has the functional ``functionals[functional_index[j]]`` with range
+    ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
+    samples at once. If there is a functional `mixed` of a mixture of strata, it is the
+    only functional.
     """
 
     def __init__(
@@ -113,18 +115,18 @@ class Problem:
         samples: Samples,
         bounds: Array,
         functionals: Sequence[Functional],
-        which: Array,
+        functional_index: Array,
     ) -> None:
         self.samples, self.bounds = samples, bounds
-        first = functionals[which[0]]
+        first = functionals[functional_index[0]]
         self.mixed = first if isinstance(first, Poststratified) else None
-        # Values of ratios are linear constraints, also of mixtures with known shares.
+        # Values of ratios are linear constraints, even in mixtures with known shares.
         self.has_one_maximum = (
             self.mixed is not None
             and self.mixed.shares is not None
             and as_ratio(self.mixed.functional.functional) is not None
         )
-        self._functionals, self._which = functionals, which
+        self._functionals, self._functional_index = functionals, functional_index
         counts = samples.counts
         cells = counts.shape[-1]
         self.max_decrease = np.where(counts > 0, *_MAX_DECREASE)
@@ -137,28 +139,28 @@ class Problem:
         self._log = finite[:, 0] & ~finite[:, 1]
         self._any_log = bool(self._log.any())
 
-        # Two different tiny additions, and two observations spread over all cells.
+        # Two different tiny additions, and two observations divided among all cells.
         tiny = _TINY_COUNT * np.stack([np.ones(cells), 1 + np.arange(cells)])
         added = np.vstack([tiny, np.full(cells, 2 / cells)])
         p = normalise(counts[:, np.newaxis] + added)
-        every = np.arange(len(counts))
-        value, influence = self.evaluate(every, p)
-        self._estimates = self.to_functional(every[:, np.newaxis], value[:, :2])
+        all_samples = np.arange(len(counts))
+        value, influence = self.evaluate(all_samples, p)
+        self._estimates = self.to_functional(all_samples[:, np.newaxis], value[:, :2])
         self.estimate = self._estimates[:, 0]
         self.interior, self.interior_value, self.interior_influence = (
-            each[:, 2] for each in (p, value, influence)
+            array[:, 2] for array in (p, value, influence)
         )
         variance = (self.interior * self.interior_influence**2).sum(-1)
         self.standard_error = np.sqrt(variance / samples.n)
 
     def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
-        """Values, or their logs, and influence values at p of shape (K, k, m)."""
-        which = self._which[index]
-        if which[0] == which[-1]:
-            value, influence, _ = self._functionals[which[0]](p)
+        """Values on the scale of the path, and influence values, at p (K, k, m)."""
+        functional_index = self._functional_index[index]
+        if functional_index[0] == functional_index[-1]:
+            value, influence, _ = self._functionals[functional_index[0]](p)
         else:
-            every = np.arange(len(self._functionals) + 1)
-            slices = pairwise(np.searchsorted(which, every).tolist())
+            indices = np.arange(len(self._functionals) + 1)
+            slices = pairwise(np.searchsorted(functional_index, indices).tolist())
             pairs = zip(self._functionals, slices, strict=True)
             results = [g(p[start:end])[:2] for g, (start, end) in pairs if start < end]
             value, influence = map(np.concatenate, zip(*results, strict=True))
@@ -167,7 +169,7 @@ class Problem:
     def on_scale(
         self, index: Array, value: Array, influence: Array
     ) -> tuple[Array, Array]:
-        """Values and influence values on the scale of the path, (K, k)."""
+        """Convert values (K, k) and influence values to the scale of the path."""
         if not self._any_log:
             return value, influence
         log = self._log[index, np.newaxis]
@@ -176,7 +178,7 @@ class Problem:
         return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
     def to_functional(self, index: Array, value: Array) -> Array:
-        """Values of the functionals from those of `evaluate`."""
+        """Convert values of `evaluate` to values of the functionals."""
         low = self.bounds[index, 0]
         return np.where(self._log[index], np.exp(value) + low, value)
 
@@ -186,7 +188,7 @@ class Problem:
         return np.where(self._log[index], np.log(value - low), value)
 
     def to_line(self, index: Array, value: Array) -> Array:
-        """Map to the real line: by logit, log, or arsinh of standard errors."""
+        """Map values to the real line: by logit, log, or arsinh of standard errors."""
         low, high = self.bounds[index].T
         z = (value - self.interior_value[index]) / self.standard_error[index]
         unbounded = np.where(self._log[index], value, np.arcsinh(z))
@@ -201,10 +203,10 @@ class Problem:
         return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
 
     def has_interior_limit(self) -> Array:
-        """Whether a limit has to be computed, shape (J, 2).
+        """Whether the limit differs from the bound of the range, shape (J, 2).
 
-        Not where the estimate lies on that boundary of the range, nor where it is
-        undefined, that is, depends on tiny additions to the cells.
+        A limit equals the bound if the estimate does, or if the estimate is undefined,
+        that is, depends on tiny additions to the cells.
         """
         first, second = self._estimates.T
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
@@ -224,14 +226,15 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Points of the path of samples `index` at targets, and which of them converged.
+    """Points of the paths of samples `index` at targets, and whether they converged.
 
-    A target is a value of ``problem.evaluate``, or a root of the statistic. Proportions
-    f may differ from those of the samples; x are starting points.
+    A target is a root of the statistic if `by_root`, else a value of
+    ``problem.evaluate``. The proportions f may differ from the proportions of the
+    samples; x are starting points.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
-    samples = problem.samples.among(index)
+    samples = problem.samples.subset(index)
     for _ in range(_MAX_STEPS):
         x, size = _step(problem, index, samples, f, x, target, by_root)
         if len(rows) == len(converged):
@@ -244,7 +247,7 @@ def newton(
             if not going.any():
                 break
             rows, index, f = rows[going], index[going], f[going]
-            x, target, samples = x[going], target[going], samples.among(going)
+            x, target, samples = x[going], target[going], samples.subset(going)
     return points, converged
 
 
@@ -262,19 +265,21 @@ def _step(
         x = replace(x, p=problem.mixed.with_totals(x.p, f))
     p, w, multiplier = x.p, x.w, x.multiplier
     solve = _solve_cells if problem.mixed is None else _solve_strata
-    found = solve(problem, index, f, x)
-    value, influence, curvature, solution, flat, sign, matrix = found
-    of_value = np.einsum("ki,kri->kr", influence * p, solution)
+    system = solve(problem, index, f, x)
+    value, influence, curvature, solution, flat, sign, matrix = system
+    value_slopes = np.einsum("ki,kri->kr", influence * p, solution)
     is_maximum = np.zeros(len(p), dtype=bool)
     if not by_root:
-        is_maximum = sign * np.linalg.slogdet(matrix)[0] * of_value[:, 1] > 0
-        if not is_maximum.all():  # so as not to converge to a saddle
+        is_maximum = sign * np.linalg.slogdet(matrix)[0] * value_slopes[:, 1] > 0
+        if not is_maximum.all():  # avoid convergence to a saddle point
             solution = np.where(is_maximum[:, np.newaxis, np.newaxis], solution, flat)
-            of_value = np.einsum("ki,kri->kr", influence * p, solution)
+            value_slopes = np.einsum("ki,kri->kr", influence * p, solution)
 
     # Derivatives of the root of the statistic along the solutions.
-    of_root = np.sqrt(np.einsum("k,ki,kri,kri->kr", samples.n, p, solution, solution))
-    size = np.abs(solution).max(-1) / _ROOT_STEP + of_root / _ROOT_DIFFERENCE
+    root_slopes = np.sqrt(
+        np.einsum("k,ki,kri,kri->kr", samples.n, p, solution, solution)
+    )
+    size = np.abs(solution).max(-1) / _ROOT_STEP + root_slopes / _ROOT_DIFFERENCE
     step = 1 / (size + _TINY_COUNT)
     steps = np.concatenate([0 * flat[:, :1], step[..., np.newaxis] * solution], axis=1)
     nearby = p[:, np.newaxis] * (1 + steps)
@@ -283,34 +288,38 @@ def _step(
     else:
         influences = problem.evaluate(index, nearby)[1]
     roots = samples.root(nearby, influences)
-    root, of_root = roots[:, 0], (roots[:, 1:] - roots[:, :1]) / step
+    root, root_slopes = roots[:, 0], (roots[:, 1:] - roots[:, :1]) / step
 
-    start, slopes = (root, of_root) if by_root else (value, of_value)
-    change = (slopes[:, 0] - (target - start)) / slopes[:, 1]  # of the multiplier
+    start, target_slopes = (root, root_slopes) if by_root else (value, value_slopes)
+    change = (target_slopes[:, 0] - (target - start)) / target_slopes[
+        :, 1
+    ]  # of the multiplier
     dp = solution[:, 0] - change[:, np.newaxis] * solution[:, 1]
     dw = f / p / w - 1 - dp
     size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
     if by_root and (size < _TOLERANCE).any():  # perhaps the last step
-        is_maximum = sign * np.linalg.slogdet(matrix)[0] * of_value[:, 1] > 0
+        is_maximum = sign * np.linalg.slogdet(matrix)[0] * value_slopes[:, 1] > 0
     decrease = -(np.minimum(dp, dw) / problem.max_decrease[index]).min(-1)
     damping = 1 / np.maximum(decrease, 1)
     new = ProfilePoint(
         p=normalise(p + p * damping[:, np.newaxis] * dp),
         w=w + w * damping[:, np.newaxis] * dw,
         multiplier=multiplier + (damping * change)[:, np.newaxis],
-        value=value + damping * (of_value[:, 0] - change * of_value[:, 1]),
-        root=root + damping * (of_root[:, 0] - change * of_root[:, 1]),
-        tangent=of_value[:, 1] / of_root[:, 1],
+        value=value + damping * (value_slopes[:, 0] - change * value_slopes[:, 1]),
+        root=root + damping * (root_slopes[:, 0] - change * root_slopes[:, 1]),
+        tangent=value_slopes[:, 1] / root_slopes[:, 1],
         is_maximum=is_maximum,
     )
     return new, np.where(np.isfinite(size), size, np.inf)
 
 
 def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solutions of the equations of p, and for a change of the multiplier by one.
+    """Solve the linear system for p, and for a unit change of the multiplier.
 
-    Values and influence values at the points; derivatives of the latter; solutions of
-    shape (K, 2, m), with the curvature and without; sign and matrix of the determinant.
+    Returns values and influence values at the points, derivatives of the influence
+    values, and solutions of shape (K, 2, m), first with the curvature C, then without
+    it. The last two results are a sign and a matrix: the determinant of the system has
+    the sign of their product.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)
@@ -326,31 +335,31 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 
 
 def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solve the same for a functional of a mixture of strata, by the cells of that."""
+    """Same as `_solve_cells` for a mixture of strata, by the cells of the mixture."""
     p, multiplier, mixed = x.p, x.multiplier, problem.mixed
     assert mixed is not None
     table, coupling = mixed.table(p)[:, np.newaxis], mixed.coupling(p)
-    value, influence = (each[:, 0] for each in problem.evaluate(index, p[:, None]))
+    value, influence = (array[:, 0] for array in problem.evaluate(index, p[:, None]))
     values, influences, _ = mixed.of_table(normalise(table * problem.differences))
     _, influences = problem.on_scale(index, values, influences[..., mixed.occurs])
     curvature = (influences[:, 1:] - influences[:, :1]) / _DIFFERENCE
     right = np.stack([f / p - 1 - multiplier * influence, influence], axis=1)
-    apart, sign = mixed.solve_apart(
+    by_sample, sign = mixed.solve_by_sample(
         np.concatenate([right, coupling], axis=1), p, x.w, multiplier, influence
     )
-    moved = apart @ (
+    moved = by_sample @ (
         coupling * p[:, np.newaxis] / table[..., mixed.occurs].swapaxes(1, 2)
     ).swapaxes(1, 2)
     scaled = multiplier[..., np.newaxis] * curvature
     matrix = np.eye(len(scaled[0])) + (scaled @ moved[:, 2:]).swapaxes(1, 2)
-    of_table = _solve(matrix, moved[:, :2])
-    flat = apart[:, :2]
-    solution = flat - of_table @ scaled @ apart[:, 2:]
+    table_solution = _solve(matrix, moved[:, :2])
+    flat = by_sample[:, :2]
+    solution = flat - table_solution @ scaled @ by_sample[:, 2:]
     return value, influence, curvature, solution, flat, sign, matrix
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    """Solutions of linear systems for right-hand sides (K, r, k), of the same shape."""
+    """Solutions of linear systems with right-hand sides of shape (K, r, k)."""
     columns = right.swapaxes(1, 2)
     try:
         solution = np.linalg.solve(matrix, columns)

@@ -1,9 +1,10 @@
 """Score limits of general functionals, on the path of constrained maxima.
 
-Newton's method first solves at once for four points of the path, of which the last is
-the limit (`newton_jump`). Unless they suggest an earlier crossing or a competing local
-maximum of the likelihood, the limit is accepted. Otherwise the path is followed from
-the data by continuation, with a search for such maxima at each step (`follow_path`).
+Newton's method first solves for four points of the path at once, the last of which is
+the limit (`newton_jump`). The limit is accepted unless the points suggest an earlier
+crossing or a competing local maximum of the likelihood. Otherwise the path is followed
+from the data by continuation, with a search for such maxima at each step
+(`follow_path`).
 """
 
 from dataclasses import dataclass
@@ -20,74 +21,74 @@ from skci.inference.intervals.path import (
 )
 from skci.inference.intervals.statistic import are_equal, smooth
 
-_NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
-_STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
+_NEAR = 1e-3  # error of a limit, relative to the width of the interval
+_STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt for a linear functional
 _FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
 
 # Newton jump.
 LEVELS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
 _APART = np.abs(LEVELS - LEVELS[:, np.newaxis])
 _RETRIES = 3
-_SECANT_FACTOR = 2.0  # how far a secant may lie outside of the tangents at its ends
-_FIRM_WEIGHT = 0.25  # w above which a fitted zero is far from becoming positive
-_MIN_GAIN = 1e-9  # in log-likelihood per observation, of a competing maximum
+_SECANT_FACTOR = 2.0  # largest ratio of a secant to the tangents at its endpoints
+_FIRM_WEIGHT = 0.25  # w above which a cell fitted by zero stays zero
+_MIN_GAIN = 1e-9  # log-likelihood per observation gained by a competing maximum
 
-# Path following, with steps on the real line, such as those of the logit.
+# Path following, with steps on the real line, for example of the logit.
 _PSEUDO_COUNTS = 2.0, 0.4, 0.08, 0.0  # homotopy from the interior to another maximum
-_TILT, _MIN_TILT = 0.02, 1e-10  # per pseudo-count and at least: the path forks at ties
+_TILT, _MIN_TILT = 0.02, 1e-10  # per pseudo-count, minimum; the path forks at ties
 _ROOT_TOLERANCE = 1e-6
 _FIRST_STEP, _MAX_STEP, _MIN_STEP = 0.02, 1.0, 1e-8
-_ROOT_INCREMENT = 0.1  # aimed at in a step, relative to the critical value
-_SWITCH_STEP = 1e-3  # below which S may decrease as another maximum takes over
+_ROOT_INCREMENT = 0.1  # target for a step, relative to the critical value
+_SWITCH_STEP = 1e-3  # step below which S may decrease at a change of the maximum
 _MAX_STEPS = 200
 _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
 class Paths(Problem):
-    """Problem whose limits and roots are searched on the paths."""
+    """Problem whose limits and roots are found by a search along the paths."""
 
     def limits(self, crit: Array) -> Array:
         """Limits at which the root of the statistic is crit, both of shape (J, 2)."""
         limits = self.bounds.copy()
-        index, end = np.nonzero(self.has_interior_limit() & (crit < np.inf))
+        index, side = np.nonzero(self.has_interior_limit() & (crit < np.inf))
         if len(index):
-            search = initialise(self, index, 2.0 * end - 1, crit[index, end])
+            search = initialise(self, index, 2.0 * side - 1, crit[index, side])
             value, accepted = newton_jump(self, search)
-            rest = np.flatnonzero(~accepted)
-            if len(rest):
-                value[rest] = follow_path(self, search[rest])
-            limits[index, end] = self.to_functional(index, value)
+            rejected = np.flatnonzero(~accepted)
+            if len(rejected):
+                value[rejected] = follow_path(self, search[rejected])
+            limits[index, side] = self.to_functional(index, value)
         return limits
 
     def roots(self, nulls: Array) -> Array:
-        """Signed roots of the statistic at nulls.
+        """Signed roots of the statistic at null values.
 
-        NaN where the null is not the limit that has the root for a critical value:
-        before it if a value nearer to the estimate has a greater root, and beyond it if
-        a likelier maximum under the null was not found.
+        NaN if the null is not the limit for the root as critical value. The limit is
+        closer to the estimate than the null if a value in between has a larger root. It
+        is farther away if a likelier maximum under the null was missed.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
         side = np.where(target > self.interior_value, 1.0, -1.0)
         search = initialise(self, index, side, np.ones(len(nulls)))
         start = search.nearest(target)
-        points, found = _constrained_maximum(self, search, start, target)
+        points, converged = _constrained_maximum(self, search, start, target)
         low, high = self.limits(np.stack([points.root, points.root], axis=1)).T
         is_above = self.estimate > nulls
         distance = np.where(is_above, low - nulls, nulls - high)
-        found &= ~(np.abs(distance) > _NEAR * (high - low))
-        roots = np.where(found, np.where(is_above, 1, -1) * points.root, np.nan)
+        converged &= ~(np.abs(distance) > _NEAR * (high - low))
+        roots = np.where(converged, np.where(is_above, 1, -1) * points.root, np.nan)
         ranges = np.ptp(self.bounds, axis=-1)
         return np.where(are_equal(nulls, self.estimate, ranges), 0, roots)
 
 
 @dataclass
 class SearchState(Batch):
-    """Limits to find, and starting points on the way to them, shape (K, k)."""
+    """Limits to search for, and starting points of shape (K, k)."""
 
     index: Array
     side: Array
-    """Lower -1, upper 1."""
+    """-1 for a lower limit, 1 for an upper limit."""
     crit: Array
     starts: PathPoint
     value: Array
@@ -95,13 +96,13 @@ class SearchState(Batch):
     """Square root of the statistic at the starting points."""
 
     def nearest(self, target: Array) -> PathPoint:
-        """Return the starting points with values nearest to the targets."""
+        """Starting points with values nearest to the targets."""
         nearest = np.abs(self.value - target[:, np.newaxis]).argmin(-1)
         return self.starts[np.arange(len(target)), nearest]
 
 
 def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> SearchState:
-    """Choose starting points outward from the data, as if functionals were linear.
+    """Starting points outward from the data, exact for linear functionals.
 
     They are ``p = q / (1 - u L / max L)``, normalised, with the influence values L at
     the interior points q.
@@ -118,18 +119,18 @@ def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> Sear
     multiplier = (-(side / steepest)[:, np.newaxis] * u * total)[..., np.newaxis]
     value, influence = problem.evaluate(index, p)
     w = np.maximum(1 + multiplier * influence, 0.1)
-    root = problem.samples.among(index).root(p, influence)
+    root = problem.samples.subset(index).root(p, influence)
     return SearchState(index, side, crit, PathPoint(p, w, multiplier), value, root)
 
 
 def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
-    """Cells that are empty and have an expected count near zero; shape of p."""
+    """Mask of empty cells with an expected count near zero, same shape as p."""
     expected = points.p * problem.samples.n[index, np.newaxis]
     return (problem.samples.counts[index] == 0) & (expected < _FITTED_ZERO)
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
-    """Values at the limits by Newton's method alone, and which are accepted."""
+    """Values at the limits by Newton's method alone, and whether to accept them."""
     levels = search.crit[:, np.newaxis] * LEVELS
     index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
     f, target = problem.samples.f[index], levels.ravel()
@@ -141,12 +142,12 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
     start = _interpolate_starts(search, levels)
     points, converged = solve(start, np.arange(len(index)))
     for _ in range(_RETRIES):  # from points at the nearest levels that converged
-        each = converged.reshape(levels.shape)
-        retry = np.flatnonzero(~converged & np.repeat(each.any(-1), len(LEVELS)))
+        by_level = converged.reshape(levels.shape)
+        retry = np.flatnonzero(~converged & np.repeat(by_level.any(-1), len(LEVELS)))
         if not len(retry):
             break
-        distances = np.where(each[:, np.newaxis], _APART, np.inf)
-        nearest = distances.argmin(-1) + len(LEVELS) * np.arange(len(each))[:, None]
+        distances = np.where(by_level[:, np.newaxis], _APART, np.inf)
+        nearest = distances.argmin(-1) + len(LEVELS) * np.arange(len(by_level))[:, None]
         points[retry], converged[retry] = solve(points[nearest.flat[retry]], retry)
     fields = vars(points).values()
     points = ProfilePoint(*[x.reshape(*levels.shape, *x.shape[1:]) for x in fields])
@@ -155,15 +156,15 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
 
 def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
-    """Interpolate starting points where the root first exceeds the levels."""
+    """Starting points interpolated at the first crossing of the levels."""
     beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
     after = np.maximum(beyond.argmax(-1), 1).ravel()
     rows = np.repeat(np.arange(len(levels)), levels.shape[1])
     low, high = search.root[rows, after - 1], search.root[rows, after]
     share = np.clip((levels.ravel() - low) / (high - low), 0, 1)[:, np.newaxis]
     mixed = [
-        (1 - share) * each[rows, after - 1] + share * each[rows, after]
-        for each in vars(search.starts).values()
+        (1 - share) * array[rows, after - 1] + share * array[rows, after]
+        for array in vars(search.starts).values()
     ]
     return PathPoint(*mixed)
 
@@ -171,28 +172,29 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
 def _is_reliable(
     problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
 ) -> Array:
-    """Whether nothing suggests an earlier crossing or a competing maximum."""
+    """Whether the points suggest neither an earlier crossing nor another maximum."""
     side = search.side[:, np.newaxis]
-    # Secants of the profile agree with the tangents, unlike where it turns back.
+    # Secants of the profile agree with the tangents unless the profile turns back.
     tangent = points.tangent * side
     secant = np.diff(points.value * side) / np.diff(levels)
-    least = np.minimum(tangent[:, 1:], tangent[:, :-1])
-    greatest = np.maximum(tangent[:, 1:], tangent[:, :-1])
-    agree = (secant > least / _SECANT_FACTOR) & (secant < greatest * _SECANT_FACTOR)
-    monotone = (agree & (least > 0)).all(-1)
+    smaller = np.minimum(tangent[:, 1:], tangent[:, :-1])
+    larger = np.maximum(tangent[:, 1:], tangent[:, :-1])
+    agree = (secant > smaller / _SECANT_FACTOR) & (secant < larger * _SECANT_FACTOR)
+    monotone = (agree & (smaller > 0)).all(-1)
 
     maximum = points.is_maximum.all(-1) & monotone
     if problem.has_one_maximum:
         return maximum
 
-    # Empty cells are firmly fitted by zero at all points or at none; there may be two
-    # maxima if not.
+    # Empty cells are firmly fitted by zero at all points or at none. Otherwise there
+    # may be two maxima.
     zeros = _fitted_zeros(problem, search.index[:, np.newaxis], points)
     firm = zeros & (points.w > _FIRM_WEIGHT)
     constant = (firm.all(1) | ~zeros.any(1)).all(-1)
 
-    # No starting point beyond the limit is likelier: as the log-likelihood is concave,
-    # a likelier point with the value of the limit would lie between that and the data.
+    # No starting point beyond the limit is likelier. Otherwise a likelier point with
+    # the value of the limit would lie between that starting point and the data, because
+    # the log-likelihood is concave.
     f = problem.samples.f[search.index, np.newaxis]
     gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
     ahead = side * (search.value - points.value[:, -1:])
@@ -203,12 +205,13 @@ def _is_reliable(
 def follow_path(problem: Problem, search: SearchState) -> Array:
     """Values at the limits, by continuation along the path from the data.
 
-    Where the statistic jumps over the critical value, from one maximum to another, the
-    limit is the value at the jump; where no step succeeds, the boundary of the range.
+    If the statistic jumps over the critical value, from one maximum to another, the
+    limit is the value at the jump. If no step succeeds, the limit is the boundary of
+    the range.
     """
     current = _path_origin(problem, search.index)
-    end = problem.bounds[search.index, (search.side > 0).astype(int)]
-    boundary = problem.from_functional(search.index, end)
+    bound = problem.bounds[search.index, (search.side > 0).astype(int)]
+    boundary = problem.from_functional(search.index, bound)
     limit = boundary.copy()
     step = np.full(len(limit), _FIRST_STEP)
     rows = np.flatnonzero(np.isfinite(current.value))
@@ -218,9 +221,9 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
         part, here = search[rows], current[rows]
         x = problem.to_line(part.index, here.value) + part.side * step[rows]
         target = problem.from_line(part.index, x)
-        there, found = _constrained_maximum(problem, part, here, target)
+        there, converged = _constrained_maximum(problem, part, here, target)
 
-        crossed = found & (there.root >= part.crit)
+        crossed = converged & (there.root >= part.crit)
         value = np.where(crossed, here.value, boundary[rows])
         solved = np.zeros(len(rows), dtype=bool)
         k = np.flatnonzero(crossed)
@@ -228,11 +231,13 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
             value[k], solved[k] = _limit_between(problem, part[k], here[k], there[k])
         limit[rows] = value
 
-        moved = found & (there.root < part.crit)
-        # Where other cells are fitted by zero and S is lower, another maximum took over
-        # on the way, at a value where S may have been greater.
-        zeros, others = (_fitted_zeros(problem, part.index, at) for at in (here, there))
-        drops = (zeros != others).any(-1) & (there.root < here.root)
+        moved = converged & (there.root < part.crit)
+        # If other cells are fitted by zero and S is lower, another maximum took over in
+        # between, at a value where S may have been larger.
+        zeros_here, zeros_there = (
+            _fitted_zeros(problem, part.index, at) for at in (here, there)
+        )
+        drops = (zeros_here != zeros_there).any(-1) & (there.root < here.root)
         moved &= ~drops | (step[rows] < _SWITCH_STEP)
         current[rows[moved]] = there[moved]
         increment = np.abs(there.root - here.root) / (_ROOT_INCREMENT * part.crit)
@@ -255,37 +260,37 @@ def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
 def _constrained_maximum(
     problem: Problem, search: SearchState, start: PathPoint, target: Array
 ) -> tuple[ProfilePoint, Array]:
-    """Likeliest points with values at the targets, and which were found.
+    """Likeliest points with values at the targets, and whether they converged.
 
-    Newton's method from the start finds a local maximum. Where it fails or fits a cell
-    by zero, the competing maximum is computed by a homotopy: pseudo-counts in all cells
-    give an interior maximum, which is followed while they vanish.
+    Newton's method from the start finds a local maximum. If it fails or fits a cell by
+    zero, a competing maximum is computed by a homotopy: pseudo-counts in all cells
+    give an interior maximum, which is followed while the pseudo-counts vanish.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])
-    points, found = newton(problem, index, f, start, target, by_root=False)
-    found &= points.is_maximum
-    if problem.has_one_maximum and found.all():
-        return points, found
-    k = np.flatnonzero(~found | _fitted_zeros(problem, index, points).any(-1))
+    points, is_maximum = newton(problem, index, f, start, target, by_root=False)
+    is_maximum &= points.is_maximum
+    if problem.has_one_maximum and is_maximum.all():
+        return points, is_maximum
+    k = np.flatnonzero(~is_maximum | _fitted_zeros(problem, index, points).any(-1))
     if not len(k):
-        return points, found
+        return points, is_maximum
     index, target = index[k], target[k]
     start = search[k].nearest(target)
     for pseudo_count in _PSEUDO_COUNTS:
         f = _break_ties(counts[index], pseudo_count)
-        rival, converged = newton(problem, index, f, start, target, by_root=False)
+        rival, rival_converged = newton(problem, index, f, start, target, by_root=False)
         start = rival
-    converged &= rival.is_maximum
+    rival_converged &= rival.is_maximum
     gain = (f * np.log(rival.p / points.p[k])).sum(-1)
-    better = converged & (~found[k] | (gain > 0))
+    better = rival_converged & (~is_maximum[k] | (gain > 0))
     points[k[better]] = rival[better]
-    found[k] |= converged
-    return points, found
+    is_maximum[k] |= rival_converged
+    return points, is_maximum
 
 
 def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
-    """Positive proportions with pseudo-counts, perturbed so that no two are equal."""
+    """Positive proportions with pseudo-counts, perturbed to be distinct."""
     cells = counts.shape[-1]
     tilt = (_MIN_TILT + _TILT * pseudo_count) * np.arange(cells)
     return smooth((counts + pseudo_count / cells) * (1 + tilt))
@@ -294,14 +299,14 @@ def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
 def _limit_between(
     problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
 ) -> tuple[Array, Array]:
-    """Limits between two points, or the value inside, and which were found."""
+    """Limits between two points, else the inside value, and whether they converged."""
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])
     limit, _ = newton(problem, index, f, outside, crit, by_root=True)
-    # Where an empty cell is hardly fitted by zero, the last step is no small one.
+    # If an empty cell is barely fitted by zero, the last step was not small.
     limit, converged = newton(problem, index, f, limit, crit, by_root=True)
     share = (limit.value - inside.value) / (outside.value - inside.value)
-    best, found = _constrained_maximum(problem, search, limit, limit.value)
+    best, is_accepted = _constrained_maximum(problem, search, limit, limit.value)
     agree = np.abs(best.root - limit.root) < _ROOT_TOLERANCE
-    found &= converged & agree & (share >= 0) & (share <= 1)
-    return np.where(found, limit.value, inside.value), found
+    is_accepted &= converged & agree & (share >= 0) & (share <= 1)
+    return np.where(is_accepted, limit.value, inside.value), is_accepted

@@ -1,28 +1,28 @@
 r"""Score limits of ratios of means, whose constrained maxima have a closed form.
 
-A ratio ``g(p) = (A p) / (B p)`` with ``B >= 0`` has the value M where ``(A - M B) p``
-is zero: a linear constraint, so that the constrained maximum is
+A ratio ``g(p) = (A p) / (B p)`` with ``B >= 0`` has the value M if ``(A - M B) p`` is
+zero. This constraint is linear, so that the constrained maximum is
 
 .. math:: p_i = f_i / w_i, \qquad w_i = 1 + \lambda (A_i - M B_i).
 
-It is on a curve of one variable, the distance from the estimate, of which p follows
-without a search in two cases.
+The maxima form a curve in one variable, the distance from the estimate. In two cases p
+has a closed form in this distance.
 
-*Means of bounded values*, where B is one. The values of the cells include both ends of
-their range, also where no row has them. Below the estimate, with the distances d from
-the lower end, ``w = c (1 + s d)``, where s > 0 is free and c is such that p adds up
-to one (Owen, 2001); above it, values are reversed. A tiny proportion stands for an end
-that was not observed: it takes the mass that is left once the multiplier reaches its
-greatest value.
+*Means of bounded values* (B is one). The values of the cells include both bounds of
+their range, even if no row has them. Let d be the distances of the values from the
+lower bound. Below the estimate, ``w = c (1 + s d)`` with a free s > 0, and c is such
+that p adds up to one (Owen, 2001). Above the estimate, values are reversed. An
+unobserved bound has a tiny proportion, to which the remaining mass moves once the
+multiplier reaches its maximum.
 
-*Tversky's ratios* of hits to hits and two kinds of misses, as accuracy, precision,
-recall, F-beta and Jaccard's index. Hits have all one weight, cells outside of the
-ratio the weight 1, and misses ``w = 1 + v B``. Of a total Q of misses v is the root of
-a quadratic equation, and the rest are hits.
+*Tversky's ratios* of hits to hits plus two kinds of misses, such as accuracy,
+precision, recall, F-beta and Jaccard's index. All hits have the same weight, cells
+outside the ratio have the weight 1, and misses ``w = 1 + v B``. For a total Q of
+misses, v is the root of a quadratic equation, and the remaining mass belongs to hits.
 
-In both cases the odds of the end of the range change by the same factor ``exp(d)`` as
-the odds of a proportion would, where d is the distance; the variable of the search is
-``log(expm1(d))``: the logarithm of small distances, and large ones themselves.
+In both cases the odds of the bound change by the factor ``exp(d)``, where d is the
+distance, as the odds of a proportion would. The search variable is ``log(expm1(d))``,
+which is about log(d) for small d and about d for large d.
 
 References
 ----------
@@ -55,21 +55,20 @@ from skci.measures.functional import (
     Negative,
 )
 
-# Points of the search are dense where a limit is expected, and further apart on both
-# sides of that.
-_BAND = 0.0285  # half width of where they are dense
+# Search points are dense near the expected limit, and further apart on both sides.
+_BAND = 0.0285  # half width of the dense band
 _DENSE = np.linspace(-_BAND, _BAND, 7)
-_NEAREST = 0.01  # distance of the first point, over that of the limit expected
-_BEFORE = np.linspace(1, 0, 6)[:-1]  # powers of how much further than that band
+_NEAREST = 0.01  # distance of the first point, relative to the expected limit
+_BEFORE = np.linspace(1, 0, 6)[:-1]  # exponents of distances, in half widths
 _BEYOND = np.linspace(0, 1, 9)[1:]
 POINTS = len(_BEFORE) + len(_DENSE) + len(_BEYOND)
-"""Number of points of a curve that are computed at once, at most."""
-_FARTHEST = 60.0  # distance at which all mass is at an end of the range
-_MOST_NUMBERS = 2**16  # in arrays of points and cells, to bound the memory
+"""Largest number of points of a curve that are computed at once."""
+_FARTHEST = 60.0  # distance at which all mass is at a bound of the range
+_MAX_NUMBERS = 2**16  # size of arrays of points and cells, to bound the memory
 _SAME_VALUE = 1e-9  # relative difference of values of a ratio
-_SAME = 1e-9  # relative difference of statistics that makes no difference to limits
+_SAME = 1e-9  # relative difference of statistics that is negligible for limits
 
-# All tables with one or two cells, and some with all of them, that tell a ratio.
+# Tables that identify a ratio: all with one or two cells, and some with all cells.
 _PROBES = np.vstack(
     [
         (np.eye(4)[:, np.newaxis] + np.eye(4)).reshape(16, 4) / 2,
@@ -79,10 +78,10 @@ _PROBES = np.vstack(
 
 
 def values_of_mean(functional: Functional) -> Array | None:
-    """Values that a functional is the mean of, of the cells; None if it is no mean.
+    """Cell values whose mean is the functional; None if it is not a mean.
 
-    A linear combination of means of the same rows is the mean of that of their values:
-    where its values are the same, rows have the same :math:`p_i / f_i`.
+    A linear combination of means over the same rows is the mean of combined values.
+    Rows with the same value of it have the same :math:`p_i / f_i`.
     """
     if isinstance(functional, Mean):
         return functional.values
@@ -108,10 +107,10 @@ def values_of_mean(functional: Functional) -> Array | None:
 def as_ratio(
     functional: Functional, counts: Array = _PROBES[:0]
 ) -> tuple[type["Ratios"], Array] | None:
-    """Kind of a mean or a Tversky ratio, and coefficients A and B, (2, m).
+    """Class and coefficients A and B, (2, m), of a mean or a Tversky ratio.
 
-    None for other functionals. Those of a ratio follow from the values at some fixed
-    tables, and are checked at those of given counts, (J, 4).
+    None for other functionals. Coefficients of a ratio are computed from its values at
+    fixed tables, and checked at the tables with the given counts, (J, 4).
     """
     values = values_of_mean(functional)
     if values is not None:
@@ -122,7 +121,7 @@ def as_ratio(
         ratio = _ratio_of(functional)
         tables = smooth(counts)
         values = functional.estimate(tables)
-    except Exception:  # of a user's function that has no value at empty cells
+    except Exception:  # a user's function that is undefined for empty cells
         return None
     if ratio is None or not _agrees(ratio, tables, values):
         return None
@@ -131,7 +130,7 @@ def as_ratio(
 
 @lru_cache
 def _ratio_of(functional: CellFunctional) -> Array | None:
-    """Coefficients from the tables with one or two cells, checked at the others."""
+    """Coefficients from tables with one or two cells, checked at the other tables."""
     values = functional.estimate(_PROBES)
     pairs = values[:16].reshape(4, 4)
     is_hit = pairs.diagonal() > 0
@@ -145,7 +144,7 @@ def _ratio_of(functional: CellFunctional) -> Array | None:
 
 
 def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
-    """Whether a ratio has the given values at some tables, (J, 4)."""
+    """Whether a ratio has the given values at tables of shape (J, 4)."""
     numerator, denominator = ratio @ tables.T
     return bool(
         np.abs(numerator / denominator / values - 1).max(initial=0) < _SAME_VALUE
@@ -153,9 +152,9 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
 
 
 class Ratios:
-    """Ratios of one kind, of J samples, within bounds (J, 2).
+    """Ratios of one class in J samples, with ranges `bounds` of shape (J, 2).
 
-    Sample j has the coefficients ``coefficients[which[j]]``, of shape (2, m).
+    Sample j has the coefficients ``coefficients[index[j]]``, of shape (2, m).
     """
 
     curve: type["_Curve"]
@@ -165,125 +164,124 @@ class Ratios:
         samples: Samples,
         bounds: Array,
         coefficients: Sequence[Array],
-        which: Array,
+        index: Array,
     ) -> None:
         self._samples, self._bounds = samples, bounds
-        self._ratios = ratios = np.array(coefficients)[which]
+        self._ratios = ratios = np.array(coefficients)[index]
         numerator, denominator = ratios[:, 0], ratios[:, 1]
-        # Ratios of single cells; 0, an end of Tversky's, in cells outside of the ratio.
+        # Ratios of single cells; 0, Tversky's lower bound, in cells outside of the
+        # ratio.
         self._x = numerator / np.where(denominator > 0, denominator, 1)
-        self._ends = np.stack([self._x.min(-1), self._x.max(-1)], axis=-1)
+        self._range = np.stack([self._x.min(-1), self._x.max(-1)], axis=-1)
 
     def limits(self, crit: Array) -> Array:
-        """Limits for critical values of lower and upper limits, (J, 2).
+        """Lower and upper limits for critical values of shape (J, 2).
 
-        A limit is the boundary of the range where all rows in the ratio are there, and
-        where the statistic does not reach the critical value.
+        A limit is on the boundary of the range if all rows of the ratio are on it, or
+        if the statistic does not reach the critical value.
         """
         samples, ratios, limits = self._samples, self._ratios, self._bounds.copy()
-        is_away = self._x[:, np.newaxis] != self._ends[..., np.newaxis]
+        is_away = self._x[:, np.newaxis] != self._range[..., np.newaxis]
         in_ratio = (samples.counts > 0) & (ratios[:, 1] > 0)
         movable = (is_away & in_ratio[:, np.newaxis]).any(-1)
-        index, end = np.nonzero(movable & (crit < np.inf))
+        index, side = np.nonzero(movable & (crit < np.inf))
         if len(index):
-            curve = self.curve(samples.among(index), ratios[index], 2.0 * end - 1)
-            crit = crit[index, end]
+            curve = self.curve(samples.subset(index), ratios[index], 2.0 * side - 1)
+            crit = crit[index, side]
             expected = 2 * np.arcsinh(crit * curve.error / 2)
-            found, _ = first_crossing(
+            values, _ = first_crossing(
                 curve,
                 *curve.grids(expected),
                 excess=lambda value, root, rows: np.log(root / crit[rows, np.newaxis]),
             )
-            # Limits are inside, also if they are near to an end.
-            low, high = self._ends[index].T
-            found = np.minimum(found, np.nextafter(high, low))
-            found = np.maximum(found, np.nextafter(low, high))
-            none = np.isnan(found)
-            limits[index, end] = np.where(none, limits[index, end], found)
+            # Limits are inside the range, even if close to a bound.
+            low, high = self._range[index].T
+            values = np.minimum(values, np.nextafter(high, low))
+            values = np.maximum(values, np.nextafter(low, high))
+            undefined = np.isnan(values)
+            limits[index, side] = np.where(undefined, limits[index, side], values)
         return limits
 
     def roots(self, nulls: Array) -> Array:
         """Signed roots of the statistic at nulls inside the range, (J,).
 
-        NaN where the ratio is undefined, and where the statistic is greater at a value
-        that is nearer to the estimate.
+        NaN if the ratio is undefined, or if the statistic is larger at a value closer
+        to the estimate.
         """
         sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
         estimates = sums[:, 0] / sums[:, 1]
         side = np.where(nulls > estimates, 1.0, -1.0)
         curve = self.curve(self._samples, self._ratios, side)
-        low, high = self._ends.T[..., np.newaxis]
+        low, high = self._range.T[..., np.newaxis]
 
         def logits(values: Array, rows: Array | slice = slice(None)) -> Array:
             return np.asarray(np.log((values - low[rows]) / (high[rows] - values)))
 
         at_nulls = logits(nulls[:, np.newaxis])
         expected = np.abs(at_nulls - logits(estimates[:, np.newaxis]))[:, 0]
-        expected = np.nan_to_num(expected * curve.steepness, nan=1.0)
-        greatest = np.zeros(len(nulls))
+        expected = np.nan_to_num(expected * curve.distance_per_logit, nan=1.0)
+        largest = np.zeros(len(nulls))
 
         def excess(values: Array, roots: Array, rows: Array) -> Array:
             beyond = side[rows, np.newaxis] * (logits(values, rows) - at_nulls[rows])
             before = np.where(beyond < 0, roots, 0).max(-1)
-            greatest[rows] = np.maximum(greatest[rows], before)
+            largest[rows] = np.maximum(largest[rows], before)
             return np.asarray(beyond)
 
         grids = curve.grids(np.clip(expected, 1e-12, _FARTHEST / 2))
         _, roots = first_crossing(curve, *grids, excess=excess)
-        roots[np.isnan(estimates) | (greatest > (1 + _SAME) * roots)] = np.nan
+        roots[np.isnan(estimates) | (largest > (1 + _SAME) * roots)] = np.nan
         is_estimate = are_equal(nulls, estimates, (high - low)[:, 0])
         return np.where(is_estimate, 0, -side * roots)
 
 
 class _Curve(ABC):
-    """Constrained maxima of K ratios by the variable of the search.
+    """Constrained maxima of K ratios as functions of the search variable.
 
-    They are below the estimate (side -1) or above it (1).
+    The maxima are below the estimate (side -1) or above it (1).
     """
 
     error: Array
-    """Standard error of the distance to first order: of few hits and misses alone, a
-    limit by Pearson's statistic is at the distance ``2 arcsinh(z error / 2)``."""
-    steepness: Array | float = 1.0
-    """Distance over that of the logits of the values, to first order."""
+    """Standard error of the distance to first order. For hits and misses alone, a limit
+    by Pearson's statistic has the distance ``2 arcsinh(z error / 2)``."""
+    distance_per_logit: Array | float = 1.0
+    """Distance divided by the difference of the logits of values, to first order."""
 
     def __init__(self, samples: Samples, ratios: Array, side: Array) -> None:
         self._samples, self._ratios, self._side = samples, ratios, side[:, np.newaxis]
         self._f = samples.f[:, np.newaxis]
         self._begin(ratios[:, :1], ratios[:, 1:])
 
-    def among(self, rows: Array) -> Self:
-        """Keep some of the curves."""
+    def subset(self, rows: Array) -> Self:
+        """Return the curves with the given indices."""
         parts = self._ratios[rows], self._side[rows, 0]
-        return type(self)(self._samples.among(rows), *parts)
+        return type(self)(self._samples.subset(rows), *parts)
 
     @abstractmethod
     def _begin(self, numerator: Array, denominator: Array) -> None:
-        """Compute what does not depend on the distance."""
+        """Compute quantities that do not depend on the distance."""
 
     @abstractmethod
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
-        """Values, probabilities, and multiples of the influence values there."""
+        """Values, probabilities and multiples of the influence values at points x."""
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
-        n_parts = min(1 + x.size * self._f.shape[-1] // _MOST_NUMBERS, x.shape[1])
+        n_parts = min(1 + x.size * self._f.shape[-1] // _MAX_NUMBERS, x.shape[1])
         if n_parts > 1:
-            found = [self(part) for part in np.array_split(x, n_parts, axis=1)]
-            values, roots = zip(*found, strict=True)
+            results = [self(part) for part in np.array_split(x, n_parts, axis=1)]
+            values, roots = zip(*results, strict=True)
             return np.hstack(values), np.hstack(roots)
         value, p, influence = self._at(x)
         return value, self._samples.root(p, influence)
 
     def grids(self, expected: Array) -> tuple[Array, Array]:
-        """Points up to expected distances, and those beyond, (K, points)."""
+        """Grids up to the expected distances, and beyond them, each (K, points)."""
         expected = expected[:, np.newaxis]
         farthest = np.maximum(_FARTHEST, 2 * expected)
-        first, centre, last = np.log(
-            np.expm1([_NEAREST * expected, expected, farthest])
-        )
-        before = centre - _BAND * ((centre - first) / _BAND) ** _BEFORE
-        beyond = centre + _BAND * ((last - centre) / _BAND) ** _BEYOND
+        start, centre, end = np.log(np.expm1([_NEAREST * expected, expected, farthest]))
+        before = centre - _BAND * ((centre - start) / _BAND) ** _BEFORE
+        beyond = centre + _BAND * ((end - centre) / _BAND) ** _BEYOND
         return np.hstack([before, centre + _DENSE]), beyond
 
 
@@ -292,12 +290,12 @@ class _MeanCurve(_Curve):
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         low, high = numerator.min(-1), numerator.max(-1)
-        self._end, self._width = np.where(self._side < 0, low, high), high - low
-        self._d = np.abs(numerator - self._end[..., None]) / self._width[..., None]
+        self._bound, self._width = np.where(self._side < 0, low, high), high - low
+        self._d = np.abs(numerator - self._bound[..., None]) / self._width[..., None]
         mean = (self._f * self._d).sum(-1)
         variance = (self._f * (self._d - mean[..., np.newaxis]) ** 2).sum((1, 2))
         self.error = 1 / np.sqrt(self._samples.n * variance)
-        self.steepness = (mean * (1 - mean))[:, 0] / variance
+        self.distance_per_logit = (mean * (1 - mean))[:, 0] / variance
 
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
         p = np.exp(x)[..., np.newaxis] * self._d
@@ -305,21 +303,21 @@ class _MeanCurve(_Curve):
         np.divide(self._f, p, out=p)
         p /= p.sum(-1, keepdims=True)
         mean = np.einsum("...i,...i", p, self._d)
-        value = self._end - self._side * self._width * mean
+        value = self._bound - self._side * self._width * mean
         return value, p, self._d - mean[..., np.newaxis]
 
 
 class _TverskyCurve(_Curve):
-    """Curves of Tversky's ratios, by the distance of the logit of hits to misses."""
+    """Curves of Tversky's ratios; the distance is the change of logit(hits)."""
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         self._top = numerator.max(-1)
         self._hits = hits = (numerator > 0).astype(float)
         self._costs = costs = denominator - hits
         self._relative = relative = costs / costs.max(-1, keepdims=True)
-        self._others = 1 - hits - relative
+        self._outside = 1 - hits - relative
         r = np.where(relative < 1, relative, 0).max(-1)
-        # Total probabilities: of hits, of all misses and of the costlier ones.
+        # Totals over cells: hits, misses, costlier misses, costs and squared costs.
         kinds = hits, costs > 0, relative == 1, relative, relative**2
         h, q, x, cost, square = np.einsum("rkji,kji->rkj", kinds, self._f)
         self._mass, self._total, self._start = h, h + q, np.log(h / q)
@@ -331,13 +329,13 @@ class _TverskyCurve(_Curve):
         logit = self._start + self._side * np.log1p(np.exp(x))
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
         # The weight w of the costlier misses: r Q w^2 + b w = (1 - r) X.
-        r, rest, constant, product, twice = self._quadratic
-        b = rest * misses - constant
+        r, complement, constant, product, twice = self._quadratic
+        b = complement * misses - constant
         root = np.sqrt(b * b + product * misses)
         weight = np.where(b > 0, twice / (b + root), (root - b) / (2 * r * misses))
-        of_hits = self._hits * (self._mass / hits)[..., np.newaxis]
+        hit_weights = self._hits * (self._mass / hits)[..., np.newaxis]
         p = self._f / (
-            self._others + of_hits + self._relative * weight[..., np.newaxis]
+            self._outside + hit_weights + self._relative * weight[..., np.newaxis]
         )
         missed = (p * self._costs).sum(-1)
         influence = self._hits * missed[..., None] - self._costs * hits[..., None]
@@ -351,6 +349,6 @@ class Means(Ratios):
 
 
 class TverskyRatios(Ratios):
-    """Tversky's ratios of hits to hits and misses."""
+    """Tversky's ratios of hits to the sum of hits and misses."""
 
     curve = _TverskyCurve

@@ -4,16 +4,15 @@ The statistic S compares observed proportions p_hat of n observations in m cells
 their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
 values M, outward from the estimate, at which ``S = crit**2``.
 
-The constrained estimates of means of bounded values and of Tversky's ratios have a
-closed form (`ratio`). Those of other functionals lie on a path
-that Newton's method computes (`path`) and that is searched for the limits
-(`path_solver`).
+For means of bounded values and Tversky's ratios, constrained estimates have a closed
+form (`ratio`). Constrained estimates of other functionals lie on a path, which is
+computed by Newton's method (`path`) and searched for the limits (`path_solver`).
 
 References
 ----------
 Wilson (1927), JASA 22, 209-212: limits of a proportion with Pearson's statistic.
 
-Tango (1998), Statistics in Medicine 17, 891-908: those of a difference of paired
+Tango (1998), Statistics in Medicine 17, 891-908: limits of a difference of paired
 proportions.
 """
 
@@ -31,7 +30,7 @@ from skci.inference.intervals.statistic import Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.stratified import Poststratified
 
-_BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the memory
+_BATCH_SIZE = 2**18  # size of the largest array of a batch, to bound the memory
 
 
 def score_limits(
@@ -42,16 +41,16 @@ def score_limits(
     *,
     statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
-    """Lower and upper limits of J functionals of multinomials, of shape (J,).
+    """Lower and upper limits for J functionals of multinomials, each (J,).
 
-    Counts, J arrays of shape (m,), are of all possible cells, empty ones included. The
-    statistic is `improved` or `pearson`, and `crit` the critical values of its square
-    root, (J,) or, of lower and upper limits, (J, 2). Equal functionals are evaluated
-    together if they are hashable.
+    `counts` are J arrays of shape (m,), with all possible cells, also empty ones. The
+    statistic is `improved` or `pearson`. `crit` has the critical values of its square
+    root, of shape (J,), or (J, 2) for lower and upper limits. Equal functionals are
+    evaluated together if they are hashable.
 
-    A limit is the boundary of the range where the estimate lies on it, and where the
-    statistic does not reach ``crit**2``, as none does an infinite one. A functional
-    that is undefined at the counts has its whole range.
+    A limit is on the boundary of the range if the estimate is, or if the statistic does
+    not reach ``crit**2``, for example because `crit` is infinite. If a functional is
+    undefined at the counts, its limits are its bounds.
     """
     bounds = np.asarray(bounds, dtype=float)
     limits, crits = bounds.copy(), np.empty(bounds.shape)
@@ -74,9 +73,9 @@ def score_roots(
 ) -> Array:
     """Signed roots of the score statistics of J functionals at null values.
 
-    Nulls lie in the interior of the ranges; other parameters are those of
-    `score_limits`. A root is positive where the estimate exceeds the null, and NaN
-    where the null is not the limit that has the root for a critical value.
+    Nulls lie in the interior of the ranges. The other parameters are as in
+    `score_limits`. A root is positive if the estimate exceeds the null. It is NaN if
+    the null is not the limit for the root as critical value.
     """
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
@@ -92,40 +91,40 @@ def _problems(
     bounds: Array,
     statistic: Statistic,
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
-    """Problems of samples that are solved at once, and the positions of these.
+    """Problems of samples that are solved together, with the indices of the samples.
 
-    Each mixture of strata is a problem of its own.
+    Each mixture of strata is a separate problem.
     """
-    alike: dict[object, list[int]] = {}
+    rows_by_key: dict[object, list[int]] = {}
     for k, functional in enumerate(functionals):
-        alike.setdefault(_key(functional), []).append(k)
+        rows_by_key.setdefault(_key(functional), []).append(k)
     batches: dict[Any, list[tuple[Any, list[int], Array]]] = {}
     kind: Any
-    found: Any
-    for key, rows in alike.items():
+    data: Any
+    for key, rows in rows_by_key.items():
         functional = functionals[rows[0]]
         tables = np.array([counts[k] for k in rows], dtype=float)
-        kind, found = as_ratio(functional, tables) or (Paths, functional)
-        alone = key if isinstance(functional, Poststratified) else None
-        alike_too = batches.setdefault((kind, alone, tables.shape[1]), [])
-        alike_too.append((found, rows, tables))
-    for (kind, alone, cells), parts in batches.items():
-        found, members, each = zip(*parts, strict=True)
-        positions, tables = list(chain(*members)), np.concatenate(each)
-        which = np.repeat(np.arange(len(found)), [*map(len, members)])
+        kind, data = as_ratio(functional, tables) or (Paths, functional)
+        mixture = key if isinstance(functional, Poststratified) else None
+        batch_parts = batches.setdefault((kind, mixture, tables.shape[1]), [])
+        batch_parts.append((data, rows, tables))
+    for (kind, mixture, cells), parts in batches.items():
+        data, members, table_parts = zip(*parts, strict=True)
+        positions, tables = list(chain(*members)), np.concatenate(table_parts)
+        index = np.repeat(np.arange(len(data)), [*map(len, members)])
         numbers = POINTS * cells
         if kind is Paths:
-            n_tables = cells + 1 if alone is None else int(found[0].occurs.sum())
+            n_tables = cells + 1 if mixture is None else int(data[0].occurs.sum())
             numbers = 2 * len(LEVELS) * n_tables * cells
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
             batch = slice(first, first + size)
             samples, part = Samples(tables[batch], statistic), positions[batch]
-            yield part, kind(samples, bounds[part], found, which[batch])
+            yield part, kind(samples, bounds[part], data, index[batch])
 
 
 def _key(functional: Functional) -> object:
-    """Return the functional if it is hashable, its identity otherwise."""
+    """Key of equal functionals: the functional if it is hashable, else its id."""
     try:
         hash(functional)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Test statistics of multinomial null hypotheses, and where they reach a value."""
+"""Score statistics of multinomial null hypotheses, and a search for crossings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from skci._arrays import Array
 
 Statistic = Callable[[Array, Array, Array], Array]
-r"""A statistic of Pearson's X2, the likelihood ratio G2 and the ratio of variances rho.
+r"""Function of Pearson's X2, the likelihood ratio G2 and the ratio of variances rho.
 
 With :math:`\hat p` the observed proportions, p the null probabilities and L the
 influence values of the functional at the null,
@@ -19,22 +19,23 @@ influence values of the functional at the null,
     \quad \rho = \sum \hat p L^2 / \sum p L^2 .
 """
 
-_PSEUDO_COUNT = 1e-7  # in each cell, so that fitted probabilities are positive
-_NEARLY_MINUS_ONE = np.nextafter(-1.0, 0)  # of which the logarithm is finite
+_PSEUDO_COUNT = 1e-7  # added to each cell, so that fitted probabilities are positive
+_NEARLY_MINUS_ONE = np.nextafter(-1.0, 0)  # whose log1p is finite
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
-_ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
+_ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at 0
 _IS_BELOW = _ZOOM_GRID < 0
-_NEIGHBOURS = np.arange(4)  # two of them before the first point beyond
+_NEIGHBOURS = np.arange(4)  # four points, two of them before the crossing
 _MAX_ZOOMS = 20
-_TOLERANCE = 0.03  # width of a bracket that is left to interpolation
+_TOLERANCE = 0.03  # width of a bracket that is interpolated
 _ROUNDING = 1e-14  # distance of equal values, as a share of their range
-_MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
+_MARGIN = 0.01  # distance of a guess from its bracket's ends, as a share of it
 
 
 def pearson(x2: Array, g2: Array, rho: Array) -> Array:
     """Pearson's statistic X2.
 
-    Its limits are Wilson's for a proportion and Tango's for a paired difference.
+    Its limits are Wilson's limits for a proportion and Tango's limits for a paired
+    difference.
     """
     return x2
 
@@ -53,13 +54,13 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
 
 
 def are_equal(nulls: Array, estimates: Array, ranges: Array) -> Array:
-    """Whether nulls are the estimates but for rounding, given the width of a range."""
+    """Whether nulls equal the estimates within rounding error of their ranges."""
     scale = np.where(np.isfinite(ranges), ranges, np.abs(nulls))
     return np.abs(nulls - estimates) <= _ROUNDING * scale
 
 
 class Samples:
-    """J multinomial samples, by counts of shape (J, m), and their test statistic."""
+    """J multinomial samples with counts of shape (J, m), and their test statistic."""
 
     def __init__(self, counts: Array, statistic: Statistic) -> None:
         self.counts = counts
@@ -68,12 +69,12 @@ class Samples:
         self.f = smooth(counts)
         self._statistic = statistic
 
-    def among(self, index: Array) -> Samples:
-        """Return samples of these numbers."""
-        part = object.__new__(Samples)
-        for name, each in vars(self).items():
-            part.__dict__[name] = each if callable(each) else each[index]
-        return part
+    def subset(self, index: Array) -> Samples:
+        """Return the samples with the given indices."""
+        subset = object.__new__(Samples)
+        for name, value in vars(self).items():
+            subset.__dict__[name] = value if callable(value) else value[index]
+        return subset
 
     def root(self, p: Array, influence: Array) -> Array:
         """Square root of the statistic at p of shape (J, k, m)."""
@@ -81,8 +82,8 @@ class Samples:
         ratio = p_hat / p
         change = ratio - 1
         x2 = n * np.einsum("...i,...i,...i", p, change, change)
-        # Terms p_hat log(p_hat / p) - p_hat + p are of second order, so that their sum
-        # is not rounded as terms of first order are: by 1e-16 of n observations.
+        # The terms p_hat log(p_hat / p) - p_hat + p are of second order. Their sum has
+        # no rounding error of 1e-16 n, unlike a sum of first-order terms.
         logs = np.maximum(change, _NEARLY_MINUS_ONE)
         np.log1p(logs, out=logs)
         logs *= ratio
@@ -95,7 +96,7 @@ class Samples:
 
 
 def smooth(counts: Array) -> Array:
-    """Proportions with a small pseudo-count in each cell, so all are positive."""
+    """Positive proportions, by a small pseudo-count in each cell."""
     return normalise(counts + _PSEUDO_COUNT)
 
 
@@ -107,12 +108,12 @@ def normalise(weights: Array) -> Array:
 def first_crossing(
     profile: Any, *grids: Array, excess: Callable[[Array, Array, Array], Array]
 ) -> Array:
-    """Value and root of the statistic where an excess first is positive, (2, K).
+    """Value and root of the statistic at the first positive excess, (2, K).
 
-    NaN where it nowhere is. The excess is a function of values, roots and the numbers
-    of the rows that they are of. Coarse grids outward from the estimate, (K, points),
-    bracket the first crossing, each of which is needed only if there is none in the one
-    before; finer grids around its inverse interpolation narrow the bracket.
+    NaN if the excess is never positive. `excess` is a function of values, roots and the
+    indices of their rows. Coarse grids of shape (K, points), outward from the estimate,
+    bracket the first crossing; a grid is used only if the grid before has no crossing.
+    Finer grids around the inverse interpolation of the crossing narrow the bracket.
     """
 
     def evaluate(x: Array) -> Array:
@@ -120,7 +121,7 @@ def first_crossing(
         return np.array([x, value, root, excess(value, root, rows)])
 
     rows = np.arange(len(grids[0]))
-    found = np.full((2, len(rows)), np.nan)
+    crossings = np.full((2, len(rows)), np.nan)
     points = evaluate(grids[0])
     for grid in (*grids[1:], None):
         going = (points[3] >= 0).any(-1)
@@ -128,33 +129,33 @@ def first_crossing(
             break
         points = np.concatenate([points, evaluate(grid)], axis=-1)
     if not going.all():
-        rows, profile, points = rows[going], profile.among(going), points[:, going]
+        rows, profile, points = rows[going], profile.subset(going), points[:, going]
     for _ in range(_MAX_ZOOMS):
         if not len(rows):
             break
-        every = np.arange(len(rows))[:, np.newaxis]
+        all_rows = np.arange(len(rows))[:, np.newaxis]
         beyond = points[3] >= 0
         beyond[:, -1] = True
         after = np.maximum(beyond.argmax(-1), 1)[:, np.newaxis]
         near = np.maximum(np.minimum(after - 2, beyond.shape[1] - 4), 0) + _NEIGHBOURS
-        near = points[:, every, near]
+        near = points[:, all_rows, near]
         guess, *crossing = _interpolate_at_zero(near[3], near[:3])
-        least, most = near[1:3].min(-1), near[1:3].max(-1)
-        found[:, rows] = np.fmin(np.fmax(np.array(crossing)[..., 0], least), most)
+        lower, upper = near[1:3].min(-1), near[1:3].max(-1)
+        crossings[:, rows] = np.fmin(np.fmax(np.array(crossing)[..., 0], lower), upper)
         x = near[0]
         going = x[:, -1] - x[:, 0] > _TOLERANCE
         if not going.any():
             break
-        low, high = points[0, every, after - 1], points[0, every, after]
+        low, high = points[0, all_rows, after - 1], points[0, all_rows, after]
         guess = np.where((guess > low) & (guess < high), guess, (low + high) / 2)
         if 2 * going.sum() < len(rows):
-            rows, profile = rows[going], profile.among(going)
+            rows, profile = rows[going], profile.subset(going)
             low, high, guess = low[going], high[going], guess[going]
         margin = _MARGIN * (high - low)
         guess = np.clip(guess, low + margin, high - margin)
         x = guess + np.where(_IS_BELOW, guess - low, high - guess) * _ZOOM_GRID
         points = evaluate(x)
-    return found
+    return crossings
 
 
 def _interpolate_at_zero(x: Array, y: Array) -> Array:

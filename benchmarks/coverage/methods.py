@@ -1,4 +1,4 @@
-"""Tables of the page on theory: grades, Brier scores, and a known prevalence."""
+"""Methods on means of grades, on Brier scores and at a known prevalence."""
 
 from __future__ import annotations
 

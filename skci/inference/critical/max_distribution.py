@@ -1,7 +1,7 @@
 """Distribution of the maximum of correlated normal or t variables: quantile and tail.
 
-Equal coordinates are merged. The law of one or two coordinates, or of uncorrelated
-ones, is exact; otherwise the correlation is factored and exceedances are sampled.
+Equal coordinates are merged. The distribution is exact for one, two or uncorrelated
+coordinates. Otherwise the correlation is factored and exceedances are sampled.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from skci.inference.critical.correlation import (
 )
 from skci.inference.critical.exceedances import (
     LEVELS,
-    Diagonal,
+    DiagonalSampler,
     Model,
-    Radial,
+    RadialSampler,
     SampledTail,
     nested_tail,
 )
@@ -52,22 +52,23 @@ from skci.inference.critical.quantile import (
 
 Alternative = Literal["two-sided", "less", "greater"]
 
-_TOLERANCE, _TOLERANCE_OF_MANY = 1e-3, 2e-3  # errors of quantiles, by default
-_SAME = 1e-12  # coordinates are equal if their correlation is this near to one
-_REACH = 0.5  # distance over which the tail is adjusted to a quantile
-_NOWHERE = 40.0  # as many of these distances the adjustment vanishes
-_FAR = LEVELS[-1] + 0.5  # beyond it the ratio to Bonferroni's bound is extrapolated
-_POINTS = 1 << 10  # that are projected on all coordinates, in order of magnitude
-_NORMAL = 1e6  # degrees of freedom from which on a t distribution is taken as normal
+_TOLERANCE, _TOLERANCE_OF_MANY = 1e-3, 2e-3  # default errors of quantiles
+_SAME = 1e-12  # coordinates are equal if their correlation is this close to one
+_REACH = 0.5  # scale of the adjustment of the tail to a quantile
+_NOWHERE = 40.0  # distance in this scale beyond which the adjustment is zero
+_FAR = LEVELS[-1] + 0.5  # beyond it, the ratio to Bonferroni's bound is constant
+_POINTS = 1 << 10  # approximate number of points projected on all coordinates
+_NORMAL = 1e6  # degrees of freedom from which a t distribution is treated as normal
 
 
-class MaximumLaw:
+class MaxDistribution:
     r"""Distribution of :math:`\max_j |z_j|`, or one-sided of :math:`\max_j z_j`.
 
-    z is normal with mean 0 and correlation R, or multivariate t: such a vector divided
-    by one :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see `critical_value`;
-    `warns` is whether errors of quantiles above the tolerance are warned of. The
-    correlation of many coordinates, none of them constant, may be given by loadings.
+    z is normal with mean 0 and correlation R, or multivariate t: a normal vector
+    divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see
+    `critical_value`. `warns` turns on warnings about errors of quantiles above the
+    tolerance. The correlation of many nonconstant coordinates may be passed as
+    `Loadings`.
     """
 
     def __init__(
@@ -94,31 +95,31 @@ class MaximumLaw:
             self._position: Array = np.arange(self.size)
             return
         self._tol = _TOLERANCE if tol is None else tol
-        # Each coordinate is represented by the first that equals it, up to its sign if
-        # two-sided.
+        # Each coordinate is represented by the first coordinate equal to it, up to the
+        # sign if two-sided.
         similar = np.abs if self.sides == 2 else np.asarray
         first = []
         for rows in blocks(len(correlation), len(correlation)):
             first.append((similar(correlation[rows]) > 1 - _SAME).argmax(axis=1))
-        kept, self._position = np.unique(np.concatenate(first), return_inverse=True)
-        if len(kept) < len(correlation):
-            correlation = correlation[np.ix_(kept, kept)]
+        distinct, self._position = np.unique(np.concatenate(first), return_inverse=True)
+        if len(distinct) < len(correlation):
+            correlation = correlation[np.ix_(distinct, distinct)]
         self._correlation: Array = correlation
-        self.size = len(kept)
+        self.size = len(distinct)
         self.is_uncorrelated = is_diagonal(correlation)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
 
     @property
     def _few_threads(self) -> AbstractContextManager[None]:
-        """Context for what is computed of all coordinates."""
+        """Context for linear algebra with all coordinates."""
         return few_threads(_POINTS * self.size**2)
 
     @allow_underflow
     def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
-        Warns with a `CriticalValueWarning` if the error could not be brought below
-        `tol`; see `critical_value`.
+        Issues a `CriticalValueWarning` if the error exceeds `tol`; see
+        `critical_value`.
         """
         alpha, tol = 1 - level, self._tol if tol is None else tol
         if self._is_exact:
@@ -140,11 +141,11 @@ class MaximumLaw:
 
     @allow_underflow
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Probability that the maximum exceeds each of some values.
+        """Probability that the maximum exceeds each value of x.
 
-        The relative error is one or two percent where it is at least 1e-10. With a
-        `level`, it agrees with the quantile of that level: it is below ``1 - level``
-        exactly where x exceeds ``quantile(level)``.
+        The relative error is one or two percent for probabilities of at least 1e-10.
+        With a `level`, probabilities agree with the quantile of that level: they are
+        below ``1 - level`` exactly if x exceeds ``quantile(level)``.
         """
         x = np.asarray(x, dtype=float)
         with self._few_threads:
@@ -155,52 +156,53 @@ class MaximumLaw:
 
     @allow_underflow
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Adjust the two-sided p-values of K statistics by free step-down, shape (K,).
+        """Two-sided p-values of K statistics, adjusted by free step-down, shape (K,).
 
-        The largest statistic is compared with the maximum of all coordinates, the next
-        one with that of all others, and so on; no probability is less than one before
-        it (Westfall and Young, 1993, section 2.6). `level` is that of `sf`.
+        The largest statistic is compared with the maximum of all coordinates, the
+        second largest with the maximum of the remaining coordinates, and so on.
+        Adjusted p-values are monotone in the statistics (Westfall and Young, 1993,
+        section 2.6). For `level` see `sf`.
         """
         if self.sides == 1:
             raise ValueError("step_down needs alternative='two-sided'")
         x = np.asarray(x, dtype=float)
         single = self.sf(x, level=level)
-        alone = self.marginal.sf(x)
+        unadjusted = self.marginal.sf(x)
         order = np.argsort(x, kind="stable")
         remaining = np.arange(1, len(x) + 1)
-        nested = np.minimum(alone[order] * remaining, single[order])
+        nested = np.minimum(unadjusted[order] * remaining, single[order])
         if self.size > 1:
             with self._few_threads:
-                loadings = self._radial.loadings.taken(self._position[order])
+                loadings = self._radial.loadings.take(self._position[order])
                 model = replace(self._radial, loadings=loadings)
                 tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
-            nested = np.clip(tail, alone[order], nested)
-        return np.clip(_not_below_larger(nested, order), alone, single)
+            nested = np.clip(tail, unadjusted[order], nested)
+        return np.clip(_not_below_larger(nested, order), unadjusted, single)
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations of all pairs of coordinates, and how often each occurs."""
+        """Correlations of all pairs of coordinates, and their counts."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         return pairs_of(self._correlation)
 
     @cached_property
     def _model(self) -> Model:
-        """Factored correlation for the quantile, with the noise apart if normal."""
+        """Sampler for the quantile, with separate noise if normal."""
         if np.isinf(self.df) and self._loadings is None:
             loadings, noise = factor(self._correlation, True)
             if noise:
-                return Diagonal(Loadings(loadings), noise, self.sides)
-            return Radial(Loadings(loadings), 0.0, self.sides)
+                return DiagonalSampler(Loadings(loadings), noise, self.sides)
+            return RadialSampler(Loadings(loadings), 0.0, self.sides)
         return self._radial
 
     @cached_property
-    def _radial(self) -> Radial:
-        """Factored correlation for the tail."""
+    def _radial(self) -> RadialSampler:
+        """Sampler for the tail."""
         loadings = self._loadings
         if loadings is None:
             loadings = Loadings(factor(self._correlation, False)[0])
-        return Radial(loadings, 0.0, self.sides, self.df)
+        return RadialSampler(loadings, 0.0, self.sides, self.df)
 
     @cached_property
     def _tail(self) -> SampledTail:
@@ -211,20 +213,20 @@ class MaximumLaw:
             x = np.maximum(x, 0.0)
         if self._is_exact:
             return self._exact_sf(x)
-        least = self.marginal.sf(x)
-        most = np.minimum(self.size * least, 1.0)
-        if self.sides == 2:  # Sidak's inequality, which holds for the t as well
+        lower = self.marginal.sf(x)
+        upper = np.minimum(self.size * lower, 1.0)
+        if self.sides == 2:  # Sidak's inequality, also valid for t
             with np.errstate(divide="ignore"):
-                most = -np.expm1(self.size * np.log1p(-least))
+                upper = -np.expm1(self.size * np.log1p(-lower))
         if np.isinf(self.df):
             tail = self._tail.sf(np.minimum(x, _FAR))
-            tail *= np.where(x > _FAR, least / self.marginal.sf(_FAR), 1.0)
+            tail *= np.where(x > _FAR, lower / self.marginal.sf(_FAR), 1.0)
         else:
             tail = self._tail.sf(x)
-        return np.clip(tail, least, most)
+        return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Shift the logit near a quantile to agree with it, and settle ties."""
+        """Shift the logit near the quantile so that probabilities agree with it."""
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
@@ -236,19 +238,19 @@ class MaximumLaw:
         return np.where(x > q, below, np.maximum(moved, alpha))
 
     def _exact_sf(self, x: Array) -> Array:
-        """Tail of one or two coordinates, or of uncorrelated ones."""
+        """Tail for one, two or uncorrelated coordinates."""
         if self.size == 1:
             return self.marginal.sf(x)
         scale, weights = self.marginal.chi
         levels = np.multiply.outer(np.clip(x, -40, None), scale)
-        each = np.minimum(self.sides * special.ndtr(-levels), 1.0)
+        single = np.minimum(self.sides * special.ndtr(-levels), 1.0)
         if self.is_uncorrelated:
             with np.errstate(divide="ignore"):
-                some = -np.expm1(self.size * np.log1p(-each))
+                tail = -np.expm1(self.size * np.log1p(-single))
         else:
             rho = self._correlation[0, 1]
-            some = 2 * each - both_exceed(rho, levels, self.sides)
-        return np.clip(some @ weights, self.marginal.sf(x), 1.0)
+            tail = 2 * single - both_exceed(rho, levels, self.sides)
+        return np.clip(tail @ weights, self.marginal.sf(x), 1.0)
 
     def _exact_quantile(self, alpha: float) -> float:
         low, high = self.marginal.bounds(alpha, self.size)
@@ -268,20 +270,20 @@ class MaximumLaw:
 def step_down_directions(
     x: Array, loadings: Loadings, df: float = np.inf, random_state: RandomState = None
 ) -> Array:
-    """Adjust the p-values of K positive statistics for both directions of all, (K,).
+    """Step-down p-values of K nonnegative statistics that allow conclusions on signs.
 
-    Step-down over 2 K one-sided hypotheses: the largest statistic is compared with the
-    maximum of all in both directions, the next one with that of all but the first,
-    which remains in its negative direction, and so on (Romano and Wolf, 2005). So signs
-    are concluded with the family-wise error rate, which the free step-down procedure of
-    `MaximumLaw.step_down` does not show.
+    The procedure tests 2 K one-sided hypotheses (Romano and Wolf, 2005). It compares
+    the largest statistic with the maximum of all coordinates in both directions. A
+    coordinate whose statistic was larger then remains only in the negative direction.
+    Conclusions on signs have the family-wise error rate, which is not proved for
+    `MaxDistribution.step_down`.
 
     Parameters
     ----------
     x : array of shape (K,)
         Nonnegative statistics.
     loadings : Loadings
-        Of their covariance; no coordinate is constant.
+        Loadings of the statistics, none of which is constant.
     df : float
         Common degrees of freedom, infinite for normal statistics.
     random_state : int or None
@@ -293,18 +295,18 @@ def step_down_directions(
     """
     order = np.argsort(x, kind="stable")
     df = np.inf if df >= _NORMAL else df
-    standard = loadings.standardised().principal().taken(order)
-    model = Radial(standard, 0.0, 2, df)
-    alone = Marginal(1, df).sf(x[order])
+    standard = loadings.standardised().principal().take(order)
+    model = RadialSampler(standard, 0.0, 2, df)
+    unadjusted = Marginal(1, df).sf(x[order])
     seeds = draw_seeds(random_state)
     nested = nested_tail(model, x[order], seeds, directions=True)
     hypotheses = np.arange(len(x) + 1, 2 * len(x) + 1)
-    nested = np.clip(nested, 2 * alone, np.minimum(hypotheses * alone, 1.0))
+    nested = np.clip(nested, 2 * unadjusted, np.minimum(hypotheses * unadjusted, 1.0))
     return _not_below_larger(nested, order)
 
 
 def _not_below_larger(pvalues: Array, order: Array) -> Array:
-    """Raise p-values to those of larger statistics, of which `order` is ascending."""
+    """Adjusted p-values: running maxima, from the largest statistic down."""
     adjusted = np.empty(len(pvalues))
     adjusted[order] = np.maximum.accumulate(pvalues[::-1])[::-1]
     return adjusted
@@ -330,22 +332,23 @@ def critical_value(
     Parameters
     ----------
     correlation : array-like of shape (K, K), or a scalar 1
-        Correlation matrix R of the estimates, of any rank. Estimates may be equal or
-        opposite to each other.
+        Correlation matrix R of the estimates. R may be singular, for example if
+        estimates are equal or opposite.
     confidence_level : float in [1e-6, 1), default=0.95
         Joint coverage probability of the intervals.
     df : float, optional
         Common degrees of freedom of the standard errors, at least 1: z is then
-        multivariate t. Normal if not given.
+        multivariate t. By default z is normal.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         "less" and "greater" have the same critical value.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the scrambled quasi-random points. None is a fixed seed: the same call
-        gives the same value to the last bit.
+        Seed of the scrambled quasi-random points. None means a fixed seed: repeated
+        calls return the same value to the last bit.
     tol : float > 0, default=1e-3
-        Largest numerical error, at least 1e-5; for t, relative to the ratio of the t to
-        the normal quantile with the same tail. Points are added until it is reached, up
-        to :math:`2^{18}` (fewer beyond 500 dimensions).
+        Largest numerical error, at least 1e-5. For t, it is multiplied by the ratio of
+        the t quantile to the normal quantile with the same tail. Points are added until
+        the error is below `tol`, up to :math:`2^{18}` points (fewer beyond 500
+        dimensions).
 
     Returns
     -------
@@ -361,30 +364,32 @@ def critical_value(
     Warns
     -----
     CriticalValueWarning
-        If the error could not be brought below `tol`.
+        If the numerical error exceeds `tol`.
 
     See Also
     --------
     scipy.stats.multivariate_normal : The distribution function itself.
-    scipy.stats.studentized_range : The case of all differences of independent means.
+    scipy.stats.studentized_range : All differences of independent means.
     scipy.stats.dunnett : Comparisons of several means with a control.
 
     Notes
     -----
-    The problem is that of Genz and Bretz [1]_. Its solution is at least the normal
-    quantile, reached where all correlations are 1, and at most Šidák's [2]_, reached
-    where all are 0 (one-sided, where negative ones cost more: Bonferroni's).
+    Genz and Bretz [1]_ treat this problem. The solution is at least the normal
+    quantile, with equality if all correlations are 1. The two-sided solution is at most
+    the quantile of Šidák [2]_, with equality if all correlations are 0. The one-sided
+    solution is at most Bonferroni's, because negative correlations increase it.
 
-    One parameter, two, and uncorrelated ones are solved exactly. Otherwise exceedances
-    are sampled [3]_, so that a rare one takes no more points than a common one:
+    The solution is exact for one, two or uncorrelated parameters. Otherwise exceedances
+    are sampled [3]_, so that a rare exceedance needs no more points than a common one:
 
     .. math:: P(\text{some } z_j \text{ exceeds } q) =
         \mathbb{E} \left[ \frac{K p}{\#\{k: z_k \text{ exceeds } q\}} \right]
 
-    with p the probability that one :math:`z_j` exceeds q, j drawn at random,
-    :math:`z_j` from its tail and the others given it. Exceedances are replaced by their
-    probabilities given the direction of z or, where :math:`R = D + B B^T` with a large
-    enough multiple D of the identity, given what B contributes. The number of pairs
+    with p the probability that one :math:`z_j` exceeds q. Here j is drawn at random,
+    :math:`z_j` from its tail, and the other coordinates given :math:`z_j`. Exceedances
+    are replaced by their conditional probabilities given the direction of z. If
+    :math:`R = D + B B^T` with a large enough multiple D of the identity, they are
+    conditional on the part with covariance :math:`B B^T` instead. The number of pairs
     that exceed q, whose mean is known, is a control variate.
 
     References
@@ -400,7 +405,7 @@ def critical_value(
 
     Examples
     --------
-    One estimate has the normal quantile, and so have two that are the same:
+    The value for one estimate, or for two equal estimates, is the normal quantile:
 
     >>> from skci.inference import critical_value
     >>> round(critical_value(1), 3)
@@ -408,7 +413,7 @@ def critical_value(
     >>> round(critical_value([[1, -1], [-1, 1]]), 3)
     1.96
 
-    Three that are correlated need more:
+    Three correlated estimates have a larger critical value:
 
     >>> correlation = [[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]]
     >>> q = critical_value(correlation)
@@ -419,10 +424,10 @@ def critical_value(
     """
     level = check_confidence_level(confidence_level)
     check_alternative(alternative)
-    law = MaximumLaw(
+    maximum = MaxDistribution(
         check_correlation(correlation),
         df=check_degrees(np.inf if df is None else df),
         alternative=alternative,
         random_state=random_state,
     )
-    return law.quantile(level, check_positive_number(tol, "tol"))
+    return maximum.quantile(level, check_positive_number(tol, "tol"))
