@@ -343,7 +343,7 @@ def test_names():
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
         ([ConcordanceCI(tau=-1)], "tau must be a number above 0, got -1"),
         ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),
-        ([IntegratedBrierCI([4])], "times must be two times or more in one dim"),
+        ([IntegratedBrierCI([4])], "times must be at least two times in one dim"),
         ([IntegratedBrierCI([4, 2])], "times must be ascending, got"),
         ([IntegratedBrierCI([2, 4])], r"column for each time of 'integrated_brier'"),
         ([SurvivalBrierCI(3, times=TIMES)], "times must hold time=3, got"),

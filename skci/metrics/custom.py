@@ -472,7 +472,7 @@ def make_metric_ci(
         If `g` or `features` is not callable or fails on arrays, or if `g` fails on
         complex numbers, as ``float`` and ``math.sqrt`` do.
     ValueError
-        If `bounds` is not an increasing pair or does not cover the values of `g`. If
+        If `bounds` is not an increasing pair or does not contain the values of `g`. If
         the complex step disagrees with central differences, as for ``abs``. If
         `features` does not return finite numbers of the required shape. If a function
         of rows does not change smoothly with them, as for extremes and quantiles. If
@@ -576,8 +576,8 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
     outside = values[(values < low) | (values > high)]
     if len(outside):
         raise ValueError(
-            f"bounds of {name!r} must cover its values, got {outside[0]:g} outside of "
-            f"({low:g}, {high:g})"
+            f"bounds of {name!r} must contain its values, got {outside[0]:g} outside "
+            f"of ({low:g}, {high:g})"
         )
     if (np.abs(values) >= LARGEST).any():
         raise ValueError(

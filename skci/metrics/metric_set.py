@@ -149,7 +149,7 @@ class MetricSet:
     def must_read_labels(self) -> None:
         """Check that all metrics read labels."""
         if self.reads != {"labels"}:
-            raise ValueError(f"metrics must be metrics of labels, got {self.kinds}")
+            raise ValueError(f"metrics must read labels, got {self.kinds}")
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that predictions of all kinds that the metrics read are given."""
@@ -272,8 +272,8 @@ class MetricSet:
             for parameter, values in columns.items():
                 if isinstance(values, str):
                     raise TypeError(
-                        f"{parameter} must be an array, got {values!r}; pass a data "
-                        "frame as data= to use names of columns"
+                        f"{parameter} must be an array, got {values!r}; to name "
+                        "columns of a data frame, pass it as data="
                     )
                 if values is not None and parameter in ("y_pred", "y_score"):
                     columns[parameter] = named_columns(values, parameter, DEFAULT_MODEL)
