@@ -495,7 +495,8 @@ class Sample:
                 )
         if self.kinds != other.kinds:
             raise ValueError(
-                f"{error_prefix} have the same models, got {self.kinds} and {other.kinds}"
+                f"{error_prefix} have the same models, got {self.kinds} and "
+                f"{other.kinds}"
             )
         if not np.array_equal(self.score_edges, other.score_edges):
             raise ValueError(
