@@ -499,9 +499,9 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"y_pred": {"A": [0, 1], "C": [0, 1]}}, "batches must be of the same models"),
-        ({"groups": [0, 1]}, "batches must be all with groups or none"),
-        ({"by": ["f", "m"]}, "batches must be all with by or none"),
+        ({"y_pred": {"A": [0, 1], "C": [0, 1]}}, "batches must have the same models"),
+        ({"groups": [0, 1]}, "batches must all have groups or none"),
+        ({"by": ["f", "m"]}, "batches must all have by or none"),
         ({"y_true": [0, 2]}, "must hold two labels, got 3"),
         (
             {"y_true": [1, 2], "y_pred": {"A": [1, 2], "B": [2, 2]}},
@@ -529,9 +529,9 @@ def test_subgroups_of_batches_are_by_the_same_columns():
         accumulator, other = JointAccumulator("accuracy"), JointAccumulator("accuracy")
         accumulator.update([0, 1], [0, 0], by=first)
         other.update([0, 1], [0, 0], by=second)
-        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+        with pytest.raises(ValueError, match="must have the same columns of by in"):
             accumulator.merge(other)
-        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+        with pytest.raises(ValueError, match="must have the same columns of by in"):
             accumulator.update([0, 1], [0, 0], by=second)
         assert accumulator.n_samples == 2
 

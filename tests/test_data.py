@@ -569,7 +569,7 @@ def test_other_indexes_are_taken_by_position(index):
 )
 def test_indexes_that_disagree_are_refused(index, other):
     y, p = pd.Series(Y, index), pd.Series(P, other)
-    message = "must have the index of {}, got other labels, such as .*; take the same"
+    message = "must have the index of {}, got other labels, such as .*; select the same"
     for call, name in [
         (lambda: F1CI()(y, p), "y_true"),
         (lambda: joint_report(Y, {"a": y, "b": p}, metrics="f1"), r"y_pred\['a'\]"),

@@ -357,7 +357,7 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
     with pytest.raises(ValueError) as caught:
         joint_report(truth, models, **names)
     remedies = {
-        "by": "; missing='group' makes a subgroup of the rows without one",
+        "by": "; missing='group' puts rows without a name in without one",
         "y_true": "; if only some rows are labelled, joint_report accepts a proxy for "
         "all rows, as in proxy=judge (in a shell --proxy judge)",
         "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "

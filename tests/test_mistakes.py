@@ -100,7 +100,7 @@ def test_a_name_of_a_column_needs_its_frame(name):
         raises(lambda: evaluate(X, Y, **options), TypeError, message)
 
 
-MISSING = "^by.* must .* missing .*; missing='group' makes a subgroup of the rows"
+MISSING = "^by.* must .* missing .*; missing='group' puts rows without a name in"
 
 
 @pytest.mark.parametrize(
@@ -345,8 +345,8 @@ joint_report(MODELS, y_score=Y, metrics="roc_auc") -> {SWAPPED}
 skci.roc_report(MODELS, Y) -> {SWAPPED}
 F1CI()(MODELS, Y) -> {SWAPPED}
 skci.RocAucCI()(SCORES[0], Y) -> are y_true and y_score swapped\?$
-F1CI()(Y, PROBABILITIES) -> as those of predict_proba\(X\): give predict\(X\), or
-joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> as those of predict_proba
+F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\), or
+joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict_proba
 joint_report(Y, MODEL, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": MODEL}}, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv

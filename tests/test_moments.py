@@ -177,7 +177,7 @@ def test_metrics_that_moments_do_not_tell(metrics, options, message):
     ("batch", "message"),
     [
         ({"by": {"sex": [0, 1]}}, "by must not be passed with moments=True"),
-        ({"y_true": [1, 2]}, "must be of the same labels for scores, got"),
+        ({"y_true": [1, 2]}, "must have the same labels for scores, got"),
         ({"y_score": {"A": [0.1, 2], "B": [0, 1.0]}}, "must hold probabilities"),
     ],
 )
@@ -196,7 +196,7 @@ def test_data_that_moments_do_not_fit():
         (accumulated("moments of chances"), rows),
         (rows, accumulated("moments of chances")),
     ):
-        with pytest.raises(ValueError, match="all of moments or none"):
+        with pytest.raises(ValueError, match="all have moments or none"):
             one.merge(other)
     with pytest.raises(ValueError, match="of moments of the same metrics"):
         accumulated("moments of chances").merge(

@@ -329,7 +329,7 @@ def test_a_user_s_metric_is_not_negated():
     metric = skci.make_metric_ci(
         lambda tp, fp, fn, tn: tp - fp, name="gain", bounds=(-1, 1)
     )
-    with pytest.raises(ValueError, match="negate must not be set for 'gain'"):
+    with pytest.raises(ValueError, match="negate must be False for 'gain'"):
         metric.set_params(negate=True)(*LABELS)
 
 

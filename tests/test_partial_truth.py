@@ -535,7 +535,7 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
     accumulator = JointAccumulator("accuracy")
     accumulator.update(**taken(["y_true", "y_pred", "judge"], first))
     labels = rows[0][first]
-    with pytest.raises(ValueError, match="all with proxy or none"):
+    with pytest.raises(ValueError, match="all have proxy or none"):
         accumulator.update(labels, taken(["y_pred"], first)["y_pred"])
     batch = taken(["y_true", "y_pred"], first, proxy={"judge": rows[2]})
     with pytest.raises(

@@ -306,9 +306,9 @@ def test_scores_are_of_one_label():
     expected = sk.roc_auc_score(1 - Y, 1 - models["A"].predict_proba(X)[:, 1])
     assert zero["A", "roc_auc"] == pytest.approx(expected)
     both = {"one": RocAucCI(pos_label=1), "zero": BrierScoreCI(pos_label=0)}
-    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+    with pytest.raises(ValueError, match="pos_label must be equal for all metrics"):
         JointEvaluator(models, both).evaluate(X, Y)
-    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+    with pytest.raises(ValueError, match="pos_label must be equal for all metrics"):
         joint_report(Y, y_score=SCORES, metrics=both)
 
 

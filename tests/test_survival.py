@@ -243,7 +243,9 @@ def test_batches_are_the_rows():
     assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
     with pytest.raises(ValueError, match="not be rankings or survival"):
         accumulator.save("table.npz")
-    with pytest.raises(ValueError, match=r"as many columns of each .* got 3 and 2 of"):
+    with pytest.raises(
+        ValueError, match=r"equal numbers of columns for each .* got 3 and 2 for"
+    ):
         fewer = {model: each[:, :2] for model, each in SURVIVAL.items()}
         accumulator.update(STRUCTURED, fewer, y_score=RISKS)
     accumulator = JointAccumulator("survival_brier@4")
@@ -337,9 +339,9 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival or none, .* got f1 beside .* y_true by metric, and skci.event_by",
+            "survival or none, got f1 and .* y_true by metric, and skci.event_by",
         ),
-        (["concordance", "r2"], "all of survival or none, .* got r2 beside"),
+        (["concordance", "r2"], "all be metrics of survival or none, got r2 and"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
         ([ConcordanceCI(tau=-1)], "tau must be a number above 0, got -1"),
         ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),
@@ -378,7 +380,7 @@ def test_other_mistakes():
         SurvivalBrierCI(4)(Y, RISKS["A"])
     with pytest.raises(ValueError, match="neither numbers nor times nor items"):
         ConcordanceCI()(Y, RISKS["A"], design=Prevalence(0.2))
-    with pytest.raises(TypeError, match="event_by makes labels of events and times"):
+    with pytest.raises(TypeError, match="event_by converts events and times to labels"):
         skci.RocAucCI()(STRUCTURED, RISKS["A"])
     with pytest.raises(ValueError, match="y_score= must be given for metrics of"):
         joint_report(Y, RISKS, metrics="concordance")

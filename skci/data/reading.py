@@ -339,7 +339,7 @@ class Reader:
             if shape[0] != n:  # one row for each run
                 hint = hint.replace("array.T", "array")
             raise ValueError(
-                f"{parameter} must have a value for each of the {n} rows of "
+                f"{parameter} must have an entry for each of the {n} rows of "
                 f"{self.truth}, got shape {shape}{hint}"
             )
 

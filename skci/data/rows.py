@@ -124,7 +124,7 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
     """Check that there is a value for each row."""
     if values.shape != (n,):
         raise ValueError(
-            f"{name} must have a value for each of the {n} rows of {truth}, got shape "
+            f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
             f"{values.shape}"
         )
 
@@ -174,7 +174,7 @@ def check_numbers(
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
-            f"{name} must have at least one number and one dimension, got shape "
+            f"{name} must hold at least one number and have one dimension, got shape "
             f"{numbers.shape}"
         )
     if numbers.ndim == 2 and len(numbers) == n:

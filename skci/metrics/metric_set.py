@@ -88,9 +88,9 @@ class MetricSet:
                 name for name, truth in truths.items() if truth != "survival"
             ]
             raise ValueError(
-                "metrics must all be metrics of survival, whose y_true has events and "
-                f"times, or none, got {join_names(other_metrics)} with metrics of "
-                "survival; joint_report accepts y_true by metric, and "
+                "metrics must all be metrics of survival or none, got "
+                f"{join_names(other_metrics)} and metrics of survival, whose y_true "
+                "has events and times; joint_report accepts y_true by metric, and "
                 "skci.event_by(y_true, time) converts times to labels"
             )
         reads_numbers = "numbers" in self.reads and "survival" not in kinds
