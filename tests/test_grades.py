@@ -262,7 +262,7 @@ def test_several_columns_need_a_word(scores):
     message = (
         rf"^{name} must be one column, or samples= .*\(60, 4\).*'independent'.*runs"
     )
-    models = "; a report of several models takes them by name"
+    models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
     assert (models in str(caught.value)) == (name == "grades")
@@ -774,7 +774,9 @@ def test_items_that_do_not_match(files, message):
 @pytest.mark.parametrize("samples", [None, "independent"])
 @pytest.mark.parametrize("several", [list, tuple, lambda x: [pd.Series(y) for y in x]])
 def test_a_list_of_models_is_not_taken_for_items(several, samples):
-    message = "list of 2 with 40 numbers each; a report of several models takes them by"
+    message = (
+        "list of 2 with 40 numbers each; to report on several models, pass them by"
+    )
     with pytest.raises(ValueError, match=message):
         grades_report(several([FIRST, SECOND]), samples=samples)
     of_two_items = np.array([FIRST, SECOND])

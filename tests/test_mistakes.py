@@ -39,7 +39,7 @@ def raises(call, error, message):
 # Predictions of several models without names
 
 BY_NAME = (
-    r"; a report of several models takes them by name, as {{'A': .*, 'B': .*}}, and "
+    r"; to report on several models, pass them by name, as {{'A': .*, 'B': .*}}, and "
     r"runs of one model, such as training seeds, as skci\.designs\.Runs\(list\({}\)\)$"
 )
 
@@ -345,7 +345,7 @@ joint_report(MODELS, y_score=Y, metrics="roc_auc") -> {SWAPPED}
 skci.roc_report(MODELS, Y) -> {SWAPPED}
 F1CI()(MODELS, Y) -> {SWAPPED}
 skci.RocAucCI()(SCORES[0], Y) -> are y_true and y_score swapped\?$
-F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\), or
+F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\)
 joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict_proba
 joint_report(Y, MODEL, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": MODEL}}, metrics="f1") -> {FITTED}
