@@ -373,7 +373,9 @@ def test_moments_of_items_keep_no_items_and_are_saved(tmp_path):
     assert "cat" not in json.loads((tmp_path / "sums.json").read_text())
     with pytest.raises(ValueError, match="moments that were kept, got some of other"):
         JointAccumulator.load(path, {"other": WER}).report()
-    with pytest.raises(TypeError, match="moments must be True for metrics of items"):
+    with pytest.raises(
+        TypeError, match="moments must be True to save metrics of items"
+    ):
         batches(moments=False).save(tmp_path / "rows.npz")
 
 
@@ -409,7 +411,7 @@ def test_items_are_aligned_and_counted():
         WER("the cat", "the cat")
     with pytest.raises(ValueError, match="y_true must hold at least one row"):
         WER([], [])
-    with pytest.raises(ValueError, match=r"in row 1: None; an empty item is one"):
+    with pytest.raises(ValueError, match=r"in row 1: None; use an empty item"):
         WER(["a b", None], ["a b", "a"])
     with pytest.raises(TypeError, match="y_pred must be an array, got a mapping"):
         WER(REFERENCES, ANSWERS)

@@ -171,7 +171,9 @@ def test_missing_grades_of_ratios(tmp_path):
     for model, values in lists.items():
         samples(tmp_path / model, "ifeval", inst_level_acc=values)
     rows = logs.read(tmp_path)
-    with pytest.raises(ValueError, match=r"none of some items for 'B' by 'inst_level"):
+    with pytest.raises(
+        ValueError, match=r"no grades of some items for 'B' by 'inst_level"
+    ):
         rows.report()
     with pytest.raises(ValueError, match=r"missing_grades must be 'error', 'drop' or"):
         rows.report(missing_grades=0)

@@ -153,7 +153,7 @@ def test_files(tmp_path, capsys, ending):
         ),
         (
             {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},
-            "^missing='group' names a subgroup 'missing', which by has already",
+            "^missing='group' names a subgroup 'missing', which by already has",
         ),
         (
             {"by": np.where(LACKS, np.inf, AGE), "missing": "group"},

@@ -346,7 +346,7 @@ skci.roc_report(MODELS, Y) -> {SWAPPED}
 F1CI()(MODELS, Y) -> {SWAPPED}
 skci.RocAucCI()(SCORES[0], Y) -> are y_true and y_score swapped\?$
 F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\)
-joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict_proba
+joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict
 joint_report(Y, MODEL, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": MODEL}}, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv
@@ -491,7 +491,7 @@ def test_numbers_beyond_floats():
     plan = {"disagreement": 0.1, "power": 0.8}
     call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
     raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
-    message = r"^y_true must hold labels that are integers or strings from 2\*\*53 on"
+    message = r"^y_true must hold integers or strings as labels from 2\*\*53"
     labels = [2.0**53, 2**53 + 1]
     raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)
     exact = [2**53, 2**53 + 1] * 9

@@ -197,7 +197,7 @@ def test_batches_hold_whole_queries(order):
             again.relevance, y_score={"score": again.score}, query=again["query"]
         )
     assert accumulator.n_samples == n
-    with pytest.raises(ValueError, match="must not be rankings or survival to be"):
+    with pytest.raises(ValueError, match="must rankings and survival cannot to be"):
         accumulator.save("table.npz")
 
 

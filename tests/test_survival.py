@@ -241,7 +241,7 @@ def test_batches_are_the_rows():
         accumulator.update(STRUCTURED[rows], survival, y_score=risks)
     found, expected = accumulator.report(), report_on()
     assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
-    with pytest.raises(ValueError, match="not be rankings or survival"):
+    with pytest.raises(ValueError, match="rankings and survival cannot"):
         accumulator.save("table.npz")
     with pytest.raises(
         ValueError, match=r"equal numbers of columns for each .* got 3 and 2 for"
@@ -250,7 +250,7 @@ def test_batches_are_the_rows():
         accumulator.update(STRUCTURED, fewer, y_score=RISKS)
     accumulator = JointAccumulator("survival_brier@4")
     accumulator.update(Y, SURVIVAL["A"][:, 1])
-    with pytest.raises(ValueError, match="not be rankings or survival"):
+    with pytest.raises(ValueError, match="rankings and survival cannot"):
         accumulator.save("table.npz")
 
 
@@ -378,7 +378,7 @@ def test_mistakes_in_the_truth(y, message):
 def test_other_mistakes():
     with pytest.raises(ValueError, match="y_pred must hold probabilities of survival"):
         SurvivalBrierCI(4)(Y, RISKS["A"])
-    with pytest.raises(ValueError, match="neither numbers nor times nor items"):
+    with pytest.raises(ValueError, match="numbers, times, items and grades"):
         ConcordanceCI()(Y, RISKS["A"], design=Prevalence(0.2))
     with pytest.raises(TypeError, match="event_by converts events and times to labels"):
         skci.RocAucCI()(STRUCTURED, RISKS["A"])

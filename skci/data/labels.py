@@ -57,10 +57,10 @@ def distinct_labels(
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
         raise TypeError(
-            f"{name} must contain labels, got {brief(column[0])}{TAGS_HINT}"
+            f"{name} must hold labels, got {brief(column[0])}{TAGS_HINT}"
         ) from error
     labels = distinct.tolist()
-    error_prefix = f"{name} must have a label in every row"
+    error_prefix = f"{name} must hold a label in every row"
     rows = positions
     if kept is not ...:
         rows = np.full(len(kept), -1)
@@ -71,17 +71,17 @@ def distinct_labels(
         if not isinstance(label, _LABEL_TYPES):
             tags = TAGS_HINT if isinstance(label, tuple | frozenset) else ""
             raise TypeError(
-                f"{name} must contain labels that are numbers, booleans or strings, "
+                f"{name} must hold labels that are numbers, booleans or strings, "
                 f"got {label!r}{tags}"
             )
         if isinstance(label, Real) and label % 1 != 0:
             raise ValueError(
-                f"{name} must contain class labels, got continuous values such as "
+                f"{name} must hold class labels, got continuous values such as "
                 f"{label}; {hint}"
             )
         if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
             raise ValueError(
-                f"{name} must have integers or strings as labels from 2**53, where a "
+                f"{name} must hold integers or strings as labels from 2**53, where a "
                 f"float represents several integers, got {label!r}"
             )
     return labels, positions
@@ -97,7 +97,7 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
         got = [
             f"{join_names(sorted(kinds))} in {name}" for name, kinds in pairs if kinds
         ]
-        error_prefix = f"{join_names(names)} must have labels of one type"
+        error_prefix = f"{join_names(names)} must hold labels of one type"
         raise ValueError(f"{error_prefix}, got {', '.join(got)}")
     return sorted(set().union(*label_sets))
 
@@ -181,7 +181,7 @@ def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
     if len(labels) > 2:
         listed = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{error_prefix} have two labels, got {len(labels)}: {', '.join(listed)}; "
+            f"{error_prefix} hold two labels, got {len(labels)}: {', '.join(listed)}; "
             "compare one class with the rest, as in y == label, or average over all "
             "classes, as in f1_macro"
         )
@@ -288,7 +288,7 @@ def check_indicators(values: Any, name: str) -> Array:
         entries = matrix.ravel().tolist()
         other = next((x for x in entries if is_null(x) or x not in (0, 1)), None)
         raise ValueError(
-            f"{name} must be 0 or 1 for each target, got {other!r}, of dtype "
+            f"{name} must hold 0 or 1 for each target, got {other!r}, of dtype "
             f"{matrix.dtype}"
         )
     return present
