@@ -208,7 +208,7 @@ def test_mistakes_in_transcripts(said, heard, layout, message):
 
 def test_speakers_need_ids():
     with pytest.raises(
-        ValueError, match=rr"speaker must be a function of the ID .* layout=None"
+        ValueError, match=r"speaker must be a function of the ID .* layout=None"
     ):
         transcripts(StringIO(SAID), {"A": StringIO(HEARD)}, speaker=str)
 
