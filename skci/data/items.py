@@ -407,7 +407,7 @@ def parameter_name(model: str, scorer: str = UNNAMED) -> str:
 
 
 def _title(model: str, scorer: str) -> str:
-    """Name of a model, and of its scorer if that has a name."""
+    """Name of a model and its scorer, if the scorer has a name."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 

@@ -177,7 +177,7 @@ def check_labels(labels: Any) -> list[Any]:
 
 
 def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
-    """Check that there are at most two labels."""
+    """Check that at most two labels occur."""
     if len(labels) > 2:
         listed = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(

@@ -139,8 +139,8 @@ class Means:
     def joined(self, other: Means, share: float) -> Means:
         """Concatenate the columns of two samples; the other has a share of the weight.
 
-        The new origins are the means of both. Origins of constant variables may differ
-        by rounding.
+        The new origins are the means of both samples. Origins of constant variables may
+        differ by rounding.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []

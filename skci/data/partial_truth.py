@@ -23,7 +23,7 @@ from skci.data.rows import check_length, check_present, parameter_name
 from skci.data.sample import Sample, Subgroups
 from skci.inference.parameter import DEFAULT_MODEL
 
-_MAX_RATIO = 1.5  # of labels to expected labels, if whole clusters are labelled
+_MAX_RATIO = 1.5  # labels over expected labels, if whole clusters are labelled
 FEWEST_LABELS = 10
 """Minimum number of labelled rows."""
 PREDICTION = "prediction"

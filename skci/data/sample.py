@@ -69,7 +69,7 @@ class Vocabulary:
         return np.dtype(bool) if two else np.min_scalar_type(len(self.labels))
 
     def union(self, other: Vocabulary) -> Vocabulary:
-        """Return the vocabulary that covers the data of both."""
+        """Return the vocabulary that covers the data of both samples."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
                 "samples can only be added with the same targets and abstention, "
@@ -480,7 +480,7 @@ class Sample:
         return next((scores.edges for scores in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:
-        """Check that a sample can be added, and return the vocabulary of both."""
+        """Check that a sample can be added, and return the joint vocabulary."""
         error_prefix, both = "batches must", (self, other)
         for data, has in (
             ("moments", {type(sample) is Sample for sample in both}),

@@ -189,7 +189,7 @@ class Calibrated:
         return columns, [*means, *self.means.values()]
 
     def _of_target(self) -> dict[str, Array]:
-        """Calibration variables of the test set, followed by those of the target."""
+        """Calibration variables of the test set, followed by the target."""
         columns: dict[str, Array] = {}
         for name, values in self.like.items():
             both = np.concatenate([getattr(self, name), values])

@@ -190,7 +190,7 @@ class MetricCI(_WithOptions):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure by properties that differ from those of its bases.
+        """Declare a measure by properties that differ from its base classes.
 
         The name of the measure defaults to the name of its function.
         """

@@ -256,7 +256,7 @@ class Binding:
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Codes of some classes; of all known classes, in order, if `labels` is None.
+        """Codes of the classes `labels`, which defaults to all known classes in order.
 
         A known class may not occur in the data: it comes from an option, an estimator
         or a matrix.

@@ -565,7 +565,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
     with errors_of_function(
         f"g of {name!r} must accept four arrays tp, fp, fn, tn",
         '. A function of y_true and y_pred needs of="rows"; one of the cells needs '
-        "arithmetic and functions of numpy instead of if, float and those of math.",
+        "arithmetic and functions of numpy instead of if, float and functions of math.",
     ):
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:

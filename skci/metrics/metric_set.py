@@ -63,7 +63,7 @@ class MetricSet:
         self.metrics = named_metrics(metrics)
         self.methods = methods_by_metric(method, [*self.metrics])
         self.pos_label = pos_label
-        # A fixed seed, so that the report does not depend on what is computed first.
+        # A fixed seed, so that the report does not depend on the order of computations.
         self.seed = fixed_seed(random_state)
         self.by_rows = False  # whether units of samples are rows in any case
         for name, metric in self.metrics.items():
@@ -494,12 +494,12 @@ class MetricsByTruth(MetricSet):
         self.confidence_level, self.seed = first.confidence_level, first.seed
         self.metrics = named
 
-    def without_tables(self, *known: Any) -> Self:
+    def without_tables(self, *options: Any) -> Self:
         """Copy of the sets with interval methods that need no table of counts."""
         other = copy(self)
         sets = self.sets.items()
         other.sets = {
-            key: metric_set.without_tables(*known) for key, metric_set in sets
+            key: metric_set.without_tables(*options) for key, metric_set in sets
         }
         return other
 
@@ -575,13 +575,13 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
     return keys
 
 
-def metrics_of_truths(given: Mapping[str, Any], *settings: Any) -> MetricSet:
+def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
     """Return checked metrics and settings, for one truth or for truths by metric.
 
-    `given` are the truth and the predictions, by parameter.
+    `columns` are the truth and the predictions, by parameter.
     """
-    if isinstance(given["y_true"], Mapping):
-        return MetricsByTruth(given, *settings)
+    if isinstance(columns["y_true"], Mapping):
+        return MetricsByTruth(columns, *settings)
     return MetricSet(*settings)
 
 

@@ -435,7 +435,7 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Parameters of labelled rows, and with each proxy, of labelled and of all rows.
+    """Parameters of labelled rows; for each proxy, of labelled rows and of all rows.
 
     `automatic` are the methods that "auto" tries for contrasts.
     """

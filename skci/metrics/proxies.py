@@ -207,8 +207,8 @@ def _unseen_errors(
 ) -> Array:
     r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    `chosen` are a metric of the truth, and of each proxy on labelled and on all rows.
-    Score intervals of labels allow for unseen outcomes with a share of
+    `chosen` are a metric of the truth, and of each proxy on labelled rows and on all
+    rows. Score intervals of labels allow for unseen outcomes with a share of
     :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, the
     variance is
 

@@ -312,7 +312,7 @@ class InterpolatedPrecision(AveragePrecision):
 _RECALLS = np.linspace(0, 1, 101)
 
 
-_MAX_NAMES = 6  # of classes in a message; further classes are counted
+_MAX_NAMES = 6  # maximum number of class names in a message
 
 
 class ScoreMetricCI(MetricCI):

@@ -97,7 +97,7 @@ def usual_metrics(
     scores: Scores,
     pos_label: Any = None,
 ) -> UsualMetrics:
-    """Choose metrics from the kinds of the truth and of the predictions."""
+    """Choose metrics from the kinds of the truth and the predictions."""
     if isinstance(y_true, Mapping):
         raise ValueError(
             f"metrics must be given if y_true is a mapping by metric, got {[*y_true]}"

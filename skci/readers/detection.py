@@ -98,9 +98,10 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
     for name, source in by_model(detections, "detections").items():
         place, parsed = _parsed(source, name)
         parent = {"detections": parsed}
-        found = _by_class(place, parent, "detections", "score", images)
+        matched_boxes = _by_class(place, parent, "detections", "score", images)
         evaluations[name] = [
-            _Class.of(objects[x["id"]], found[x["id"]], len(images)) for x in categories
+            _Class.of(objects[x["id"]], matched_boxes[x["id"]], len(images))
+            for x in categories
         ]
     n_objects = sum(evaluation.objects.sum(axis=0) for evaluation in evaluations[name])
     return {
