@@ -361,7 +361,7 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
         "y_true": "; if only some rows are labelled, joint_report accepts a proxy for "
         "all rows, as in proxy=judge (in a shell --proxy judge)",
         "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "
-        "or is left out with abstain=-1",
+        "or as no answer with abstain=-1",
     }
     found = str(caught.value)
     assert found.replace(", the first in row 3", "") == (

@@ -82,7 +82,7 @@ def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
     some = {model: values[kept] for model, values in GRADES.items()}
     expected = sampled(some, bounds=bounds, **options)
     assert found.n_samples == 58
-    assert "of 58 of 60 items, which all models have grades of" in str(found)
+    assert "of 58 of 60 items, graded for all models" in str(found)
     same_intervals(found, expected)
     same_intervals(found.differences(), expected.differences())
 
@@ -107,7 +107,7 @@ def lacking(rng, n, share, bounds=None):
 def test_pairs_are_compared_on_the_items_of_both(options):
     scores = lacking(np.random.default_rng(0), 60, 0.3, options.get("bounds"))
     report = grades_report(scores, missing_grades="pairwise", **options)
-    assert "pairs compared on items of both" in str(report)
+    assert "pairs compared on items graded for both" in str(report)
     found = report.individual().differences()
     for _, a, b in found:
         both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
@@ -371,7 +371,7 @@ def test_rows_that_are_not_there_are_missing_items():
             {},
             "sample must distinguish .* of model A, item .* and sample 0",
         ),
-        ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
+        ({"passage": range(480)}, {"groups": "passage"}, "groups must be constant in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
@@ -649,7 +649,7 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
         ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
         ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
         ({"method": "score"}, "or a mean of bounded grades"),
-        ({"samples": None}, r"grades\['A'\]\['judge'\] must be one column"),
+        ({"samples": None}, r"grades\['A'\]\['judge'\] must have one column"),
     ],
 )
 def test_wrong_options_by_scorer(change, error):

@@ -442,7 +442,9 @@ def test_fewer_samples_than_stated(harness, tmp_path, capsys):
         content = json.loads(source.read_text())
         functools.reduce(operator.getitem, members, content).pop()
         write_log(tmp_path / name, content)
-    message = f"the log must hold the {stated} samples.*, got {stated - 1}; .*='warn'"
+    message = (
+        f"the log must contain the {stated} samples.*, got {stated - 1}; .*='warn'"
+    )
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
     message = rf"holds {stated - 1} of the {stated} samples"
@@ -542,7 +544,7 @@ def test_promptfoo_version_2_with_several_prompts(tmp_path):
     for result in content["results"]["results"]:
         del result["prompt"]["label"]
     path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="must have one grade of item"):
+    with pytest.raises(ValueError, match="must have one grade for item"):
         logs.read(path)  # prompts without names are not repeats
 
 

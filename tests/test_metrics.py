@@ -164,7 +164,7 @@ def test_custom_metric_equals_the_built_in_one(method):
             TypeError,
             "instead of if, float",
         ),
-        (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and those of math"),
+        (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and functions of math"),
         (lambda tp, fp: tp, TypeError, 'it raised TypeError.*needs of="rows"'),
         (lambda tp, fp, fn, tn: 0.5, ValueError, "one value per table"),
         (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must contain"),

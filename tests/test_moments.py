@@ -123,7 +123,9 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     )
     other = accumulated("moments of numbers", metrics=metrics)
     assert (loaded + other).n_samples == 2 * N
-    with pytest.raises(ValueError, match=r"kept, got some of pinball_loss\(0\.3\)"):
+    with pytest.raises(
+        ValueError, match=r"kept, got metrics that need pinball_loss\(0\.3\)"
+    ):
         JointAccumulator.load(path, skci.MeanPinballLossCI(alpha=0.3))
     with pytest.raises(ValueError, match=r"moments=True needs .* got median"):
         JointAccumulator.load(path, "median_absolute_error")
@@ -198,7 +200,7 @@ def test_data_that_moments_do_not_fit():
     ):
         with pytest.raises(ValueError, match="all have moments or none"):
             one.merge(other)
-    with pytest.raises(ValueError, match="of moments of the same metrics"):
+    with pytest.raises(ValueError, match="have moments of the same metrics"):
         accumulated("moments of chances").merge(
             accumulated("moments of chances", metrics="log_loss")
         )

@@ -203,7 +203,7 @@ TARGETS = np.eye(2, dtype=int)
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
-        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must hold no label twi"),
+        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must be distinct"),
         (
             F1CI(average="macro", labels=[1, 5]),
             (TARGETS, TARGETS),
@@ -403,14 +403,12 @@ def test_a_label_that_an_estimator_does_not_know():
     expected = roc_auc_score(y, probabilities, multi_class="ovr")
     assert report.estimates == pytest.approx([expected])
     fitted = LinearSVC().fit(X[known], y[known])
-    message = (
-        r"^margin: a decision_function must have .* none for \['d'\], got classes_"
-    )
+    message = r"^margin: decision_function must have .* none for \['d'\], got classes_"
     with pytest.raises(ValueError, match=message):
         JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
     folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2
     options = {"metrics": "roc_auc_ovr", "cv": folds, "resampling": "corrected-t"}
-    with pytest.raises(ValueError, match=r"^margin.*: a decision_function must have"):
+    with pytest.raises(ValueError, match=r"^margin.*: decision_function must have"):
         cross_validate_report({"margin": LinearSVC()}, X, y, **options)
 
 
@@ -428,7 +426,7 @@ def test_a_label_that_an_estimator_does_not_know():
         (
             np.where(Y, 0.4, 0.2),
             {},
-            "; numbers have metrics of their own, such as 'mean_squared_error'",
+            "; use metrics of numbers, such as 'mean_squared_error'",
         ),
     ],
 )

@@ -557,7 +557,7 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
     named = text.replace('"proxies": ["judge"', '"proxies": ["else"')
     assert named != text
     (tmp_path / "table.json").write_text(named)
-    with pytest.raises(ValueError, match=r"proxies have no columns: \['else'\]"):
+    with pytest.raises(ValueError, match=r"proxies must be .* got unknown \['else'\]"):
         JointAccumulator.load(tmp_path / "table.json", "accuracy")
 
 
@@ -1001,7 +1001,9 @@ def test_labels_of_no_random_part_are_warned_of(rows):
     rng, judge, first = np.random.default_rng(20), rows.judge, rows.models["A"]
     chosen = rng.random(2000) < np.where(first == judge, 0.05, 0.3)
     chosen = rows._replace(models=first, labelled=chosen)
-    with pytest.warns(UserWarning, match=r"no random part .* from 0.0\d+ to 0\.[23]"):
+    with pytest.warns(
+        UserWarning, match=r"for a random part .* from 0.0\d+ to 0\.[23]"
+    ):
         chosen.report()
     # Of clusters that are labelled together shares may differ by more.
     chosen.report(groups=np.arange(2000) % 500)

@@ -365,7 +365,7 @@ def test_functions_of_users_take_a_row_for_each_query():
                 metrics=[metric, "ndcg"],
                 query=query,
             )
-        assert "has all rows, not those of a query" in caught.value.__notes__[0]
+        assert "is computed from all rows, not by query" in caught.value.__notes__[0]
         with pytest.raises(
             TypeError, match=r"no option query; .*only ranking metrics use it"
         ):

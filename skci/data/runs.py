@@ -161,11 +161,11 @@ class Runs:
         paired: bool = False,
         degrees_of_freedom: str = "quadrature",
     ) -> Bunch:
-        """Convert a table with a row for each model, run and case to `joint_report`.
+        """Convert a table of reads to arguments of `joint_report`.
 
-        A case that was read several times is not several independent cases. The result
-        has the truth of each case once, and the reads of each run in the order of the
-        cases.
+        The table has a row for each model, run and case. A case that was read several
+        times is not several independent cases. The result has the truth of each case
+        once, and the reads of each run in the order of the cases.
 
         Parameters
         ----------

@@ -305,7 +305,7 @@ class _Arrays(dict[str, Array]):
 
 
 def _below(end: int) -> Callable[[Array], Array]:
-    """Return a check that numbers are integers from 0 to `end` - 1."""
+    """Return a check that numbers are at least 0 and below `end`."""
     return lambda x: (x >= 0) & (x < end)
 
 

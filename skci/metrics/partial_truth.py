@@ -128,7 +128,7 @@ def bind_verified(
 
 
 def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
-    """Check that every prediction has labelled rows; warn if many strata have few."""
+    """Check that all predictions have labelled rows; warn if many rows lack labels."""
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
         np.bincount(stratum, row_counts, len(strata))
