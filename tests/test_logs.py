@@ -331,7 +331,7 @@ def test_a_foreign_format_is_found_by_python_and_the_shell(
         (
             {"scorers": "acc"},
             r"^tasks must have grades with scorers=\['acc'\], got none of \['gsm8k'\]; "
-            r".*select tasks=\['arc', 'mmlu'\] \(in a shell --tasks arc,mmlu\) to leave",
+            r".*select tasks=\['arc', 'mmlu'\] \(in a shell --tasks arc,mmlu\)$",
         ),
         (
             {"scorers": {"arc": "acc", "gsm8k": "em"}},
@@ -348,7 +348,7 @@ def test_a_foreign_format_is_found_by_python_and_the_shell(
         (
             {"tasks": "mmlu"},
             r"^models must have grades with tasks=\['mmlu'\], got none of \['new'\]; "
-            r".*select models=\['old'\] \(in a shell --models old\) to leave",
+            r".*select models=\['old'\] \(in a shell --models old\)$",
         ),
         (
             {"tasks": "arc", "scorers": "em"},

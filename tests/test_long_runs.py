@@ -329,7 +329,7 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: t,
             {"model": None},
             ValueError,
-            r"case and run must distinguish all rows, got more than one row of case c\d+"
+            r"case and run must distinguish all rows, got more than one .* case c\d+"
             ".*; if there are several models, pass their",
         ),
         (

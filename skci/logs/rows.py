@@ -165,7 +165,7 @@ class LogRows(Mapping[str, Array]):
                 message = f"{kind}s must have grades with {by}, got none of {without}"
                 if remaining:
                     select = _selection(f"{kind}s", names, remaining)
-                    message += f"; {select} to leave these out"
+                    message += f"; to leave these out, {select}"
                 raise ValueError(message)
         columns = {name: values[selected] for name, values in self.items()}
         aggregations = self.aggregations
