@@ -355,7 +355,7 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: t[(t["reader"] != "R4") | (t["test"] == "old")],
             {"paired": True},
             ValueError,
-            r"all of the 4 runs of each model, got {'new': 3, 'old': 4}",
+            r"all of the 4 runs for each model, got {'new': 3, 'old': 4}",
         ),
         (
             lambda t: t[(t["reader"] == "R4") | (t["test"] == "old")],

@@ -233,11 +233,11 @@ def test_wrong_labels_of_a_confusion_matrix():
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f-1", "unknown metric 'f-1'; available_metrics() lists all"),
         ("lift_macros", "unknown metric 'lift_macros'"),
-        ("mcc_macro", "'matthews_corrcoef' has not"),
+        ("mcc_macro", "'matthews_corrcoef' does not have"),
         ("fp_rate", "metric 'fp_rate'; available_metrics"),  # not the opposite rate
         ("qqq", "unknown metric 'qqq'; available_metrics() lists all"),
         ("neg_acuracy", "unknown metric 'neg_acuracy'; did you mean 'accuracy'?"),
-        ("neg_mcc_macro", "'neg_mcc_macro' must be of a metric with an average"),
+        ("neg_mcc_macro", "'neg_mcc_macro' must name a metric with an average"),
         ("f0", "beta must be a finite number above 0, got 0.0"),
     ],
 )
