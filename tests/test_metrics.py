@@ -50,6 +50,7 @@ def test_a_public_name_has_one_place():
 def test_aliases_name_a_measure():
     known = {name.partition("@")[0] for name in skci.available_metrics()}
     known |= {"cumulative_dynamic_auc", "survival_brier", "integrated_brier"}
+    known |= {"interval_score"}
     assert {name.partition("@")[0] for name in ALIASES.values()} <= known
     assert ALIASES.keys().isdisjoint(skci.available_metrics())
 

@@ -41,6 +41,7 @@ PAGES = {
     "importance": "importance",
     "cross_validation": "cross_validation",
     "target": "target",
+    "forecasts": "forecasts",
 }
 """Module that has the tables of a page."""
 

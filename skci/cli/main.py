@@ -53,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _BROKEN_PIPE
         except _ERRORS as error:
             status, problem = _WRONG, f"error: {_in_a_line(error)}"
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
+    messages = (line for each in caught for line in str(each.message).splitlines())
+    for message in dict.fromkeys(messages):
         print(f"{command}: warning: {printable(message)}", file=sys.stderr)
     if problem:
         print(f"{command}: {problem}", file=sys.stderr)

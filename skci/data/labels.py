@@ -43,7 +43,10 @@ NUMBERS_HINT = (
     "'r2', or make_metric_ci with reads='numbers'"
 )
 """Hint for a truth that does not consist of labels."""
-_SCORES_HINT = "convert scores to labels with a threshold"
+_SCORES_HINT = (
+    "pass scores and probabilities as y_score=, or convert them to labels with a "
+    "threshold"
+)
 
 
 def distinct_labels(

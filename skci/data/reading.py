@@ -57,6 +57,7 @@ from skci.data.rows import (
     of_targets,
     parameter_name,
     probabilities_hint,
+    quantile_levels,
     shape_of,
     warn_of_labels,
 )
@@ -317,7 +318,8 @@ class Reader:
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that unnamed predictions belong to a single model."""
         shape, n = shape_of(values), len(self.y)
-        if len(shape) == 1:
+        are_quantiles = "items" in self.wanted.kinds and quantile_levels(values)
+        if len(shape) == 1 or are_quantiles:
             return
         if isinstance(values, Mapping):
             raise TypeError(

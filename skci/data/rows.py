@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import unstructured_to_structured
 
 from skci._arrays import Array, factorise
 from skci._options import brief
@@ -210,19 +211,48 @@ def check_columns(values: Any, name: str, missing: bool = False) -> Array:
     return columns
 
 
+def quantile_levels(values: Any) -> dict[float, Any]:
+    """Names of the columns of a mapping or a data frame, by quantile level.
+
+    The result is empty unless all names are distinct numbers between 0 and 1.
+    """
+    names = [*values] if isinstance(values, Mapping) else column_names(values) or []
+    try:
+        levels = {float(name): name for name in names}
+    except (TypeError, ValueError):
+        return {}
+    are_levels = len(levels) == len(names) and all(0 < level < 1 for level in levels)
+    return levels if are_levels else {}
+
+
 def as_items(values: Any, name: str) -> Array:
     """Return an array of the items of rows, (n, ...), each unchanged.
 
     The rows of an array or a data frame are kept. The entries of any other sequence
     become objects, such as strings, lists, arrays or mappings.
+    Quantiles by level become records, whose fields are named after the levels in
+    ascending order.
     """
+    if levels := quantile_levels(values):
+        columns = {
+            level: check_numbers(values[key], f"{name}[{key!r}]")
+            for level, key in sorted(levels.items())
+        }
+        sizes = [*map(len, columns.values())]
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"{name} must have quantiles of the same rows at all levels, got "
+                f"{sizes} rows"
+            )
+        matrix = np.stack([*columns.values()], axis=1)
+        return unstructured_to_structured(matrix, names=[*map(repr, columns)])
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not isinstance(values, np.ndarray):
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sized):
             raise TypeError(
-                f"{name} must be a sequence with an item for each row, got "
-                f"{brief(values)}"
+                f"{name} must be a sequence with an item for each row, or a mapping of "
+                f"levels between 0 and 1 to quantiles, got {brief(values)}"
             )
         values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
     if not values.ndim or not len(values):
@@ -241,10 +271,10 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
     """Check that there is a value for each row and target of the truth."""
     if values.shape != truth.shape:
         has_columns = values.ndim == 2 and len(values) == len(truth)
-        runs = f"; joint_report accepts {RUNS_HINT}" if has_columns else ""
+        runs = f"; joint_report accepts y_true and y_pred by metric, and {RUNS_HINT}"
         raise ValueError(
             f"{name} must have the shape of {truth_name}, {truth.shape}, got "
-            f"{values.shape}{runs}"
+            f"{values.shape}{runs * has_columns}"
         )
     return values
 

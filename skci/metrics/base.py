@@ -17,7 +17,12 @@ from sklearn.metrics import make_scorer
 from skci import reports
 from skci._arrays import Array, allow_underflow
 from skci._options import complete_parameters, unknown_options
-from skci._validation import check_choice, check_confidence_level, join_names
+from skci._validation import (
+    check_bool,
+    check_choice,
+    check_confidence_level,
+    join_names,
+)
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -174,6 +179,10 @@ class MetricCI(_WithOptions):
     """Whether the metric can be computed from the moments of losses."""
     _serves_bins: ClassVar[bool] = False
     """Whether the metric can be computed from binned scores."""
+    _variants: ClassVar[Sequence[dict[str, Any]]] = ()
+    """Options of variants with a string name, in addition to the defaults."""
+    _number: ClassVar[tuple[str, str]]
+    """Kind and example of the number in the name of a metric at a number."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
@@ -557,8 +566,7 @@ class MetricCI(_WithOptions):
             check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
-        if not isinstance(self.negate, bool):
-            raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        check_bool(self.negate, "negate")
         for name, check in self._checks.items():
             check(getattr(self, name), name)
 

@@ -255,6 +255,7 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
     threshold: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
+    _number = "a threshold", "0.1"
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]

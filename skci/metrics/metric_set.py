@@ -160,7 +160,7 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a metric of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
-                if kind == "labels" and y_score is not None:
+                if kind == "labels" and y_score is not None and not hint:
                     hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
@@ -520,7 +520,7 @@ class MetricsByTruth(MetricSet):
             raise ValueError(
                 "design=Prevalence needs the label of one y_true, got y_true by metric"
             )
-        alignment, samples = Alignment(), {}
+        alignment, samples, sizes = Alignment(), [], {}
         for keys, metric_set in self.sets.items():
             truth, pred, score = (
                 values if key is None else values[key]
@@ -531,13 +531,13 @@ class MetricsByTruth(MetricSet):
             reads = metric_set.reads
             pred = pred if reads - {"scores"} else None
             score = score if "scores" in reads else None
-            samples[name] = metric_set.read(truth, pred, score, rows, data, **labels)
-        sizes = {name: len(sample.rows) for name, sample in samples.items()}
+            samples.append(metric_set.read(truth, pred, score, rows, data, **labels))
+            sizes[name] = len(samples[-1].rows)
         if len(set(sizes.values())) > 1:
             raise ValueError(
                 f"y_true must have the same rows for all metrics, got {sizes}"
             )
-        return [*samples.values()]
+        return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Parameters of all metrics, ordered by model and then by metric."""

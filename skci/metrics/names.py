@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival, text
+from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
 
 _ALIASES = {
@@ -66,6 +66,10 @@ _ALIASES = {
     "integrated_brier": "integrated_brier_score ibs",
     "calibration_intercept": "calibration_in_the_large citl",
     "observed_to_expected": "o/e o:e oe_ratio",
+    "crps": "continuous_ranked_probability",
+    "weighted_interval_score": "wis weighted_interval",
+    "interval_score": "winkler interval winkler_score",
+    "log_score": "logarithmic ignorance",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by synonym; some require a number k or a time t."""
@@ -81,9 +85,7 @@ _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        scores.RocAucCI(multi_class="ovo"),
-        text.ChrfCI(word_order=2),
-        survival.ConcordanceCI(weighting="ipcw"),
+        *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
 _OF_FIRST = {
@@ -186,15 +188,10 @@ _REFUSED = (
         for name, metric_names in _SEVERAL.items()
     }
     | {
-        name: f"needs a time, as in '{name}@365'"
-        for name in _AT_A_NUMBER
+        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        for name, cls in _AT_A_NUMBER.items()
         if name not in _BY_NAME
     }
-    | {
-        name: f"needs a threshold, as in '{name}@0.1'"
-        for name in clinical.AT_THRESHOLDS
-    }
-    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
 """Reason why a name, in lower case, has no metric."""
 _MAP = (
@@ -213,7 +210,9 @@ def available_metrics() -> list[str]:
         "f<beta>" for F-beta at any beta; "ndcg@5" for the first 5 documents of a
         ranking, and so on for other metrics and numbers; "net_benefit@<threshold>",
         "standardized_net_benefit@<threshold>" and "interventions_avoided@<threshold>";
-        "survival_brier@<time>" and "cumulative_dynamic_auc@<time>". The suffixes
+        "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
+        "interval_score@<level>", "interval_coverage@<level>" and
+        "interval_coverage_deviation@<level>" for prediction intervals. The suffixes
         "_macro", "_micro", "_weighted" and "_samples" request an average over classes,
         as in "f1_macro". The prefix ``neg_`` multiplies the measure by -1.
 

@@ -48,6 +48,10 @@ from skci.reports.page import Part, few
 from skci.reports.rendering import Findings
 
 _MOST_PAIRS = 10_000  # on a page
+_STEP_DOWN = (
+    "Ranks are tested by step-down, which can order more models than these intervals; "
+    "both are right with the confidence level."
+)
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
 References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
@@ -738,9 +742,17 @@ class JointReport(ReportWithContrasts):
         ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
         if ranked and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
+            unranked = [metric for metric in self.metrics if metric not in ranked]
+            if unranked and not self._subgroup_columns:
+                named = join_names(unranked)
+                text = f"Not ranked, as neither direction is better: {named}."
+                part = parts["Ranks"]
+                parts["Ranks"] = part._replace(findings=[*part.findings, text])
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
         if 0 < n_pairs <= _MOST_PAIRS and "Differences" not in without:
             compared = self.differences()._part()
+            if "Ranks" in parts:
+                compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         own = Part(self) if parts or "Differences" in without else self._part()
         return {"Estimates": own, **parts}
