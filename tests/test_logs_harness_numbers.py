@@ -447,7 +447,7 @@ def test_fewer_samples_than_stated(harness, tmp_path, capsys):
     )
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
-    message = rf"holds {stated - 1} of the {stated} samples"
+    message = rf"contains {stated - 1} of the {stated} samples"
     with pytest.warns(IncompleteLogWarning, match=message) as caught:
         rows = logs.read(tmp_path, incomplete="warn")
     assert len(rows["grade"]) and caught[0].filename == __file__
@@ -477,7 +477,7 @@ def test_tasks_of_the_results_without_samples(ending, tmp_path):
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
     assert logs.read(path).models == [tmp_path.name]
-    with pytest.warns(IncompleteLogWarning, match=r"holds 0 of the 5,120 samples"):
+    with pytest.warns(IncompleteLogWarning, match=r"contains 0 of the 5,120 samples"):
         assert logs.read(tmp_path, incomplete="warn").tasks == ["math_a"]
 
 

@@ -138,7 +138,7 @@ def test_files(tmp_path, capsys, ending):
     assert main(arguments) == 2
     assert "missing='group' puts rows" in capsys.readouterr().err
     assert main([*arguments[:-1], "--missing=group"]) == 2
-    assert "missing='group' is for subgroups" in capsys.readouterr().err
+    assert "missing='group' needs subgroups" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

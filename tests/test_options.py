@@ -289,7 +289,7 @@ def test_models_of_one_name(models):
         ({}, ValueError, "y_pred must hold at least one entry, got none"),
         (pd.DataFrame(), ValueError, "y_pred must hold at least one entry, got none"),
         ([("a", P, P)], TypeError, "y_pred must be a mapping .* an entry tuple"),
-        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); a report of"),
+        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); to report on"),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, ValueError, "y_pred= must be given for metrics of labels: "),
         ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* the 400 rows of"),

@@ -703,7 +703,7 @@ GUESS = (P_YES > 0.5).astype(int)
 def test_functions_of_rows_do_not_guess_what_they_read(call):
     calls = (
         r"reads must be set for '{}' .*make_metric_ci\(\.\.\., {}, reads='labels'\) or "
-        r"by make_metric_ci\(\.\.\., {}, reads='scores'\)$"
+        r"with make_metric_ci\(\.\.\., {}, reads='scores'\)$"
     )
     of_rows = calls.format("gini", "of='rows'", "of='rows'")
     with pytest.raises(ValueError, match=of_rows):
