@@ -27,9 +27,9 @@ _TOLERANCE = 1e-9  # for the means of the calibrated sample
 class Calibrated:
     r"""Rows weighted to a target population.
 
-    The estimate then refers to the target population, provided that rows of the test
-    set and of the target with equal calibration variables have the same distribution.
-    If the variables explain errors, known margins also make the interval narrower.
+    The estimate then refers to the target population, provided that test rows and
+    target rows with equal calibration variables have the same distribution. If the
+    variables explain errors, known margins also make the interval narrower.
 
     Parameters
     ----------
@@ -58,9 +58,8 @@ class Calibrated:
 
     Notes
     -----
-    Let d be the base weights (those of `sample_weight`, times the odds), w the
-    calibrated weights and x the calibration variables. An influence value L is replaced
-    by its residual
+    With base weights d (those of `sample_weight`, times the odds), calibrated weights w
+    and calibration variables x, an influence value L is replaced by its residual
 
     .. math:: L_i - x_i^T B, \quad B = \Bigl(\sum_i d_i x_i x_i^T\Bigr)^{-1}
         \sum_i d_i x_i L_i
