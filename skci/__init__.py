@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.intervals import joint_intervals as joint_intervals
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
+    from skci.sequential import sequential_report as sequential_report
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
@@ -72,6 +73,7 @@ else:
         "importance": "importance_report",
         "intervals": "combine_independent joint_intervals",
         "planning": "sample_size",
+        "sequential": "sequential_report",
         "votes": "votes_report",
     }
     _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}

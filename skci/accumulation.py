@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
-
-import numpy as np
 
 from skci._arrays import allow_underflow
 from skci._options import entry_point
@@ -131,6 +128,11 @@ class JointAccumulator:
     def n_samples(self) -> int:
         """Number of rows so far."""
         return self._rows.n_samples
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics."""
+        return [*self._metric_set.metrics]
 
     @property
     def models(self) -> list[str]:
@@ -286,7 +288,8 @@ class JointAccumulator:
             check_alone(of_proxy, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
-            horizon = _check_horizon(horizon, sample.design.n_units)
+            horizon = Horizon.checked(horizon)
+            horizon.check_look(sample.design.n_units)
         return self._metric_set.report(sample, horizon)
 
     def save(self, path: Any) -> None:
@@ -374,26 +377,3 @@ class JointAccumulator:
         return printable(
             f"JointAccumulator(metrics: {names}{of}; n = {self.n_samples})"
         )
-
-
-def _check_horizon(horizon: Any, n_units: int) -> Horizon:
-    """Check looks at the data, of which one must be now."""
-    continuous = isinstance(horizon, tuple)
-    looks = tuple(horizon) if isinstance(horizon, list | tuple | range) else ()
-    whole = all(isinstance(look, int | np.integer) for look in looks)
-    ascending = whole and all(a < b for a, b in itertools.pairwise((0, *looks)))
-    if not (looks and ascending) or (continuous and len(looks) != 2):
-        raise ValueError(
-            "horizon must be a pair (first, last) or a list of looks, which are "
-            f"ascending numbers of rows, got {horizon!r}"
-        )
-    if continuous and not looks[0] <= n_units <= looks[1]:
-        raise ValueError(
-            f"horizon must hold the rows or groups so far, {n_units}, got {horizon}"
-        )
-    if not continuous and n_units not in looks:
-        raise ValueError(
-            f"horizon must have a look at the rows or groups so far, {n_units}, got "
-            f"{horizon}"
-        )
-    return Horizon(tuple(map(int, looks)), continuous)

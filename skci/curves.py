@@ -19,7 +19,15 @@ from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
-from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
+from skci.metrics.clinical import (
+    AT_THRESHOLDS,
+    MOST_BINS,
+    STRATEGIES,
+    CalibrationInterceptCI,
+    CalibrationSlopeCI,
+    ObservedToExpectedCI,
+    bin_numbers,
+)
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
 from skci.reports.curves import (
     BIN,
@@ -295,6 +303,7 @@ def decision_curve_report(
     *,
     metrics: Any = ("net_benefit", "interventions_avoided"),
     thresholds: Any = None,
+    time: float | None = None,
     method: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> DecisionCurveReport:
@@ -325,6 +334,10 @@ def decision_curve_report(
         Probabilities from which on a row is treated, above 0 and below 1; for all
         models, or by model. Choose the range that is reasonable for the decision; from
         .05 to .95 in steps of .05 if not given.
+    time : float, optional
+        Time by which the event is predicted, above 0: `y_true` is then the event, 0 or
+        1, and the time of each row, in two columns or a structured array of two fields,
+        and rows may be censored before. If not given, `y_true` are labels.
     method : {"auto", "score", "hall", "delta"}, optional
         Interval method; "auto" if not given, which is "score", and "hall" for the
         standardized net benefit.
@@ -377,8 +390,8 @@ def decision_curve_report(
     for name in names:
         check_choice(name, tuple(AT_THRESHOLDS), "metrics")
     classes = {name: AT_THRESHOLDS[name] for name in names}
-    known = {name: cls(0.5) for name, cls in classes.items()}
-    metric_set, scored = _read(known, method, y_true, y_score, **options)
+    known = {name: cls(0.5, time=time) for name, cls in classes.items()}
+    metric_set, scored = _read(known, method, y_true, y_score, time=time, **options)
     check_both_labels(scored)
     if thresholds is None:
         thresholds = _OF_DECISIONS
@@ -405,7 +418,8 @@ def decision_curve_report(
                 if (model, name) == (TREAT_ALL, "interventions_avoided"):
                     continue  # none, whatever the rows
                 settings = metric_set.methods[name], metric_set.pos_label
-                (parameter,) = cls(value).bind(scored, model, name, *settings)
+                metric = cls(value, time=time)
+                (parameter,) = metric.bind(scored, model, name, *settings)
                 key = replace(parameter.key, subgroup=of_threshold)
                 parameters.append(replace(parameter, key=key))
     return DecisionCurveReport(metric_set.joint(parameters, scored), named)
@@ -421,11 +435,19 @@ def _read(
     pos_label: Any = None,
     confidence_level: float = 0.95,
     random_state: Any = None,
+    time: float | None = None,
     **rows: Unpack[Rows],
 ) -> tuple[MetricSet, Sample]:
-    """Check the metrics, and read scores of two labels."""
+    """Check the metrics, and read scores of two labels, or of the event by a time."""
+    if time is not None and pos_label is not None:
+        raise ValueError(
+            "pos_label must not be given with time, by which the event is positive, "
+            f"got {pos_label!r}"
+        )
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    return metric_set, read_scores(y_true, y_score, RowOptions(**rows), pos_label, data)
+    given = y_true, y_score, RowOptions(**rows), pos_label, data
+    truth = "labels" if time is None else "survival"
+    return metric_set, read_scores(*given, truth)
 
 
 def _threshold_report(
@@ -518,7 +540,7 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     return levels[np.unique(proper[first[nearest]]) - 1]
 
 
-_SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
+_SUMMARY = CalibrationInterceptCI, CalibrationSlopeCI, ObservedToExpectedCI
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -528,7 +550,8 @@ def calibration_report(
     *,
     n_bins: int = 10,
     strategy: str = "quantile",
-    method: str = "score",
+    time: float | None = None,
+    method: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> CalibrationReport:
     r"""Calibration curve of predicted probabilities, with joint intervals.
@@ -555,8 +578,13 @@ def calibration_report(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, up to a common factor, in the fractions and mean
         predictions; they do not move the bins.
-    method : str, default="score"
-        Interval method; "score" is close to "wilson", and takes weights and groups.
+    time : float, optional
+        Time by which the event is predicted, above 0: `y_true` is then the event, 0 or
+        1, and the time of each row, in two columns or a structured array of two fields,
+        and rows may be censored before. If not given, `y_true` are labels.
+    method : str, optional
+        Interval method; "score" if not given, which is close to "wilson", and takes
+        weights and groups, and "logit" with a time.
     pos_label : label, optional
         Positive label; 1 if not given. Labels that are strings need it.
 
@@ -612,16 +640,18 @@ def calibration_report(
     check_choice(strategy, STRATEGIES, "strategy")
     n_bins = check_integer(n_bins, "n_bins", maximum=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
-    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
+    method = "score" if method is None and time is None else method
+    metric_set, scored = _read(metrics, method, y_true, y_score, time=time, **options)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
-    joint = estimate_at_points(metric_set, scored, BIN, bins)
+    joint = estimate_at_points(metric_set, scored, BIN, bins, time)
     weights, means, n_rows = scored.rows.counts, [], []
     for model, (_, number, _) in bins.items():
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
     level, pos_label = metric_set.confidence_level, metric_set.pos_label
-    overall = MetricSet(_SUMMARY, level, pos_label=pos_label)
+    summary = [cls(time=time) for cls in _SUMMARY]
+    overall = MetricSet(summary, level, pos_label=pos_label)
     overall.seed = metric_set.seed
     summarise = partial(overall.report, scored)
     bins_of_all = np.concatenate(means), np.concatenate(n_rows)

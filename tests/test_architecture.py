@@ -51,6 +51,7 @@ ENTRY_POINTS = {
     "logs",
     "planning",
     "readers",
+    "sequential",
     "textbook",
     "votes",
 }
@@ -59,7 +60,7 @@ BUILT_ON = {
     "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
-        *("readers", "votes"),
+        *("readers", "sequential", "votes"),
     },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
@@ -67,6 +68,7 @@ BUILT_ON = {
     "intervals": {"evaluation"},
     "logs": {"grades"},
     "planning": {"labelling"},
+    "sequential": {"accumulation", "grades"},
     "textbook": {"cross_validation", "grades", "intervals"},
 }
 """Entry points that are made or described by others, and these."""

@@ -209,6 +209,21 @@ def number_or_word(text: str) -> float | str:
         return text
 
 
+def looks(text: str) -> list[int]:
+    """Read ascending numbers of rows, as 200,500,1000 or first:last:step."""
+    try:
+        numbers = [*map(int, re.split("[,:]", text))]
+        if ":" in text:
+            first, last, step = numbers
+            numbers = [*range(first, last + 1, step)]
+        if not numbers or [0, *numbers] != sorted({0, *numbers}):
+            raise ValueError
+    except ValueError as error:
+        must = "must be ascending numbers of rows, as 200,500,1000 or 200:2000:200"
+        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
+    return numbers
+
+
 def required(text: str) -> str:
     """Check what must be shown, such as "new - old accuracy >= -0.02"."""
     if split_comparison(text) is None:
@@ -241,6 +256,7 @@ _READERS = {
     "save": (table, "TABLE"),
     "score_bins": (int, "N"),
     "scorers": (scorers, "[TASK=]NAME,..."),
+    "stop": (looks, "N,N,...|FIRST:LAST:STEP"),
     "tables": (table, "TABLE"),
     "word": (decoded, "WORD"),
     "y_true": (truth, "COLUMN|EVENT,TIME"),

@@ -19,6 +19,7 @@ from skci.cli.reading import (
     kept_columns,
     options_of_metrics,
     report_rows,
+    sequential_rows,
 )
 from skci.evaluation import joint_report
 from skci.grades import grades_report
@@ -29,11 +30,22 @@ from skci.readers.search import trec
 from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import VotesReport
+from skci.reports.sequential import SequentialReport
 from skci.votes import votes_report
 
 
-def report(arguments: Namespace) -> int:
-    """Report metrics of models in files."""
+def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
+    """Report metrics of models in files.
+
+    Parameters
+    ----------
+    stop : list of int
+        Look after these numbers of rows, and stop reading once every condition of
+        --require, or of --fail-if, is shown or refuted.
+    """
+    if stop is not None:
+        gate = sequential_rows(arguments, stop)
+        return _show(arguments, {"report": gate.report}, gate=gate)
     report, rows = report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
@@ -118,6 +130,7 @@ def _show(
     reports: dict[str, Any],
     ranks: dict[str, Any] | None = None,
     rows: JointAccumulator | None = None,
+    gate: SequentialReport | None = None,
     *,
     differences: bool | None = None,
 ) -> int:
@@ -133,7 +146,7 @@ def _show(
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
     how = given(arguments, finish)
-    return finish(arguments.command, arguments.call, reports, rows, **how)
+    return finish(arguments.command, arguments.call, reports, rows, gate, **how)
 
 
 def plan(arguments: Namespace) -> int:
@@ -214,7 +227,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         {
             "the data": _DATA,
             _CHOSEN: _CHOSEN_METRICS,
-            "the output": [*_WITH_DIFFERENCES, *_SAVED],
+            "the output": [*_WITH_DIFFERENCES, *_SAVED, (report, "stop")],
         },
     ),
     compare: (

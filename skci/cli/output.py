@@ -23,10 +23,11 @@ from skci.reports.rendering import (
     json_value,
     wrap,
 )
+from skci.reports.sequential import SequentialReport
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
-    *("verdict", "unmet"),
+    *("verdict", "unmet", "n_used", "n_planned"),
 )
 """Attributes of a report as a whole, of which each kind has some."""
 
@@ -151,6 +152,7 @@ def finish(
     call: str,
     reports: dict[str, Any],
     rows: JointAccumulator | None,
+    gate: SequentialReport | None,
     *,
     format: str | None = None,
     style: str = "interval",
@@ -171,6 +173,8 @@ def finish(
         Reports by name; `require` and `fail_if` apply to the first.
     rows : JointAccumulator, optional
         Accumulated rows, which can be saved.
+    gate : SequentialReport, optional
+        Verdicts on the requirements where they were judged at several looks.
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
         Format; by default that of the ending of --out, or text.
     style : {"interval", "pm"}, default="interval"
@@ -200,7 +204,11 @@ def finish(
     """
     first = next(iter(reports.values()))
     conditions = {"requirements": require, "fail_if": fail_if}
-    gates = {k: first.requirements(each) for k, each in conditions.items() if each}
+    gates = {
+        name: first.requirements(each) if gate is None else gate
+        for name, each in conditions.items()
+        if each
+    }
     if rows is not None and save:
         rows.save(save)
     shown = {

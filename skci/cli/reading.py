@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from skci.logs.files import LogFile
 from skci.metrics.metric_set import named_metrics
 from skci.metrics.usual import usual_metrics_of_columns
 from skci.reports.joint import JointReport
+from skci.reports.sequential import SequentialReport
+from skci.sequential import sequential_report
 
 _OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
@@ -43,6 +46,24 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
     if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
         return _report_kept_rows(arguments), None
     return accumulate(arguments)
+
+
+def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
+    """Judge the requirements at several looks at the rows of the files."""
+    for name in (*_OF_KEPT_ROWS, "save"):
+        if getattr(arguments, name):
+            raise ValueError(f"{flag_of(name)} must not be given with --stop")
+    conditions = [x for x in (arguments.require, arguments.fail_if) if x]
+    if len(conditions) != 1 or not arguments.metrics:
+        raise ValueError("--stop needs --metrics and either --require or --fail-if")
+    names = _columns(arguments)
+    read = batches(names, batch_rows=gcd(*looks), **given(arguments, batches))
+    return sequential_report(
+        ({**names, "data": batch} for _, _, batch in read),
+        *conditions,
+        horizon=looks,
+        **options_of_metrics(arguments),
+    )
 
 
 def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
@@ -171,6 +192,7 @@ def batches(
     files: Sequence[str],
     delimiter: str | None = None,
     text: bool = False,
+    batch_rows: int | None = None,
 ) -> Iterator[tuple[str, int, Any]]:
     """Path, number of rows before, and columns of each batch of rows of some files.
 
@@ -186,6 +208,8 @@ def batches(
     text : bool, default=False
         Labels are text even if they look like numbers; in CSV files only empty cells
         are missing, not NA, N/A, nan or null.
+    batch_rows : int, optional
+        Largest number of rows of a batch.
     """
     columns = _leaves(names)
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
@@ -198,6 +222,7 @@ def batches(
                 text_columns=text_columns,
                 delimiter=delimiter,
                 only_empty_is_missing=text,
+                batch_rows=batch_rows,
             )
             if file.kind in ("document", "lines"):
                 read = batches_of_rows(_json_rows(file, columns), columns)

@@ -69,10 +69,23 @@ from skci.inference.rows import Rows
 
 
 def read_scores(
-    y_true: Any, y_score: Any, rows: RowOptions, pos_label: Any, data: Any
+    y_true: Any,
+    y_score: Any,
+    rows: RowOptions,
+    pos_label: Any,
+    data: Any,
+    truth: str = "labels",
 ) -> Sample:
-    """Read scores for two labels, from one unnamed model or several models."""
-    requirements = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
+    """Read scores for two labels, from one unnamed model or several models.
+
+    The truth may also be "survival".
+    """
+    requirements = Wanted(
+        frozenset({"scores"}),
+        several=False,
+        pos_label=pos_label,
+        truths=frozenset({truth}),
+    )
     if data is not None:
         frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
         columns = frame.read({"numbers"}, rows)  # row by row
@@ -86,7 +99,7 @@ def check_both_labels(sample: Sample) -> None:
     """Check that both labels of a sample are known."""
     negative, positive = sample.vocabulary.labels
     if negative is None:
-        raise ValueError(f"y_true must contain two labels, got only {positive!r}")
+        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ _LABEL_KINDS = "biufOU"  # dtype kinds of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # maximum error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # minimum number of rows for integer scores to look like labels
+_EVENTS = (
+    "; skci.event_by converts events and times to labels, if no row is censored before "
+    "the time; metrics with a time account for such rows, as NetBenefitCI(0.2, "
+    "time=365)"
+)
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array with "
     "two fields, as in scikit-survival, or two columns, the event first"
@@ -67,19 +72,17 @@ def as_column(
         hint = probabilities_hint(column)
         if column.ndim == 2 and not hint:
             hint = f"; {several}"
+            if column.shape[1] == 2 and name.startswith("y_true"):
+                hint += _EVENTS
             if name.startswith("y_pred"):
                 hint += f"; joint_report accepts {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {requirement}, got an array of shape {column.shape}{hint}"
         )
     if column.dtype.kind not in _LABEL_KINDS:
-        survival = (
-            "; skci.event_by converts events and times to labels, if no row is "
-            "censored before the time"
-        )
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
+            f"got dtype {column.dtype}{_EVENTS if column.dtype.names else ''}"
         )
     return column
 
@@ -476,7 +479,8 @@ def event_by(y_true: Any, time: float) -> Array:
     The labels are for metrics of labels and scores. They are known only for rows that
     are not censored before the time. Leaving out censored rows would bias the
     estimates, so that any such row is an error. Metrics of survival, such as
-    :class:`~skci.CumulativeDynamicAucCI`, account for censored rows.
+    :class:`~skci.CumulativeDynamicAucCI`, and net benefit and calibration by a time,
+    such as ``NetBenefitCI(0.2, time=365)``, account for censored rows.
 
     Parameters
     ----------
@@ -510,7 +514,7 @@ def event_by(y_true: Any, time: float) -> Array:
         raise ValueError(
             f"y_true must not be censored before time={time:g}, so that labels are "
             f"known, got {len(rows)} such rows: {row_list}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
-            "account for them, and other metrics, such as net benefits, do not yet"
+            f"such as 'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
+            f"'net_benefit@0.2@{time:g}', account for them"
         )
     return ((event == 1) & (until <= time)).astype(int)

@@ -34,11 +34,12 @@ from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
-from skci.inference.intervals.methods import AvailableData, check_method
+from skci.inference.intervals.methods import AUTO, AvailableData, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import bind_references
+from skci.metrics.binding import Binding, bind_references
+from skci.metrics.censored import bind_share
 from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
@@ -90,8 +91,9 @@ class MetricSet:
             raise ValueError(
                 "metrics must all be metrics of survival or none, got "
                 f"{join_names(other_metrics)} and metrics of survival, whose y_true "
-                "has events and times; joint_report accepts y_true by metric, and "
-                "skci.event_by(y_true, time) converts times to labels"
+                "has events and times; set time of metrics that have it, as "
+                "NetBenefitCI(0.2, time=365); joint_report accepts y_true by metric, "
+                "and skci.event_by(y_true, time) converts times to labels"
             )
         reads_numbers = "numbers" in self.reads and "survival" not in kinds
         if reads_numbers and self.reads & {"labels", "scores"}:
@@ -595,16 +597,52 @@ class Points(NamedTuple):
     """Masks of the levels predicted positive at each threshold, (L, P)."""
 
 
-def estimate_at_points(
-    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
-) -> JointEstimate:
-    """Estimate metrics of labels jointly at thresholds, given by model.
+def keys_at_points(
+    column: str, points: Mapping[str, Points]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Model, index of the threshold and fields of the key, for each threshold.
 
     With a single unnamed model, keys name the thresholds as models. Otherwise keys have
     the model, and the threshold as a subgroup `column`.
     """
-    check_both_labels(scored)
     is_single = list(points) == [DEFAULT_MODEL]
+    for model, model_points in points.items():
+        for k, name in enumerate(model_points.names):
+            key = {"model": model, "subgroup": ((column, name),)}
+            yield model, k, {"model": name, "factor": column} if is_single else key
+
+
+def _events_at_points(
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float,
+) -> Iterator[TableParameter]:
+    """Proportions with an event by a time, among positive rows at each threshold."""
+    (name, method), *_ = metric_set.methods.items()
+    for model, k, key in keys_at_points(column, points):
+        _, levels, is_positive = points[model]
+        binding = Binding(scored, model, name, method or AUTO)
+        parameter = bind_share(binding, is_positive[levels, k], time)
+        yield replace(parameter, key=replace(parameter.key, **key))
+
+
+def estimate_at_points(
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float | None = None,
+) -> JointEstimate:
+    """Estimate metrics of labels jointly at thresholds, given by model.
+
+    With a time, labels are events by the time, and the metric is the precision.
+    """
+    if time is not None:
+        events = _events_at_points(metric_set, scored, column, points, time)
+        return metric_set.joint(events, scored)
+    check_both_labels(scored)
     rows, design = scored.rows, scored.design
     outcomes = np.stack(
         [
@@ -619,14 +657,10 @@ def estimate_at_points(
         rows, design = rows.merge_units(unit, len(outcomes)), design.merge_units(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
-    keys: dict[str, dict[str, Any]] = {}
-    for (model, model_points), level in zip(points.items(), levels, strict=True):
+    for model_points, level in zip(points.values(), levels, strict=True):
         columns.append(model_points.is_positive[level])
-        for name in model_points.names:
-            key = {"model": model, "subgroup": ((column, name),)}
-            keys[str(len(keys))] = (
-                {"model": name, "factor": column} if is_single else key
-            )
+    numbered = enumerate(keys_at_points(column, points))
+    keys = {str(number): key for number, (_, _, key) in numbered}
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)

@@ -11,6 +11,7 @@ import numpy as np
 from skci.measures.traits import NEGATED
 from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics.censored import EventMetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -210,7 +211,8 @@ def available_metrics() -> list[str]:
         "f<beta>" for F-beta at any beta; "ndcg@5" for the first 5 documents of a
         ranking, and so on for other metrics and numbers; "net_benefit@<threshold>",
         "standardized_net_benefit@<threshold>" and "interventions_avoided@<threshold>";
-        "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
+        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>" for events by a
+        time; "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
         "interval_score@<level>", "interval_coverage@<level>" and
         "interval_coverage_deviation@<level>" for prediction intervals. The suffixes
         "_macro", "_micro", "_weighted" and "_samples" request an average over classes,
@@ -359,6 +361,9 @@ def _named(name: str) -> MetricCI | None:
                 return _OF_FIRST[candidate]._replace({"k": int(number)})
             if candidate in _AT_A_NUMBER:
                 return _AT_A_NUMBER[candidate](float(number))
+        metric = _named(base)
+        if isinstance(metric, EventMetricCI) and metric.time is None:
+            return metric._replace({"time": float(number)})
     return None
 
 

@@ -31,6 +31,7 @@ from skci.reports.kinds import RunsReport as RunsReport
 from skci.reports.kinds import SearchReport as SearchReport
 from skci.reports.kinds import SuiteReport as SuiteReport
 from skci.reports.kinds import VotesReport as VotesReport
+from skci.reports.sequential import SequentialReport as SequentialReport
 
 __all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]
 

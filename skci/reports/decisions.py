@@ -206,10 +206,10 @@ class RequirementReport(TabularReport[Verdict]):
         ]
 
 
-def read_requirements(
-    requirements: Any, metrics: list[str], names: list[str]
-) -> list[Requirement]:
-    """Check requirements of a report with some metrics, of models or comparisons."""
+def check_requirements(
+    requirements: Any, metrics: Sequence[str] = ()
+) -> list[tuple[str, Any]]:
+    """Check the form of requirements; return the subject and the value of each."""
     required: list[Any] = []
     if isinstance(requirements, Mapping):
         required = [*requirements.items()]
@@ -219,7 +219,6 @@ def read_requirements(
             required = [each for text in texts for each in _parse(text, metrics)]
     if not required:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
-    found = []
     for subject, requirement in required:
         if not (
             isinstance(requirement, tuple | list)
@@ -230,6 +229,15 @@ def read_requirements(
                 f"requirements[{subject!r}] must be ('>=', value) or ('<=', value), "
                 f"got {requirement!r}"
             )
+    return required
+
+
+def read_requirements(
+    requirements: Any, metrics: list[str], names: list[str]
+) -> list[Requirement]:
+    """Check requirements of a report with some metrics, of models or comparisons."""
+    found = []
+    for subject, requirement in check_requirements(requirements, metrics):
         for metric in sorted(metrics, key=len, reverse=True):
             if f" {subject}".endswith(f" {metric}"):
                 name = subject.removesuffix(metric).strip()
