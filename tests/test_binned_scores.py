@@ -255,10 +255,10 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
         accumulated({"A": SMOOTH}, bins, ["roc_auc"]) for bins in (10, 20, None)
     )
     for other in (finer, rows):
-        with pytest.raises(ValueError, match="batches must be of scores in the same"):
+        with pytest.raises(ValueError, match="batches must have scores in the same"):
             binned.merge(other)
     binned.save(tmp_path / "sum.npz")
-    with pytest.raises(ValueError, match="score_bins must be those that scores"):
+    with pytest.raises(ValueError, match="score_bins must equal the bins"):
         JointAccumulator.load(tmp_path / "sum.npz", "roc_auc", score_bins=20)
     accumulator = JointAccumulator("roc_auc", score_bins=10)
     with pytest.raises(ValueError, match="score_bins needs scores of two labels"):

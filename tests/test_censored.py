@@ -271,11 +271,11 @@ def test_what_is_not_followed_up_is_undefined():
             lambda: joint_report(
                 Y, y_score=MODELS, metrics=["concordance", "net_benefit@0.2"]
             ),
-            r"got net_benefit@0.2 beside .* set time .* NetBenefitCI\(0.2, time=365\)",
+            r"got net_benefit@0.2 and .* set time .* NetBenefitCI\(0.2, time=365\)",
         ),
         (
             lambda: skci.NetBenefitCI(0.2)(Y, MODELS["A"]),
-            r"with a time allow for such rows, as NetBenefitCI\(0.2, time=365\)$",
+            r"with a time account for such rows, as NetBenefitCI\(0.2, time=365\)$",
         ),
         (
             lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@0.2@1@2"),

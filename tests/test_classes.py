@@ -645,8 +645,8 @@ ONES = np.ones((150, 3))
         ),
         (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
         (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),
-        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
-        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
+        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "a single target for .*, got 3"),
+        (CohenKappaCI(), TARGETS.y, TARGETS.p, "a single target for .*, got 3"),
         (CohenKappaCI(weights="cubic"), THREE.y, THREE.p, "weights must be one of"),
         *[
             (metric, THREE.y, score, message)
@@ -655,7 +655,7 @@ ONES = np.ones((150, 3))
                 (RocAucCI(), ONES[:, :2], r"got shape \(150, 2\)"),
                 (RocAucCI(), ONES * np.nan, "must hold finite numbers"),
                 (RocAucCI(average="binary"), ONES, "average must be one of"),
-                (LogLossCI(), 0.3 * ONES, "a row that adds up to 0.9"),
+                (LogLossCI(), 0.3 * ONES, "a row with the sum 0.9"),
                 (LogLossCI(), 2 * ONES, "probabilities for 'log_loss', got"),
             ]
         ],
@@ -665,8 +665,8 @@ ONES = np.ones((150, 3))
                 (RocAucCI(), ONES[:, 0], r"for each of the targets \[0, 1, 2\], got"),
                 (RocAucCI(), ONES[:, :2], r"targets .*, got shape \(150, 2\)$"),
                 (RocAucCI(pos_label=1), ONES, "pos_label must not be set"),
-                (RocAucCI(labels=[0, 1]), ONES, "must be all targets in their"),
-                (LogLossCI(), 0.3 * ONES, "a row that adds up to 0.9"),
+                (RocAucCI(labels=[0, 1]), ONES, "must be all targets in the"),
+                (LogLossCI(), 0.3 * ONES, "a row with the sum 0.9"),
             ]
         ],
     ],
@@ -677,7 +677,7 @@ def test_wrong_labels_and_scores(metric, y, p, message):
 
 
 def test_a_matrix_of_three_labels_needs_an_average():
-    with pytest.raises(ValueError, match=r"of two labels, got 3; set average"):
+    with pytest.raises(ValueError, match=r"two labels, got 3; set average"):
         F1CI().from_confusion_matrix(F1_TABLES["fair"])
 
 

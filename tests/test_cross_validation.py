@@ -948,7 +948,7 @@ def test_x_and_y_that_are_swapped_are_told():
     [
         (3, "folds must be a one-dimensional array of labels, got int"),
         (Y[:5], "folds must have an entry for each of the 240 rows"),
-        (np.arange(240), "folds must part the rows in at most 100"),
+        (np.arange(240), "folds must define at most 100"),
         ([None, *Y[1:]], "folds must name a subgroup in every row"),
         (KFold(3), "folds must be a one-dimensional array of labels, got KFold"),
     ],

@@ -200,7 +200,9 @@ def test_numbers_of_any_size(metric):
         try:
             found = joint_report(y, {"a": p, "b": y}, metrics=metric)
         except ValueError as error:
-            assert str(error).startswith("y_true and y_pred must hold numbers of which")
+            assert str(error).startswith(
+                "y_true and y_pred must hold numbers for which"
+            )
             assert size > 1e70
             continue
         for report in (found, found.differences()):
@@ -436,7 +438,7 @@ def of_classes(labels):
          r"^confidence_level must be .*got 1e-300"),
         (lambda: grades_report(SCORES, item=[]), ValueError, "^item must name a col"),
         (lambda: grades_report(SCORES, missing_grades=1e300), ValueError,
-         r"^missing_grades must be .*, or a number of a size up to 1e\+125"),
+         r"^missing_grades must be .*, or a number of at most 1e\+125"),
     ],
 )  # fmt: skip
 def test_what_is_no_argument_is_refused(call, error, message):

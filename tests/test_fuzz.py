@@ -42,7 +42,7 @@ OWN_WARNINGS = (
     UndefinedMetricWarning,
 )
 PROMISED = [
-    *("only, as predicted labels do", "the same counts in"),
+    *("like predicted labels", "the same counts in"),
     "far below the value of random scores",
     "have probability 0 for their true label",
 ]

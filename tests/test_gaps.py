@@ -396,7 +396,7 @@ def test_gaps_to_the_rest_need_rows_and_two_subgroups():
     with pytest.raises(ValueError, match=r"^gaps needs a report with by="):
         joint_report(Y, MODELS, metrics="accuracy").gaps()
     report = joint_report(Y, MODELS, metrics="accuracy", by=["a"] * N)
-    with pytest.raises(ValueError, match=r"^to='rest' needs two subgroups"):
+    with pytest.raises(ValueError, match=r"^to='rest' needs at least two subgroups"):
         report.gaps(to="rest")
     report = joint_report(Y, MODELS, metrics="accuracy", by=PART)
     several = combine_independent({"first": report})

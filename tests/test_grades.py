@@ -82,7 +82,7 @@ def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
     some = {model: values[kept] for model, values in GRADES.items()}
     expected = sampled(some, bounds=bounds, **options)
     assert found.n_samples == 58
-    assert "of 58 of 60 items, which all models have grades of" in str(found)
+    assert "of 58 of 60 items, graded for all models" in str(found)
     same_intervals(found, expected)
     same_intervals(found.differences(), expected.differences())
 
@@ -107,7 +107,7 @@ def lacking(rng, n, share, bounds=None):
 def test_pairs_are_compared_on_the_items_of_both(options):
     scores = lacking(np.random.default_rng(0), 60, 0.3, options.get("bounds"))
     report = grades_report(scores, missing_grades="pairwise", **options)
-    assert "pairs compared on items of both" in str(report)
+    assert "pairs compared on items graded for both" in str(report)
     found = report.individual().differences()
     for _, a, b in found:
         both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
@@ -219,11 +219,11 @@ def test_many_distinct_scores_have_hall():
     "scores, options, error",
     [
         ({"A": [1, 2], "B": [1]}, {}, r"\['B'\] must have a row for each of the 2"),
-        (LACKING, {}, r"'A' \(1\) and 'B' \(1\); set missing_grades to .* 1 of 3"),
+        (LACKING, {}, r"'A' \(1\) and 'B' \(1\); set missing_grades='drop' .* 1 of 3"),
         (
             {"A": [1, np.nan], "B": [np.nan, 1]},
             {"missing_grades": "drop"},
-            "an item that all models have",
+            "an item graded for all models",
         ),
         (LACKING, {"missing_grades": "zero"}, "missing_grades must be one of .*'zero'"),
         (LACKING, {"missing_grades": np.nan}, "missing_grades must be one of .*number"),
@@ -260,9 +260,9 @@ def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
     message = (
-        rf"^{name} must be one column, or samples= .*\(60, 4\).*'independent'.*runs"
+        rf"^{name} must have one column, or samples= .*\(60, 4\).*'independent'.*runs"
     )
-    models = "; a report of several models takes them by name"
+    models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
     assert (models in str(caught.value)) == (name == "grades")
@@ -369,8 +369,12 @@ def test_rows_that_are_not_there_are_missing_items():
         ({}, {"item": None}, "item must name a column of data, got None"),
         ({}, {"model": ["model"]}, "model must name a column of data, got"),
         ({}, {"item": "question"}, "item must name a column of data, which has"),
-        ({"epoch": 0}, {}, "sample must tell .* of model A, item .* and sample 0"),
-        ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
+        (
+            {"epoch": 0},
+            {},
+            "sample must distinguish .* of model A, item .* and sample 0",
+        ),
+        ({"passage": range(480)}, {"groups": "passage"}, "groups must be constant in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
@@ -631,7 +635,7 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     words = {model: values.copy() for model, values in WORDS.items()}
     words["B"][[2, 7]] = np.nan
     scores = {k: {"exact": EXACT[k], "words": words[k]} for k in GRADES}
-    message = r"none of some items for 'B' by 'words' \(2\)"
+    message = r"no grades of some items for 'B' by 'words' \(2\)"
     with pytest.raises(ValueError, match=message):
         grades_report(scores)
     report = grades_report(scores, missing_grades="drop")
@@ -643,12 +647,12 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     "change, error",
     [
         ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, "bounds must be .*'other'"),
-        ({"bounds": {"words": (0, 1)}}, "grades must hold .* of 'A' by 'words'"),
+        ({"bounds": {"words": (0, 1)}}, "grades must hold .* for 'A' by 'words'"),
         ({"bounds": {"exact": 1}}, "bounds must be the smallest and the largest"),
         ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
         ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
         ({"method": "score"}, "or a mean of bounded grades"),
-        ({"samples": None}, r"grades\['A'\]\['judge'\] must be one column"),
+        ({"samples": None}, r"grades\['A'\]\['judge'\] must have one column"),
     ],
 )
 def test_wrong_options_by_scorer(change, error):
@@ -658,7 +662,7 @@ def test_wrong_options_by_scorer(change, error):
 
 def test_models_must_have_the_same_scorers():
     grades = {"A": SCORED["A"], "B": {"exact": EXACT["B"]}}
-    with pytest.raises(ValueError, match=r"grades\['B'\] must be of the scorers of"):
+    with pytest.raises(ValueError, match=r"grades\['B'\] must have the scorers of"):
         sampled(grades)
 
 
@@ -779,7 +783,9 @@ def test_items_that_do_not_match(files, message):
 @pytest.mark.parametrize("samples", [None, "independent"])
 @pytest.mark.parametrize("several", [list, tuple, lambda x: [pd.Series(y) for y in x]])
 def test_a_list_of_models_is_not_taken_for_items(several, samples):
-    message = "list of 2 with 40 numbers each; a report of several models takes them by"
+    message = (
+        "list of 2 with 40 numbers each; to report on several models, pass them by"
+    )
     with pytest.raises(ValueError, match=message):
         grades_report(several([FIRST, SECOND]), samples=samples)
     of_two_items = np.array([FIRST, SECOND])

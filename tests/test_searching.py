@@ -366,7 +366,9 @@ def test_scorers_take_the_positive_label():
         interval_scorers("f1")(BAYES.fit(X, named), X, named)
     with pytest.raises(ValueError, match="unknown metric"):
         interval_scorers(["f9x"])
-    with pytest.raises(ValueError, match="average must give one number for a scorer"):
+    with pytest.raises(
+        ValueError, match="average must give a single number for a scorer"
+    ):
         interval_scorers([RecallCI(average=None)])
 
 

@@ -29,5 +29,5 @@ if not TYPE_CHECKING:  # type checkers find the names in the imports above
         return __all__
 
 
-# The names of metrics are those of the metrics that have been declared by now.
+# Metric names are collected from the classes that the imports above have declared.
 from skci.metrics.names import available_metrics as available_metrics

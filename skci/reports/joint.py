@@ -552,13 +552,17 @@ class JointReport(ReportWithContrasts):
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
-            if len(k) > 1 and self._joint.parameters[k[0]].trait.has_better
+            if len(k) > 1 and self._has_order(k[0])
         }
         return list(several) or self.metrics
 
+    def _has_order(self, position: int) -> bool:
+        """Whether larger or smaller estimates rank first."""
+        return self._joint.parameters[position].trait.has_better
+
     def _check_direction(self, position: int) -> None:
         """Check that the metric of an estimate is better in one direction."""
-        if not self._joint.parameters[position].trait.has_better:
+        if not self._has_order(position):
             raise ValueError(
                 "metric must be better in one direction, which "
                 f"{self._keys[position].metric!r} is not; compare it by differences(), "

@@ -171,6 +171,9 @@ class ImportanceReport(JointReport):
         """Names of the features, in order."""
         return self.models
 
+    def _has_order(self, position: int) -> bool:
+        return True  # the largest importance ranks first
+
 
 _MAX_RUNS, _MAX_ROWS = 1000, 10**9
 _FEW_RUNS = 3  # margins in quadrature then cover too much, by .02 or more
