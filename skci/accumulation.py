@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from skci._arrays import allow_underflow
 from skci._options import entry_point
-from skci._validation import AllZeroError, check_alone, printable
+from skci._validation import AllZeroError, check_mutually_exclusive, printable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
@@ -285,7 +285,7 @@ class JointAccumulator:
         sample = self._sample()
         if sample.proxies is not None:
             reason = "a proxy, as the share of labels may change from look to look"
-            check_alone(reason, {"horizon": horizon})
+            check_mutually_exclusive(reason, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
             horizon = Horizon.checked(horizon)

@@ -14,10 +14,10 @@ from sklearn.exceptions import NotFittedError
 
 from skci._options import entry_point, parameters_from, with_hints
 from skci._validation import (
-    check_alone,
     check_choice,
     check_confidence_level,
     check_integer,
+    check_mutually_exclusive,
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
@@ -229,7 +229,7 @@ def cross_validate_report(
     procedures = Resampling.from_data(estimators, X, y, metrics, **uses, **options)
     if not is_procedure:
         within_folds = "target='fold-models', whose variance is within folds"
-        check_alone(within_folds, {"resampling": resampling})
+        check_mutually_exclusive(within_folds, {"resampling": resampling})
         return procedures.fold_models()
     return procedures.report(scheme_of(resampling, options.get("cv")))
 

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 
 from skci._options import (
     RowsOfSubgroups,
-    brief,
     entry_point,
+    short_repr,
     with_hints,
 )
 from skci._validation import (
     AllZeroError,
-    check_alone,
     check_estimators,
+    check_mutually_exclusive,
     is_iterable,
     named_estimators,
     printable,
@@ -282,13 +282,13 @@ def joint_report(
         *(metrics, confidence_level, method, pos_label, random_state),
     )
     if folds is not None:
-        check_alone("folds, whose means are reported", {"by": by})
+        check_mutually_exclusive("folds, whose means are reported", {"by": by})
         if is_missing_named(missing):
             raise ValueError("missing must be 'error' with folds, got 'group'")
     design, macro = without_average(design)
     if macro:
         means = "Strata(average='macro'), whose means over strata are reported"
-        check_alone(means, {"by": by, "folds": folds})
+        check_mutually_exclusive(means, {"by": by, "folds": folds})
         by = {"stratum": design.strata}
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -310,7 +310,9 @@ def joint_report(
         joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
     else:
         if runs is not None:
-            check_alone("Runs, whose models predict all rows", {"folds": folds})
+            check_mutually_exclusive(
+                "Runs, whose models predict all rows", {"folds": folds}
+            )
         sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
         if runs is not None:
             return report_over_runs(metric_set, sample, runs)
@@ -333,7 +335,7 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
         ("Runs of a model", runs, "report on one run"),
         ("y_true by metric", by_metric, "report on the metrics of one truth"),
     ):
-        check_alone(other, {name: value}, f"; {instead}")
+        check_mutually_exclusive(other, {name: value}, f"; {instead}")
     if isinstance(design, Prevalence):
         raise ValueError(
             f"{name} must not be given with design={design!r}; report on the "
@@ -426,7 +428,9 @@ class JointEvaluator(BaseEstimator):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         options = self.get_params(deep=False).items()
-        rows = (f"<tr><th>{k}</th><td>{escape(brief(v))}</td></tr>" for k, v in options)
+        rows = (
+            f"<tr><th>{k}</th><td>{escape(short_repr(v))}</td></tr>" for k, v in options
+        )
         caption = f"<caption>{escape(repr(self))}</caption>"
         html = f"<table>{caption}<tbody>{''.join(rows)}</tbody></table>"
         return {"text/plain": repr(self), "text/html": html}

@@ -17,10 +17,10 @@ from skci._validation import (
     as_array,
     as_whole_numbers,
     by_metric,
-    check_alone,
     check_choice,
     check_directions,
     check_integer,
+    check_mutually_exclusive,
     check_names,
     check_number,
     check_range,
@@ -291,7 +291,7 @@ def grades_report(
     if proxy is not None:
         judge, runs_of_judge = read(proxy)
         remedy = "runs; average the grades of each item over runs, or report on one run"
-        check_alone(remedy, {"proxy": runs or runs_of_judge})
+        check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
             raise ValueError("proxy must not be given with missing_grades")
         are_tasks = tasks is not None and tasks_are == "drawn"
@@ -436,7 +436,7 @@ def _tasks(
     check_choice(average, ["macro", "micro"], "average")
     check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
     describing = "tasks, which describe how items were drawn"
-    check_alone(describing, {"groups": groups, "design": design})
+    check_mutually_exclusive(describing, {"groups": groups, "design": design})
     return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
 
 

@@ -13,9 +13,9 @@ from skci._validation import (
     LARGEST,
     as_matrix,
     as_numbers,
-    check_alone,
     check_degrees,
     check_directions,
+    check_mutually_exclusive,
     check_settings,
     check_sizes,
     is_iterable,
@@ -201,7 +201,7 @@ def joint_intervals(
         named.append({"key": key, "trait": trait, "method": method})
     settings = check_settings(confidence_level, random_state)
     if influence is None:
-        check_alone("a covariance", rows)
+        check_mutually_exclusive("a covariance", rows)
         source = GivenEstimates(
             tuple(
                 Parameter(fixed_estimate=x, **fields)
@@ -212,7 +212,7 @@ def joint_intervals(
             common_variance=True,
         )
         return JointReport(JointEstimate(source, **settings))
-    check_alone("influence", {"covariance": covariance, "df": df})
+    check_mutually_exclusive("influence", {"covariance": covariance, "df": df})
     columns = _check_influence(influence, len(values), user_names)
     alignment = Alignment()
     alignment.check("influence", influence, ["index"])
@@ -248,7 +248,9 @@ def _check_estimates(
 ) -> tuple[list[float], list[Any], list[Key]]:
     """Check estimates; return their values, the user's names for them, and keys."""
     if isinstance(estimates, Mapping):
-        check_alone("a mapping of estimates, whose keys are names", {"names": names})
+        check_mutually_exclusive(
+            "a mapping of estimates, whose keys are names", {"names": names}
+        )
     if hasattr(estimates, "items"):
         pairs = list(estimates.items())
         estimates = [value for _, value in pairs]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._options import brief
-from skci._validation import check_alone, column_names, is_iterable
+from skci._options import short_repr
+from skci._validation import check_mutually_exclusive, column_names, is_iterable
 from skci.accumulation import JointAccumulator
 from skci.data.items import UNNAMED
 from skci.data.responses import task
@@ -122,7 +122,7 @@ def sequential_report(
     """
     gate = Gate(requirements, horizon)
     if not is_iterable(batches) or isinstance(batches, Mapping):
-        raise TypeError(f"batches must be {_BATCHES}, got {brief(batches)}")
+        raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batches)}")
     has_grades = metrics is None
     rows: Any = _Grades(options)
     if not has_grades:
@@ -131,8 +131,8 @@ def sequential_report(
         with task(f"batch {k}"):
             needed = "grades" if has_grades else "y_true"
             if not (isinstance(batch, Mapping) and needed in batch):
-                raise TypeError(f"batches must be {_BATCHES}, got {brief(batch)}")
-            check_alone(_LOOKS, {"proxy": batch.get("proxy")})
+                raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batch)}")
+            check_mutually_exclusive(_LOOKS, {"proxy": batch.get("proxy")})
             rows.update(**batch)
         gate.check_names(rows.metrics, rows.models)
         if gate.is_due(rows.n_samples):
@@ -153,7 +153,7 @@ class _Grades:
         excluded = {name: options.get(name) for name in ("proxy", "design", "data")}
         if options.get("samples") != "independent":
             excluded |= {"samples": options.get("samples")}
-        check_alone(_LOOKS, excluded)
+        check_mutually_exclusive(_LOOKS, excluded)
         self._options = options
         self._batches: list[dict[tuple[str, ...], Array]] = []
         self.n_samples = 0

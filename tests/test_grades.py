@@ -690,7 +690,7 @@ def test_the_header_says_what_unseen_ends_of_the_bounds_cost():
     hall = grades_report(grades["A"], bounds=(0, 1), method="hall")
     ratio = widths(one)[0] / widths(hall)[0]
     assert ratio > 2
-    said = 'up to {:.1f} times as wide as by method="hall", to allow for ends of'
+    said = 'up to {:.1f} times as wide as with method="hall", '
     assert said.format(ratio) in str(one)
     differences = grades_report(grades, bounds=(0, 1)).differences()
     by_hall = grades_report(grades, bounds=(0, 1)).differences(method="hall")

@@ -318,7 +318,7 @@ def test_decision_values_in_a_frame_are_read_by_name():
 def test_named_columns_survive_pickling():
     from skci._validation import NamedArray, column_names
 
-    named = pickle.loads(pickle.dumps(NamedArray.of(SHARES, NAMES)))
+    named = pickle.loads(pickle.dumps(NamedArray.from_columns(SHARES, NAMES)))
     assert column_names(named) == NAMES
     assert_allclose(named, SHARES)
 

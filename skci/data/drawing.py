@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
-from skci._options import brief, design_hint
+from skci._options import design_hint, short_repr
 from skci._validation import (
     as_array,
     as_numbers,
     as_whole_numbers,
-    check_alone,
     check_choice,
+    check_mutually_exclusive,
     check_nonnegative,
+    int_if_integral,
     is_null,
     join_names,
     named_columns,
-    whole,
 )
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
@@ -162,7 +162,7 @@ class RowOptions:
         if self.by is not None:
             subgroups = self._read_subgroups(column, selected)
         if self.query is not None:
-            check_alone("query", {"counts": self.counts})
+            check_mutually_exclusive("query", {"counts": self.counts})
             names, positions = named(self.query, "query", "query")
             queries = Queries.of(names, positions[selected])
             queries.check_constant(weights, "sample_weight must be one number")
@@ -189,11 +189,11 @@ class RowOptions:
                     "average of Strata must be 'micro' here; 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            check_alone(title, exclusive)
+            check_mutually_exclusive(title, exclusive)
             return rows.in_strata(*named(design.strata, *self._of_design, "stratum"))
         if isinstance(design, Prevalence):
             other_options = {"sample_weight": self.sample_weight, "by": self.by}
-            check_alone(title, other_options | exclusive)
+            check_mutually_exclusive(title, other_options | exclusive)
             design.check()
             return replace(rows, design=design)
         missing = [name for name in _MEMBERS if _lacks(design, name)]
@@ -202,14 +202,14 @@ class RowOptions:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as described in skci.designs.Design, "
-                f"got {brief(design)}{without}{design_hint(design)}"
+                f"got {short_repr(design)}{without}{design_hint(design)}"
             )
         if rows.counts is not None and (rows.counts > 1).any():
             exclusive["counts"] = self.counts
         with_series = getattr(design, "with_series", None)
         if with_series:
             del exclusive["groups"]
-        check_alone(title, exclusive)
+        check_mutually_exclusive(title, exclusive)
         for key, name in self._of_design.items():
             column(getattr(design, name), key, _without_missing)
         if with_series:  # rows without weight also take time
@@ -494,7 +494,7 @@ def _name_missing(values: Array) -> Array:
         return values
     entries = values.tolist()
     names = [
-        _MISSING if is_null(x) else whole(x) if isinstance(x, float) else x
+        _MISSING if is_null(x) else int_if_integral(x) if isinstance(x, float) else x
         for x in entries
     ]
     if names.count(_MISSING) > sum(map(is_null, entries)) > 0:

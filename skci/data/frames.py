@@ -310,7 +310,9 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
     """Return a column of a mapping, or a matrix of several columns."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
-    return NamedArray.of(np.column_stack([columns[name] for name in names]), names)
+    return NamedArray.from_columns(
+        np.column_stack([columns[name] for name in names]), names
+    )
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:

@@ -19,9 +19,9 @@ from skci._validation import (
     check_distinct,
     check_number,
     column_names,
+    int_if_integral,
     join_names,
     named_columns,
-    whole,
 )
 from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
 from skci.data.frames import check_constant
@@ -436,6 +436,6 @@ def check_missing_grades(value: Any) -> str | float:
     if isinstance(value, str):
         return check_choice(value, MISSING, "missing_grades")
     requirement = f"one of {MISSING}, or a number of at most {LARGEST:g} in size"
-    return whole(
+    return int_if_integral(
         check_number(value, "missing_grades", requirement, lambda x: abs(x) <= LARGEST)
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     TAGS_HINT,
     as_array,
@@ -60,7 +60,7 @@ def distinct_labels(
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
         raise TypeError(
-            f"{name} must hold labels, got {brief(column[0])}{TAGS_HINT}"
+            f"{name} must hold labels, got {short_repr(column[0])}{TAGS_HINT}"
         ) from error
     labels = distinct.tolist()
     error_prefix = f"{name} must hold a label in every row"

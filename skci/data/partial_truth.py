@@ -12,7 +12,7 @@ from skci._arrays import Array, dataclass
 from skci._validation import (
     as_array,
     as_numbers,
-    check_alone,
+    check_mutually_exclusive,
     is_null,
     join_names,
     named_columns,
@@ -156,7 +156,7 @@ def read_columns(
     if rows.query is not None:
         excluded = {name: columns.get(name) for name in ("proxy", "label_probability")}
         remedy = "; pass a grade for each query, and a proxy, to grades_report"
-        check_alone("query", excluded, remedy)
+        check_mutually_exclusive("query", excluded, remedy)
     by_prediction = isinstance(proxy, str) and proxy == PREDICTION
     if by_prediction:
         columns["proxy"] = None
@@ -176,7 +176,9 @@ def read_columns(
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
     probability = columns.get("label_probability")
     if by_prediction:
-        check_alone(f"proxy={PREDICTION!r}", {"label_probability": probability})
+        check_mutually_exclusive(
+            f"proxy={PREDICTION!r}", {"label_probability": probability}
+        )
     if duplicates := set(proxies) & {*predicted, *scores}:
         raise ValueError(
             "proxy must have other names than the models, got "

@@ -315,7 +315,7 @@ class Reader:
             return y_score
         for model, values in y_score.items():
             self.alignment.check(parameter_name(model, "y_score"), values)
-        return {DEFAULT_MODEL: NamedArray.of(matrix, [*y_score])}
+        return {DEFAULT_MODEL: NamedArray.from_columns(matrix, [*y_score])}
 
     def _order(
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None

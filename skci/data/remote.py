@@ -18,7 +18,7 @@ from skci._validation import (
     AllZeroError,
     NamedArray,
     as_array,
-    check_alone,
+    check_mutually_exclusive,
     column_names,
     named_columns,
 )
@@ -169,7 +169,7 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
 def check_separable(rows: RowOptions) -> None:
     """Check that blocks of rows can be read separately."""
     blocks = "Dask arrays, whose blocks are read separately"
-    check_alone(blocks, {"design": rows.design}, "; compute them first")
+    check_mutually_exclusive(blocks, {"design": rows.design}, "; compute them first")
 
 
 def read_blocks(
@@ -262,4 +262,7 @@ def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[An
     blocks = array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
     if (names := column_names(values)) is None:
         return blocks
-    return [dask.delayed(NamedArray.of, pure=False)(block, names) for block in blocks]
+    return [
+        dask.delayed(NamedArray.from_columns, pure=False)(block, names)
+        for block in blocks
+    ]

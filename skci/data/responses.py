@@ -206,7 +206,7 @@ def scores_of(
         if label in classes_:
             scores[:, k] = response[:, classes_.index(label)]
             columns[k] = label if names is None else names[classes_.index(label)]
-    return scores if names is None else NamedArray.of(scores, columns)
+    return scores if names is None else NamedArray.from_columns(scores, columns)
 
 
 def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.recfunctions import unstructured_to_structured
 
 from skci._arrays import Array, factorise
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     TAGS_HINT,
     as_array,
@@ -101,7 +101,7 @@ def check_no_tags(values: Any, name: str) -> None:
     if name.startswith("y") and (texts or isinstance(first, set | frozenset)):
         raise ValueError(
             f"{name} must be an array with a column of 0 and 1 for each tag, got "
-            f"{brief(first)} in row 0{TAGS_HINT}"
+            f"{short_repr(first)} in row 0{TAGS_HINT}"
         )
 
 
@@ -255,7 +255,7 @@ def as_items(values: Any, name: str) -> Array:
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sized):
             raise TypeError(
                 f"{name} must be a sequence with an item for each row, or a mapping of "
-                f"levels between 0 and 1 to quantiles, got {brief(values)}"
+                f"levels between 0 and 1 to quantiles, got {short_repr(values)}"
             )
         values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
     if not values.ndim or not len(values):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
-from skci._validation import as_numbers, check_known
+from skci._validation import as_numbers, check_valid_name
 from skci.data.drawing import check_apart, names_in
 from skci.data.rows import check_thresholds
 from skci.inference.designs.units import IndependentRows
@@ -194,7 +194,7 @@ class Suite:
             )
         pairs = list(combinations(self.models, 2))
         if control is not None:
-            check_known(control, self.models, "control")
+            check_valid_name(control, self.models, "control")
             pairs = [(model, control) for model in self.models if model != control]
         parameters = []
         for pair in pairs:

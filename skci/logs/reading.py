@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import check_choice, join_names
 from skci.data.files import MISSING
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
@@ -179,7 +179,7 @@ def _known_formats(formats: LogFormat | Iterable[LogFormat]) -> list[LogFormat]:
         if not isinstance(log_format, LogFormat):
             raise TypeError(
                 f"formats, and entry points of the group {_GROUP!r}, must be LogFormat "
-                f"objects, got {brief(log_format)}"
+                f"objects, got {short_repr(log_format)}"
             )
     return [*checked, *_FORMATS]
 

@@ -11,8 +11,8 @@ from skci._options import QUERY_HINT
 from skci._validation import (
     LARGEST,
     Assumed,
-    check_alone,
     check_choice,
+    check_mutually_exclusive,
     check_range,
     errors_of_function,
 )
@@ -525,7 +525,7 @@ def make_metric_ci(
     arguments = "mean_1, ..., mean_k" if features is not None else "tp, fp, fn, tn"
     requirement = f"g must be a function g({'y_true, y_pred' if of else arguments})"
     if influence is not None:
-        check_alone("influence", {"g": g, "features": features, "of": of})
+        check_mutually_exclusive("influence", {"g": g, "features": features, "of": of})
         g, requirement = (
             influence,
             "influence must be a function influence(y_true, y_pred)",
@@ -539,7 +539,7 @@ def make_metric_ci(
     options["greater_is_better"] = greater_is_better
     if of is not None:
         check_choice(of, ("rows",), "of")
-        check_alone("of='rows'", {"features": features})
+        check_mutually_exclusive("of='rows'", {"features": features})
     if of is not None or influence is not None:
         reads = Assumed("labels") if reads is None else reads
         check_choice(reads, KINDS, "reads")

@@ -15,7 +15,7 @@ from skci._validation import (
     NamedArray,
     as_array,
     as_numbers,
-    check_alone,
+    check_mutually_exclusive,
     column_names,
     named_columns,
 )
@@ -381,7 +381,7 @@ def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
     selected = {}
     for name, values in columns.items():
         rows = as_array(values, name, "an array")[index]
-        selected[name] = NamedArray.of(rows, column_names(values))
+        selected[name] = NamedArray.from_columns(rows, column_names(values))
     return selected
 
 
@@ -392,8 +392,8 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     two copies of a row are a cluster.
     """
     clusters = "; pass clusters as groups="
-    check_alone("label_probability", {"design": rows.design}, clusters)
-    check_alone(
+    check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
+    check_mutually_exclusive(
         "label_probability", {"counts": rows.counts}, "; pass each row separately"
     )
     assert read.probability is not None

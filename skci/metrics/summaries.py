@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_alone, check_bool, join_names
+from skci._validation import check_bool, check_mutually_exclusive, join_names
 from skci.data.moments import MomentSample, Variable
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO
@@ -25,7 +25,7 @@ class Summary:
         self._edges = None if score_bins is None else _check_bins(score_bins)
         self._keeps_moments = check_bool(moments, "moments")
         if self._keeps_moments:
-            check_alone("moments=True", {"score_bins": score_bins})
+            check_mutually_exclusive("moments=True", {"score_bins": score_bins})
             self._must_serve(
                 "_serves_moments",
                 "moments=True needs metrics that are functions of means of losses or "

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     as_name,
     as_numbers,
-    check_alone,
     check_contrasts,
-    check_known,
+    check_mutually_exclusive,
+    check_valid_name,
     join_names,
 )
 from skci.inference.contrasts import reverse
@@ -136,7 +136,7 @@ class ReportWithContrasts(Report):
         precision - recall  0.09      [-0.09, 0.26]   0.317
         """
         if isinstance(matrix, Mapping):
-            check_alone("a mapping of contrasts", {"labels": labels})
+            check_mutually_exclusive("a mapping of contrasts", {"labels": labels})
             keys, matrix = self._named_contrasts(matrix)
             rows, _ = check_contrasts(matrix, range(len(keys)), list(self))
         else:
@@ -163,7 +163,7 @@ class ReportWithContrasts(Report):
             if not (isinstance(weights, Mapping) and weights):
                 raise TypeError(
                     "matrix must map names of contrasts to mappings from models or "
-                    f"labels to coefficients, got {brief(weights)} for {contrast!r}"
+                    f"labels to coefficients, got {short_repr(weights)} for {contrast!r}"
                 )
             # Unknown names first, so that the error names one.
             ordered = sorted(weights.items(), key=lambda pair: pair[0] in models)
@@ -183,7 +183,7 @@ class ReportWithContrasts(Report):
         if len({*keys}) < len(keys):
             raise ValueError(
                 "matrix must not have contrasts on each metric together with contrasts "
-                f"of several metrics, got {brief(named)}; report them separately"
+                f"of several metrics, got {short_repr(named)}; report them separately"
             )
         return keys, np.array(rows)
 
@@ -309,7 +309,7 @@ class ContrastReport(ReportWithContrasts):
             If a label is unknown, or no contrast remains.
         """
         for column in labels:
-            check_known(column, list(self._labels), "label")
+            check_valid_name(column, list(self._labels), "label")
         return self._with(self._select(labels))
 
     def sample_size(

@@ -14,7 +14,7 @@ import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
-from skci._validation import check_integer, check_known, first_names, join_names
+from skci._validation import check_integer, check_valid_name, first_names, join_names
 from skci.inference.parameter import Key
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe
@@ -653,7 +653,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         if metric is None and len(panels) > 1:
             raise ValueError(f"metric must be one of {panels}, got None")
         metric = panels[0] if metric is None else metric
-        check_known(metric, panels, "metric")
+        check_valid_name(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
         k = check_integer(k, "k", maximum=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]

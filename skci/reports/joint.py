@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     as_name,
-    check_alone,
     check_choice,
-    check_known,
+    check_mutually_exclusive,
     check_names,
+    check_valid_name,
     join_names,
 )
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
@@ -282,7 +282,7 @@ class JointReport(ReportWithContrasts):
             names = [key.level("subgroup") for key in self._keys]
             control = _check_control(control, list(dict.fromkeys(names)))
         if to is not None:
-            check_alone("to", {"control": control})
+            check_mutually_exclusive("to", {"control": control})
             check_choice(to, ("rest", "overall"), "to")
         options = (scale, method, adjust, margin)
         return self._compare("subgroup", control, to, metrics, *options)
@@ -328,7 +328,7 @@ class JointReport(ReportWithContrasts):
             factors = [factor] if factor == "model" else self._subgroup_columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric"
-                f"{self._of_pairs}, got {brief(list(self))}"
+                f"{self._of_pairs}, got {short_repr(list(self))}"
             )
         is_from_rows = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
@@ -431,7 +431,7 @@ class JointReport(ReportWithContrasts):
         if models is None:  # the column of models may have another name
             models = subgroups.pop(factor, None)
         for column in subgroups:
-            check_known(column, self._subgroup_columns, "subgroup")
+            check_valid_name(column, self._subgroup_columns, "subgroup")
         names = {factor: models, "metric": metrics, **subgroups}
         return self._with(self._select(names), _coloured=self._known_models)
 
@@ -810,7 +810,7 @@ class JointReport(ReportWithContrasts):
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
         """Positions of the estimates that are compared on a metric."""
-        check_known(metric, self.metrics, "metric")
+        check_valid_name(metric, self.metrics, "metric")
         compared = compared or self._compared([metric])
         if len(compared) > 1:
             raise ValueError(
@@ -859,5 +859,5 @@ def _check_control(control: Any, valid_names: list[str]) -> str:
             remedy = f"pass {joined!r}"
         raise ValueError(f"control must be a single name, got {control!r}; {remedy}")
     name = as_name(control)
-    check_known(name, valid_names, "control")
+    check_valid_name(name, valid_names, "control")
     return name

@@ -28,7 +28,7 @@ import numpy as np
 from skci._arrays import cached_property
 from skci._options import HintedAttributes
 from skci._packages import optional_module
-from skci._validation import as_name, check_known, check_text, printable
+from skci._validation import as_name, check_text, check_valid_name, printable
 
 _Entry = TypeVar("_Entry")
 
@@ -539,7 +539,9 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
             else:
                 for name, column in zip(key_names, labels, strict=True):
                     names = list(dict.fromkeys(labels[column]))
-                    check_known(name, names, f"report[{', '.join(labels)}]: {column}")
+                    check_valid_name(
+                        name, names, f"report[{', '.join(labels)}]: {column}"
+                    )
         columns = ", ".join(labels)
         if len(labels) == 1:
             (example,) = example
