@@ -53,6 +53,8 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.intervals import joint_intervals as joint_intervals
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
+    from skci.uplift import UpliftReport as UpliftReport
+    from skci.uplift import uplift_report as uplift_report
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
@@ -72,6 +74,7 @@ else:
         "importance": "importance_report",
         "intervals": "combine_independent joint_intervals",
         "planning": "sample_size",
+        "uplift": "UpliftReport uplift_report",
         "votes": "votes_report",
     }
     _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}

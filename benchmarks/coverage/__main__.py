@@ -40,6 +40,7 @@ PAGES = {
     "methods": "methods",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "uplift": "uplift",
     "target": "target",
 }
 """Module that has the tables of a page."""
