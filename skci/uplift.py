@@ -1,6 +1,5 @@
 """Uplift of a treatment that is targeted by scores, with joint intervals."""
 
-from itertools import product
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -69,14 +68,16 @@ def _curves(sums: Array) -> dict[str, Array]:
     }
 
 
+def _half_steps(values: Array) -> Array:
+    """Half of the difference between both neighbours of each value."""
+    return np.convolve(np.pad(values, 1, "edge"), [0.5, 0, -0.5], "valid")
+
+
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
     """Derivatives of the area under a curve in its values and shares."""
-    in_values, in_shares = (
-        (np.diff(each, prepend=each[0]) + np.diff(each, append=each[-1])) / 2
-        for each in (shares, -values)
-    )
+    in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # the area in random order
-    return in_values, in_shares
+    return in_values, -_half_steps(values)
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
@@ -112,11 +113,23 @@ class _Trial(NamedTuple):
         columns = treated, treated * self.y, control, control * self.y
         return np.stack([np.ones(len(self.y)), *columns])
 
-    def estimate(self, metric: str, share: float | None, score: Array) -> Any:
-        """Value of a metric of a score, and influence values, (n,), by name."""
-        value, influence = self._linear(metric, share, score)
+    def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
+        """Ranks of the rows, sums over the rows at the top, and curves at steps.
+
+        Points of a curve are the distinct scores. Each step is one of a sum.
+        """
+        rank = np.unique(-score, return_inverse=True)[1]
+        totals = [np.bincount(rank, self.weights * each) for each in self.summands]
+        top = np.insert(totals, 0, 0, axis=1).cumsum(axis=1)
+        sums = np.concatenate([top, np.broadcast_to(top[:, -1:], top.shape)])
+        steps = 1j * _STEP * np.eye(10)[:, :, np.newaxis]
+        return rank, top, [_curves(sums + step) for step in steps]
+
+    def estimate(self, metric: str, share: float | None, ranked: Any) -> Any:
+        """Value of a metric of ranked rows, and influence values, (n,), by name."""
+        value, influence = self._linear(metric, share, ranked)
         if metric == "qini":
-            perfect = self.y * (2 * self.treated - 1)
+            perfect = self.ranked(self.y * (2 * self.treated - 1))
             most, of_most = self._linear(metric, share, perfect)
             if most <= _ZERO or not np.isin(self.y, (0, 1)).all():
                 raise ValueError(f"y_true must be 0 and 1 for qini, got {self.y[:5]}")
@@ -124,17 +137,10 @@ class _Trial(NamedTuple):
         influence[abs(influence) <= _ZERO * abs(self.summands).max()] = 0  # rounding
         return {"value": value, "influence": influence}
 
-    def _linear(self, metric: str, share: float | None, score: Array) -> Any:
-        """Value of a curve at a share, or its area, and the influence values.
-
-        Lines join the points of the curve, which are the distinct scores.
-        """
-        rank, summands = np.unique(-score, return_inverse=True)[1], self.summands
-        totals = [np.bincount(rank, self.weights * each) for each in summands]
-        top = np.insert(totals, 0, 0, axis=1).cumsum(axis=1)
-        sums = np.concatenate([top, np.broadcast_to(top[:, -1:], top.shape)])
-        curve = (_AT_TOP | _AREAS)[metric]
-        values = _curves(sums)[curve]
+    def _linear(self, metric: str, share: float | None, ranked: Any) -> Any:
+        """Value of a curve at a share, or its area, and the influence values."""
+        (rank, top, curves), curve = ranked, (_AT_TOP | _AREAS)[metric]
+        values = curves[0][curve].real
         if share is None:
             in_values, in_shares = _area(metric, top[0], values)
         else:
@@ -144,13 +150,11 @@ class _Trial(NamedTuple):
                 raise ValueError(f"top must have both arms for {metric}, got {share:g}")
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)
-        steps = 1j * _STEP * np.eye(10)[:, :, np.newaxis]
-        in_sums = [_curves(sums + step)[curve].imag / _STEP for step in steps]
-        slopes = in_values * np.array(in_sums)
+        slopes = in_values * [each[curve].imag / _STEP for each in curves]
         slopes[0] += in_shares
         slopes[:5, -1] += slopes[5:].sum(axis=1)
         of_rows = slopes[:5, ::-1].cumsum(axis=1)[:, ::-1][:, rank + 1]
-        influence = (summands * of_rows).sum(axis=0)
+        influence = (self.summands * of_rows).sum(axis=0)
         return float(in_values @ values), influence - self.weights @ influence
 
 
@@ -297,23 +301,24 @@ def uplift_report(
         raise ValueError(f"treatment must hold 0 and 1, got {np.unique(treated)[:5]}")
     counts, y = sample.rows.counts, sample.truth[:, 0]
     is_binary, weights = bool(np.isin(y, (0, 1)).all()), counts / counts.sum()
-    if np.ndim(propensity) == 0:
-        known = weights @ treated if propensity is None else propensity
-        propensity = np.full(len(reader.y), known)
-    known = column(propensity, "propensity")
+    given = weights @ treated if propensity is None else propensity
+    given = np.full(len(reader.y), given) if np.ndim(given) == 0 else given
+    known = column(given, "propensity")
     extreme = known[abs(known - 0.5).argmax()]
     if not 0 < extreme < 1:
         raise ValueError(f"propensity must be above 0 and below 1, got {extreme:g}")
     trial = _Trial(y, treated, weights, known)
     shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "delta"}
     parameters = []
-    for model, name in product(sample.models, names):
-        for share in shares if name in _AT_TOP else [None]:
-            title = name if share is None else f"{name}@{share:g}"
+    for model, scores in sample.scores.items():
+        ranked = trial.ranked(scores.values)
+        for name in names:
             limits = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
-            trait = Trait(title, bounds=limits, **BY_INFLUENCE)
-            named = shared | {"key": Key(title, model), "trait": trait}
-            found = trial.estimate(name, share, sample.scores[model].values)
-            parameters.append(TableParameter.from_influence(**named, **found))
+            for share in shares if name in _AT_TOP else [None]:
+                title = name if share is None else f"{name}@{share:g}"
+                trait = Trait(title, bounds=limits, **BY_INFLUENCE)
+                found = shared | trial.estimate(name, share, ranked)
+                found |= {"key": Key(title, model), "trait": trait}
+                parameters.append(TableParameter.from_influence(**found))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return UpliftReport(joint)
