@@ -16,12 +16,12 @@ from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.measures.traits import BY_INFLUENCE, Trait
 from skci.reports import JointReport
 
-_STEP = 1e-100  # of the complex step
+_STEP = 1e-100  # size of a complex step
 _ZERO = 1e-12  # share of the rows, or area, that is rounding
 _AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
 _AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
 _AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
-_BOUNDS = {"uplift": (-1.0, 1.0), "policy_value": (0.0, 1.0)}  # of outcomes 0 and 1
+_BOUNDS = {"uplift": (-1.0, 1.0), "policy_value": (0.0, 1.0)}  # for outcomes 0 and 1
 
 
 class UpliftReport(JointReport):
@@ -103,10 +103,10 @@ class _Trial(NamedTuple):
 
     @property
     def summands(self) -> Array:
-        """What rows add to the sums of which curves are functions, (5, n).
+        """Contributions of the rows to the sums behind the curves, (5, n).
 
-        The row; treated rows and their outcomes, over the propensity; control rows and
-        their outcomes, over the probability of no treatment.
+        They are 1; 1 and y of treated rows, divided by the propensity; and 1 and y of
+        control rows, divided by the probability of no treatment.
         """
         treated = self.treated / self.propensity
         control = (1 - self.treated) / (1 - self.propensity)
@@ -230,7 +230,7 @@ def uplift_report(
     - Qini curve: :math:`q(k) = n_1(k) / n_1 (M_1(k) - M_0(k))` with the share of
       treated rows that are at the top, and Qini area
       :math:`\int q(k) dk - q(1) / 2` between the curve and that of random order [2]_,
-    - Qini coefficient: the Qini area over that of an order of the rows by
+    - Qini coefficient: the Qini area, divided by the Qini area of the perfect score
       :math:`y (2 t - 1)`, where t is the treatment,
     - policy value: :math:`V(k) = k M_1(k) + (1 - k) M_0^-(k)`, the mean outcome if the
       rows at the top are treated and the others, with the mean :math:`M_0^-(k)`, are
@@ -248,8 +248,8 @@ def uplift_report(
 
     References
     ----------
-    .. [1] Gutierrez and Gerardy (2017). Causal Inference and Uplift Modeling: A Review
-       of the Literature. PMLR 67, 1-13.
+    .. [1] Gutierrez and Gerardy (2017). Causal Inference and Uplift Modeling: A
+       Review of the Literature. PMLR 67, 1-13.
     .. [2] Radcliffe (2007). Using control groups to target on predicted lift. Direct
        Marketing Analytics Journal 1, 14-21.
     .. [3] Hirano, Imbens and Ridder (2003). Efficient Estimation of Average Treatment

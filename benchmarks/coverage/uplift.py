@@ -18,7 +18,7 @@ from benchmarks.coverage.tables import by_setting, extremes
 
 _LOGITS = {"common": -1.0, "rare": -3.0}
 """Logits of an event without treatment, by outcome."""
-_CORRELATION = 0.8  # of the score of a model with the cause of the effect
+_CORRELATION = 0.8  # between the score of the model and the cause of the effect
 _SIZES = (1000, 4000)
 _SHARES = (0.1, 0.3)
 _BAND = tuple(k / 10 for k in range(1, 11))
