@@ -191,7 +191,7 @@ def uplift_report(
         "policy_gain". See Notes.
     top : float or sequence of float, default=(0.1, 0.3)
         Shares of the rows to treat, above 0 and at most 1, or below 1 for policies. A
-        metric at the share .1 is named "uplift@0.1".
+        metric at the share .1 is named as in ``uplift@0.1``.
     propensity : float or array-like of shape (n_samples,), optional
         Probability that a row was treated, between 0 and 1. If not given, all rows had
         the same probability, which is estimated.
@@ -227,8 +227,8 @@ def uplift_report(
 
     - uplift: :math:`M_1(k) - M_0(k)`,
     - cumulative gain: :math:`k (M_1(k) - M_0(k))`, and AUUC the area under it [1]_,
-    - Qini curve: :math:`q(k) = n_1(k) / n_1 (M_1(k) - M_0(k))` with the share of
-      treated rows that are at the top, and Qini area
+    - Qini curve: :math:`q(k) = \frac{n_1(k)}{n_1} (M_1(k) - M_0(k))`, where
+      :math:`n_1(k)` of :math:`n_1` treated rows are at the top, and Qini area
       :math:`\int q(k) dk - q(1) / 2` between the curve and that of random order [2]_,
     - Qini coefficient: the Qini area, divided by the Qini area of the perfect score
       :math:`y (2 t - 1)`, where t is the treatment,
