@@ -72,6 +72,13 @@ def check_integer(
     raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}{hint}")
 
 
+def check_bool(value: Any, name: str) -> bool:
+    """Check True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def check_share(value: Any, name: str) -> float:
     """Check a number from 0 to 1."""
     return check_number(value, name, "a number from 0 to 1", lambda x: 0 <= x <= 1)

@@ -93,7 +93,7 @@ def test_batches_of_which_no_row_counts():
     accumulator = JointAccumulator("accuracy")
     accumulator.update([0, 1], [0, 1], sample_weight=[0, 0])
     assert accumulator.n_samples == 0
-    with pytest.raises(ValueError, match="with rows of positive weight first"):
+    with pytest.raises(ValueError, match="must be called first, with rows"):
         accumulator.report()
     for weights in ([0, -1], [0, np.nan], [0], ["0", "0"]):
         with pytest.raises((TypeError, ValueError), match="sample_weight must"):
@@ -297,9 +297,9 @@ def test_accumulators_of_different_positive_labels_do_not_merge(
     parts[0].save(tmp_path / "table.npz")
     saved = JointAccumulator.load(tmp_path / "table.npz", metrics)
     for first, second in ((parts[1], parts[0]), (saved, parts[None])):
-        with pytest.raises(ValueError, match="other must have the pos_label"):
+        with pytest.raises(ValueError, match="other must have the same pos_label"):
             first.merge(second)
-        with pytest.raises(ValueError, match="other must have the pos_label"):
+        with pytest.raises(ValueError, match="other must have the same pos_label"):
             second + first
     assert (parts[1] + parts[None]).n_samples == 2 * N
     assert (parts[0] + saved).n_samples == 2 * N
@@ -317,7 +317,7 @@ def test_the_label_that_saved_scores_are_of_is_not_another(
     found = accumulator.report().estimates
     np.testing.assert_allclose(found, expected.estimates, rtol=1e-12)
     accumulator.save(path)
-    with pytest.raises(ValueError, match="pos_label must be the label that the saved"):
+    with pytest.raises(ValueError, match="pos_label must be the label to which the"):
         JointAccumulator.load(path, metrics, pos_label="no").report()
 
 
@@ -326,7 +326,7 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
     loaded = JointAccumulator.load(tmp_path / "table.npz", ["recall"])
     expected = joint_report(Y, LABELS, metrics=["recall"])
     assert str(loaded.report()) == str(expected)
-    with pytest.raises(ValueError, match="metrics must be of labels, which was saved"):
+    with pytest.raises(ValueError, match="metrics must read labels, as in the"):
         JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
 
 

@@ -51,6 +51,7 @@ ENTRY_POINTS = {
     "logs",
     "planning",
     "readers",
+    "sequential",
     "textbook",
     "uplift",
     "votes",
@@ -60,7 +61,7 @@ BUILT_ON = {
     "agreement": {"grades"},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
-        *("readers", "votes"),
+        *("readers", "sequential", "votes"),
     },
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
@@ -68,6 +69,7 @@ BUILT_ON = {
     "intervals": {"evaluation"},
     "logs": {"grades"},
     "planning": {"labelling"},
+    "sequential": {"accumulation", "grades"},
     "textbook": {"cross_validation", "grades", "intervals"},
     "uplift": {"evaluation"},
 }

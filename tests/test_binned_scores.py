@@ -174,7 +174,7 @@ def test_intervals_are_those_of_ties_extended_by_the_bound():
     bound = (positive * negative).sum() / (2 * positive.sum() * negative.sum())
     assert area.binning_error == pytest.approx(bound, rel=1e-9)
     assert area.standard_error == pytest.approx(tied.standard_error, rel=1e-12)
-    with pytest.warns(BinningWarning, match="roc_auc of A: the error by bins"):
+    with pytest.warns(BinningWarning, match="roc_auc of A: the error from binning"):
         low, high = area.confidence_interval()
     assert (low, high) == pytest.approx((tied.low - bound, tied.high + bound), rel=1e-9)
     assert area.pvalue(low) == pytest.approx(0.05, rel=1e-6)

@@ -427,7 +427,7 @@ def test_zero_variance_warns(name, table):
         assert found.confidence_interval() == (0, 1)
     blurred = set_to(CASES[name].metric, method="blurred")
     found = blurred.from_confusion_matrix(DEGENERATE_TABLES["perfect"])
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring alone"):
         assert found.confidence_interval().high == 1
 
 
@@ -770,7 +770,7 @@ def test_a_class_that_the_sample_lacks_extends_the_interval(call, metric, occurr
     rng = np.random.default_rng(0)
     y = np.arange(200) % occurring
     p = np.where(rng.random(200) < 0.85, y, (y + 1) % occurring)
-    message = "'3'.*extended to hold any value"
+    message = "'3'.*extended to cover any value"
     with pytest.warns(UndefinedMetricWarning, match=message):
         named = set_to(metric, labels=range(4))(y, p)
     with pytest.warns(UndefinedMetricWarning, match=message):
@@ -807,7 +807,7 @@ def test_intervals_cover_where_a_class_is_lacking(metric, predicted):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_an_infinite_average_with_an_undefined_class_has_the_whole_range(method):
     metric = PositiveLikelihoodRatioCI(average="weighted", method=method)
-    with pytest.warns(UndefinedMetricWarning, match="class '0'.*hold any value"):
+    with pytest.warns(UndefinedMetricWarning, match="class '0'.*cover any value"):
         found = metric.from_confusion_matrix([[0, 1, 0], [0, 1, 0], [0, 1, 2]])
     assert found == np.inf
     assert found.confidence_interval() == (0, np.inf)

@@ -57,7 +57,7 @@ def black_box(function, reads="labels"):
 
 def reads_of(family):
     reads = FAMILIES[family].reads
-    if family in ("rankings", "risks", "survival"):
+    if family in ("rankings", "risks", "survival", "events"):
         return "items"
     return "scores" if reads.endswith("scores") else _KINDS.get(reads, "labels")
 
@@ -115,7 +115,15 @@ def exact_influence(metric, y, p, weights=None):
 
 OTHERS = [
     (family, name)
-    for family in ("labels", "scores", "rankings", "risks", "survival", "numbers")
+    for family in (
+        "labels",
+        "scores",
+        "rankings",
+        "risks",
+        "survival",
+        "events",
+        "numbers",
+    )
     for name, case in FAMILIES[family].cases.items()
     # They have bins whose ends are quantiles, and precisions that jump.
     if not case.scikit

@@ -238,13 +238,13 @@ def test_many_distinct_scores_have_hall():
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([1e130, 1], {}, "numbers from -1e"),
         *[
-            ([0, 1], {"bounds": wrong}, "bounds must be the least and the greatest")
+            ([0, 1], {"bounds": wrong}, "bounds must be the smallest and the largest")
             for wrong in [(1, 0), 1, "01", (0, 1 + 1j), (0, np.inf)]
         ],
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
         ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),
-        ([0, 1], {"samples": "runs"}, "^grades must have two columns or more .*(2,)"),
+        ([0, 1], {"samples": "runs"}, "^grades must have at least two columns .*(2,)"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
     ],
 )
@@ -269,7 +269,7 @@ def test_several_columns_need_a_word(scores):
     column, alone = (grades_report(GRADES["A"][:, k]) for k in ([0], 0))
     assert column["grades", "mean"] == alone["grades", "mean"]
     frame = pd.DataFrame({"score": [0.0, 1], "item": [0, 1]})
-    with pytest.raises(ValueError, match=r"^samples must not be given"):
+    with pytest.raises(ValueError, match=r"^samples must not be"):
         sampled("score", data=frame, item="item")
 
 
@@ -294,16 +294,19 @@ def test_pass_at_k_of_many_samples():
 @pytest.mark.parametrize(
     "arguments, error",
     [
-        ((5, 2, 6), "k must be a .* from 1 to 5, got 6; the least of n_samples is 5"),
+        (
+            (5, 2, 6),
+            "k must be a .* from 1 to 5, got 6; the smallest of n_samples is 5",
+        ),
         ((5, 2, 0), "k must be a whole number"),
         ((5, 2, True), "k must be a whole number"),
-        ((5, 6, 2), "n_correct must be from 0 to n_samples"),
-        ((5, -1, 2), "n_correct must be from 0 to n_samples"),
+        ((5, 6, 2), "n_correct must be between 0 and n_samples"),
+        ((5, -1, 2), "n_correct must be between 0 and n_samples"),
         ((5.5, 1, 2), "n_samples must hold whole numbers"),
         ((2**70, 1, 2), "n_samples must hold whole numbers up to 2"),
         (([[]], [[]], 1), "n_samples must not be empty"),
         (([5, 6], [], 1), "n_correct must not be empty"),
-        (([5, 6], [1, 1, 1], 1), r"must have one shape, .* \(2,\) and \(3,\)"),
+        (([5, 6], [1, 1, 1], 1), r"must have the same shape, .* \(2,\) and \(3,\)"),
     ],
 )
 def test_pass_at_k_of_wrong_numbers(arguments, error):
@@ -371,7 +374,7 @@ def test_rows_that_are_not_there_are_missing_items():
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
-        ({}, {"grades": None}, "grades must name a column of data, or columns, got No"),
+        ({}, {"grades": None}, "grades must name one or more columns of data, got No"),
     ],
 )
 def test_wrong_frames(change, options, error):
@@ -641,7 +644,7 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     [
         ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, "bounds must be .*'other'"),
         ({"bounds": {"words": (0, 1)}}, "grades must hold .* of 'A' by 'words'"),
-        ({"bounds": {"exact": 1}}, "bounds must be the least and the greatest"),
+        ({"bounds": {"exact": 1}}, "bounds must be the smallest and the largest"),
         ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
         ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
         ({"method": "score"}, "or a mean of bounded grades"),
@@ -663,7 +666,9 @@ def test_a_column_of_scorers_is_of_one_column_of_grades():
     pytest.importorskip("narwhals")
     frame = long_form(GRADES).assign(by="judge", other=0)
     options = {"data": frame, "scorer": "by", **LONG}
-    with pytest.raises(TypeError, match="grades must name one column of data with sco"):
+    with pytest.raises(
+        TypeError, match="grades must name a single column of data with sco"
+    ):
         grades_report(["score", "other"], **options)
     frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")
     with pytest.raises(ValueError, match="scorer must have a value in every row"):

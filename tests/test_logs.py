@@ -905,7 +905,7 @@ def test_the_command_names_models(capsys, tmp_path):
     assert "| new | old |" in out.read_text()
     assert "new=" in page.read_text(encoding="utf-8")
     assert main(["grades", named[0], str(HISTORY[1])]) == 2
-    assert "LOGS must all have a name" in capsys.readouterr().err
+    assert "LOGS must all be named" in capsys.readouterr().err
 
 
 def test_options_of_the_command(tmp_path, capsys):

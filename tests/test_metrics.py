@@ -50,6 +50,7 @@ def test_a_public_name_has_one_place():
 def test_aliases_name_a_measure():
     known = {name.partition("@")[0] for name in skci.available_metrics()}
     known |= {"cumulative_dynamic_auc", "survival_brier", "integrated_brier"}
+    known |= {"interval_score"}
     assert {name.partition("@")[0] for name in ALIASES.values()} <= known
     assert ALIASES.keys().isdisjoint(skci.available_metrics())
 
@@ -181,7 +182,9 @@ def test_custom_metric_outside_its_bounds():
         lambda tp, fp, fn, tn: 9 * tp - 9 * fp, name="profit", bounds=(-5, 5)
     )
     assert profit.from_confusion_matrix([[50, 10], [15, 25]]) == pytest.approx(1.35)
-    with pytest.raises(ValueError, match=r"^bounds of 'profit' must hold .* 9 outside"):
+    with pytest.raises(
+        ValueError, match=r"^bounds of 'profit' must contain .* 9 outside"
+    ):
         profit.from_confusion_matrix([[0, 0], [0, 10]])
 
 

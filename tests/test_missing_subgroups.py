@@ -146,7 +146,7 @@ def test_files(tmp_path, capsys, ending):
     [
         ({"by": SEX, "missing": "drop"}, r"^missing must be one of \['error', 'group'"),
         ({"missing": "group"}, "^missing='group' is for subgroups, got by=None$"),
-        ({"folds": AGE, "missing": "group"}, "^missing='group' is for subgroups"),
+        ({"folds": AGE, "missing": "group"}, "^missing must be 'error' with folds"),
         (
             {"by": np.where(LACKS, None, NAMED), "missing": "error"},
             "^by must name a subgroup in every row, got a missing .*: None; missing=",

@@ -363,7 +363,7 @@ F1CI()("y", A) -> ; pass the column, data\['y'\]$
 skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
     -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
-skci.sample_size("accuracy", power=0.8) -> difference must be given with power
+skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
@@ -460,7 +460,7 @@ report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b
-    -> unrecognized arguments: b; names of a list have commas between them
+    -> unrecognized arguments: b; separate the names of a list by commas, as in a,b
 report FILE --truth=y --metrics=f1 --model=a
     -> unrecognized arguments: --model=a; did you mean --models?; see
 report FILE --truth=y --metrics=f1 --alpha 0.1

@@ -258,7 +258,7 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
     assert merged["standard_error"] < exact["standard_error"]
 
 
-@pytest.mark.filterwarnings("ignore:reports must be of different test sets")
+@pytest.mark.filterwarnings("ignore:reports must be from different test sets")
 @pytest.mark.parametrize("design", [d for k, d in cases() if k == "moments of chances"])
 def test_reports_of_moments_combine_as_those_of_rows(design):
     reports = [

@@ -897,7 +897,7 @@ def test_grades_by_people_of_all_items_need_no_judge(grades):
     ("options", "message"),
     [
         ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
-        ({"samples": "runs"}, "must have two columns or more with samples='runs'"),
+        ({"samples": "runs"}, "must have at least two columns with samples='runs'"),
         ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
         ({"method": "logit"}, "method='logit' needs"),
     ],

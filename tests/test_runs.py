@@ -405,7 +405,7 @@ def test_fitted_estimators():
     evaluator = JointEvaluator(Runs(fitted), metrics)
     assert evaluator.evaluate(X, y).models == ["logisticregression"]
     assert "models: logisticregression" in repr(evaluator)
-    with pytest.raises(ValueError, match="estimators must not be Runs in batches"):
+    with pytest.raises(ValueError, match="estimators must not be Runs with evaluate_b"):
         evaluator.evaluate_batches([(X, y)])
 
 

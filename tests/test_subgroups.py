@@ -128,7 +128,7 @@ def test_models_are_compared_within_each_subgroup():
     assert "On accuracy, subgroup = f, B is worse than A." in said
     assert report.select(subgroup="f").best("accuracy").models == ["A"]
     assert report.select(subgroup="f").letters("accuracy") == {"A": "a", "B": "b"}
-    with pytest.raises(ValueError, match="one subgroup, got 2; choose one by"):
+    with pytest.raises(ValueError, match="one subgroup, got 2; choose one with"):
         report.best("accuracy")
     with pytest.raises(KeyError, match="subgroup must be one of"):
         report.select(shop="f")
@@ -387,7 +387,7 @@ def test_no_answer_at_all():
             method="blurred",
             abstain=-1,
         )
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring"):
         found = report["y_pred", "rejection_rate"].confidence_interval()
     assert 0.98 < found.low < found.high == 1
     assert report["y_pred", "accuracy"].confidence_interval() == (0, 1)

@@ -9,6 +9,7 @@ import csv
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def read_batches(
     text_columns: Collection[str] = (),
     delimiter: str | None = None,
     only_empty_is_missing: bool = False,
+    batch_rows: int | None = None,
 ) -> Iterator[Any]:
     """Read some columns of a file, a batch of rows at a time.
 
@@ -57,6 +59,8 @@ def read_batches(
         files that end in ``.tsv`` or ``.tab``.
     only_empty_is_missing : bool, default=False
         Whether the cells NA, N/A, nan and null of a CSV file are values.
+    batch_rows : int, optional
+        Largest number of rows of a batch.
 
     Yields
     ------
@@ -71,12 +75,14 @@ def read_batches(
     """
     ending = Path(path).suffix.lower()
     missing = {""} if only_empty_is_missing else MISSING
+    batch_rows = batch_rows or _BATCH_ROWS
     try:
         if delimiter is None and ending in _ARROW_FORMATS:
-            yield from _arrow_batches(path, columns, _ARROW_FORMATS[ending])
+            kind = _ARROW_FORMATS[ending]
+            yield from _arrow_batches(path, columns, kind, batch_rows)
         else:
             delimiter = delimiter or DELIMITERS.get(ending, ",")
-            for cells in _csv_batches(path, columns, delimiter):
+            for cells in _csv_batches(path, columns, delimiter, batch_rows):
                 yield {
                     column: _parse(cells[column], column in text_columns, missing)
                     for column in columns
@@ -86,7 +92,9 @@ def read_batches(
         raise ValueError(f"{path}: {problem}") from error
 
 
-def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any]:
+def _arrow_batches(
+    path: str, columns: Sequence[str], kind: str, batch_rows: int
+) -> Iterator[Any]:
     module = "pyarrow.ipc" if kind == "stream" else "pyarrow.dataset"
     arrow = optional_module(module, path, "arrow", "CSV files do not")
     with open(path, "rb") as file:
@@ -97,7 +105,7 @@ def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any
         else:
             dataset = arrow.dataset(path, format=kind)
             _check_columns(columns, dataset.schema.names)
-            yield from dataset.to_batches([*columns], batch_size=_BATCH_ROWS)
+            yield from dataset.to_batches([*columns], batch_size=batch_rows)
 
 
 def batches_of_rows(
@@ -116,7 +124,7 @@ def _column(values: Sequence[Any]) -> Array:
 
 
 def _csv_batches(
-    path: str, columns: Sequence[str], delimiter: str
+    path: str, columns: Sequence[str], delimiter: str, batch_rows: int
 ) -> Iterator[dict[str, list[str]]]:
     from_stdin = path == STANDARD_INPUT
     with open(
@@ -135,15 +143,16 @@ def _csv_batches(
             places = [header.index(column) for column in columns]
             n_rows = 0
             cells: list[list[str]] = [[] for _ in columns]
-            while block := list(islice(rows, _BLOCK_ROWS)):
+            block_rows = gcd(batch_rows, _BLOCK_ROWS)
+            while block := list(islice(rows, block_rows)):
                 _check_lengths(block, len(header), n_rows)
                 n_rows += len(block)
                 for column, k in zip(cells, places, strict=True):
                     column += [row[k] for row in block]
-                if not n_rows % _BATCH_ROWS:
+                if not n_rows % batch_rows:
                     yield dict(zip(columns, cells, strict=True))
                     cells = [[] for _ in columns]
-            if n_rows % _BATCH_ROWS:
+            if n_rows % batch_rows:
                 yield dict(zip(columns, cells, strict=True))
         except csv.Error as error:
             raise ValueError(f"line {reader.line_num}: {error}") from error

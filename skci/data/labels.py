@@ -44,7 +44,10 @@ NUMBERS_HINT = (
     "'mean_absolute_error' and 'r2', and make_metric_ci has reads='numbers'"
 )
 """Hint for a truth that is no label."""
-_SCORES_HINT = "turn scores into labels with a threshold"
+_SCORES_HINT = (
+    "pass scores and probabilities as y_score=, or turn them into labels with a "
+    "threshold"
+)
 
 
 def distinct_labels(

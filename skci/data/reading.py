@@ -57,6 +57,7 @@ from skci.data.rows import (
     of_targets,
     parameter_name,
     probabilities_hint,
+    quantile_levels,
     shape_of,
     warn_of_labels,
 )
@@ -68,10 +69,23 @@ from skci.inference.rows import Rows
 
 
 def read_scores(
-    y_true: Any, y_score: Any, rows: RowOptions, pos_label: Any, data: Any
+    y_true: Any,
+    y_score: Any,
+    rows: RowOptions,
+    pos_label: Any,
+    data: Any,
+    truth: str = "labels",
 ) -> Sample:
-    """Read scores of two labels, of one model without a name or of several."""
-    wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
+    """Read scores of two labels, of one model without a name or of several.
+
+    The truth may also be "survival".
+    """
+    wanted = Wanted(
+        frozenset({"scores"}),
+        several=False,
+        pos_label=pos_label,
+        truths=frozenset({truth}),
+    )
     if data is not None:
         frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
         columns = frame.read({"numbers"}, rows)  # row by row
@@ -315,7 +329,8 @@ class Reader:
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
         shape, n = shape_of(values), len(self.y)
-        if len(shape) == 1:
+        are_quantiles = "items" in self.wanted.kinds and quantile_levels(values)
+        if len(shape) == 1 or are_quantiles:
             return
         if isinstance(values, Mapping):
             raise TypeError(

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import unstructured_to_structured
 
 from skci._arrays import Array, factorise
 from skci._options import brief
@@ -28,6 +29,10 @@ _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
+_EVENTS = (
+    "; skci.event_by makes labels of events and times, where no row is censored before "
+    "the time; metrics with a time allow for such rows, as NetBenefitCI(0.2, time=365)"
+)
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array of two "
     "fields, as scikit-survival's, or two columns, the event first"
@@ -66,19 +71,17 @@ def as_column(
         more = probabilities_hint(column)
         if column.ndim == 2 and not more:
             more = f"; {several}"
+            if column.shape[1] == 2 and name.startswith("y_true"):
+                more += _EVENTS
             if name.startswith("y_pred"):
                 more += f"; joint_report takes {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
     if column.dtype.kind not in _LABEL_KINDS:
-        survival = (
-            "; skci.event_by makes labels of events and times, where no row is "
-            "censored before the time"
-        )
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {column.dtype}{survival if column.dtype.names else ''}"
+            f"got dtype {column.dtype}{_EVENTS if column.dtype.names else ''}"
         )
     return column
 
@@ -207,19 +210,47 @@ def check_columns(values: Any, name: str, missing: bool = False) -> Array:
     return columns
 
 
+def quantile_levels(values: Any) -> dict[float, Any]:
+    """Names of the columns of a mapping or a data frame, by the levels that they are.
+
+    None are returned unless all names are distinct numbers between 0 and 1.
+    """
+    names = [*values] if isinstance(values, Mapping) else column_names(values) or []
+    try:
+        levels = {float(name): name for name in names}
+    except (TypeError, ValueError):
+        return {}
+    are_levels = len(levels) == len(names) and all(0 < level < 1 for level in levels)
+    return levels if are_levels else {}
+
+
 def as_items(values: Any, name: str) -> Array:
     """Make an array of the items of rows, (n, ...), each left as it is.
 
     An array or a data frame keeps its rows; of any other sequence each entry is an
-    object, whether it is a string, a list, an array or a mapping.
+    object, whether it is a string, a list, an array or a mapping. Quantiles by their
+    levels are records, whose fields have the levels as names, in ascending order.
     """
+    if levels := quantile_levels(values):
+        columns = {
+            level: check_numbers(values[key], f"{name}[{key!r}]")
+            for level, key in sorted(levels.items())
+        }
+        sizes = [*map(len, columns.values())]
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"{name} must have quantiles of the same rows at all levels, got "
+                f"{sizes} rows"
+            )
+        matrix = np.stack([*columns.values()], axis=1)
+        return unstructured_to_structured(matrix, names=[*map(repr, columns)])
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not isinstance(values, np.ndarray):
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sized):
             raise TypeError(
-                f"{name} must be a sequence with an item for each row, got "
-                f"{brief(values)}"
+                f"{name} must be a sequence with an item for each row, or a mapping of "
+                f"levels between 0 and 1 to quantiles, got {brief(values)}"
             )
         values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
     if not values.ndim or not len(values):
@@ -238,10 +269,10 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
     """Check that there is an entry for each row and target of the truth."""
     if values.shape != truth.shape:
         has_columns = values.ndim == 2 and len(values) == len(truth)
-        runs = f"; joint_report takes {RUNS_HINT}" if has_columns else ""
+        runs = f"; joint_report takes y_true and y_pred by metric, and {RUNS_HINT}"
         raise ValueError(
             f"{name} must have the shape of {truth_name}, {truth.shape}, got "
-            f"{values.shape}{runs}"
+            f"{values.shape}{runs * has_columns}"
         )
     return values
 
@@ -438,7 +469,8 @@ def event_by(y_true: Any, time: float) -> Array:
     Labels for metrics of labels and scores. They are known only of rows that were not
     censored before the time; leaving these out would bias what is estimated from the
     others, and so any such row is an error. Metrics of survival, such as
-    :class:`~skci.CumulativeDynamicAucCI`, allow for censored rows.
+    :class:`~skci.CumulativeDynamicAucCI`, and net benefit and calibration by a time,
+    such as ``NetBenefitCI(0.2, time=365)``, allow for censored rows.
 
     Parameters
     ----------
@@ -472,7 +504,7 @@ def event_by(y_true: Any, time: float) -> Array:
         raise ValueError(
             f"y_true must not be censored before time={time:g}, for labels to be "
             f"known, got {len(rows)} such rows: {named}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}' and 'survival_brier@{time:g}', "
-            "allow for them, and other metrics, such as net benefits, do not yet"
+            f"such as 'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
+            f"'net_benefit@0.2@{time:g}', allow for them"
         )
     return ((event == 1) & (until <= time)).astype(int)

@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 
 from skci._arrays import Array, distinct_rows
 from skci._validation import (
+    check_bool,
     check_choice,
     check_distinct,
     column_names,
@@ -135,9 +136,7 @@ class Runs:
                 "predictions must contain at least two runs, to show a variance "
                 f"between them, got {len(self.predictions)}"
             )
-        if not isinstance(paired, bool | np.bool_):
-            raise ValueError(f"paired must be True or False, got {paired!r}")
-        self.paired = bool(paired)
+        self.paired = check_bool(paired, "paired")
         self.degrees_of_freedom = check_choice(
             degrees_of_freedom, DF_METHODS, "degrees_of_freedom"
         )

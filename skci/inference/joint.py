@@ -23,7 +23,11 @@ from skci.inference.critical.correlation import (
     correlation_from,
     shrink_correlation,
 )
-from skci.inference.critical.horizon import Horizon, SequentialMaxDistribution
+from skci.inference.critical.horizon import (
+    Horizon,
+    SequentialMaxDistribution,
+    maximum_of_one,
+)
 from skci.inference.critical.max_distribution import Alternative, MaxDistribution
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.designs.design import SampleDesign
@@ -402,6 +406,8 @@ class JointEstimate:
     def _maximum_of_usable(self, alternative: Alternative) -> AnyMaximum:
         """Distribution for `maximum`, not cached."""
         if self.is_individual:
+            if self.horizon is not None:
+                return maximum_of_one(self.horizon, alternative, self.random_state)
             return self._maximum_from(np.ones((1, 1)), None, alternative)
         usable = np.flatnonzero(self.usable)
         if self._loadings is not None:

@@ -476,7 +476,8 @@ class Composite(Functional):
         supports = [component.support(counts) for component in self.components]
         rarer = (support.rarer_class for support in supports if support.rarer_class)
         classes = tuple(cells for support in supports for cells in support.classes)
-        return Support(classes, min(rarer, default=0))
+        events = tuple(weights for support in supports for weights in support.events)
+        return Support(classes, min(rarer, default=0), events)
 
     @property
     def is_ratio(self) -> bool:

@@ -17,7 +17,12 @@ from sklearn.metrics import make_scorer
 from skci import reports
 from skci._arrays import Array, allow_underflow
 from skci._options import complete_parameters, unknown_options
-from skci._validation import check_choice, check_confidence_level, join_names
+from skci._validation import (
+    check_bool,
+    check_choice,
+    check_confidence_level,
+    join_names,
+)
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
@@ -172,6 +177,10 @@ class MetricCI(_WithOptions):
     """Whether moments of losses suffice for it."""
     _serves_bins: ClassVar[bool] = False
     """Whether scores may be in bins."""
+    _variants: ClassVar[Sequence[dict[str, Any]]] = ()
+    """Options with which the metric has a string name besides that by default."""
+    _number: ClassVar[tuple[str, str]]
+    """Kind and example of the number in the string name of a metric at a number."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Averages that the name of the metric leaves out."""
@@ -550,8 +559,7 @@ class MetricCI(_WithOptions):
             check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
-        if not isinstance(self.negate, bool):
-            raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        check_bool(self.negate, "negate")
         for name, check in self._checks.items():
             check(getattr(self, name), name)
 

@@ -21,10 +21,18 @@ from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
+from skci.measures.functional import (
+    Evaluation,
+    Functional,
+    FunctionOfMeans,
+    LinearCombination,
+    Mean,
+    Ratio,
+)
 from skci.measures.traits import LOG, Trait
 from skci.metrics.base import one_of, option
 from skci.metrics.binding import Binding
+from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
 _MOST_STEPS = 100  # of Newton's method, which takes about six
@@ -236,7 +244,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, worth, 0.0)
 
 
-class _ThresholdMetricCI(_ClinicalMetricCI):
+class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
     """A metric of the decisions that probabilities lead to at a threshold.
 
     Parameters
@@ -250,6 +258,7 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
     threshold: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
+    _number = "a threshold", "0.1"
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
@@ -262,6 +271,13 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
     def _lowest(self, odds: float) -> float:
         """Minimum of the measure."""
         raise NotImplementedError
+
+    def _net_benefit(
+        self, events: Events, positive: Array, treated: Array
+    ) -> Functional:
+        """Net benefit of treating some rows, which alone need a label."""
+        worth = decisions_worth(positive, treated, self.threshold)
+        return events.known(worth, treated)
 
 
 # Rows count between minus the odds and 1, as those of Brier scores from 0 to 1.
@@ -281,12 +297,14 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     rate that the threshold t implies (Vickers and Elkin, 2006). Treating no row has a
     net benefit of 0, and treating all rows :math:`\pi - (1 - \pi) t / (1 - t)`,
     :math:`\pi` the prevalence: see :func:`skci.decision_curve_report`. Its string name
-    is "net_benefit@0.1" at a threshold of .1.
+    is "net_benefit@0.1" at a threshold of .1, and "net_benefit@0.1@365" for an event by
+    the time 365.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. If not given, that of the report, or "auto", which is "score",
+        and "hall" with a time.
 
     References
     ----------
@@ -298,6 +316,14 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
     >>> NetBenefitCI(0.25)(y, scores)
     net_benefit@0.25 = 0.46 [0.34, 0.58], 95% interval (score, n = 80)
+
+    For an event by the time 30, rows may be censored before:
+
+    >>> import numpy as np
+    >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
+    >>> risk = 1 / (1 + np.exp((time - 30) / 10 - np.sin(time)))
+    >>> NetBenefitCI(0.25, time=30)(np.column_stack([event, time]), risk)
+    net_benefit@0.25@30 = 0.30 [0.13, 0.49], 95% interval (hall, n = 60)
     """
 
     _title = "net_benefit"
@@ -308,6 +334,11 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         treated = predicted >= self.threshold
         return decisions_worth(positive, treated, self.threshold)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return self._net_benefit(events, positive, predicted >= self.threshold)
 
 
 class StandardizedNetBenefitCI(_ThresholdMetricCI):
@@ -333,6 +364,7 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
     """
 
     _title = "standardized_net_benefit"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -np.inf
@@ -341,6 +373,12 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
         treated = predicted >= self.threshold
         worth = decisions_worth(positive, treated, self.threshold)
         return _ratio(worth, positive)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        benefit = self._net_benefit(events, positive, predicted >= self.threshold)
+        return Ratio((benefit, events.known(positive.astype(float))), (1, -1))
 
 
 class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
@@ -367,6 +405,7 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     """
 
     _title = "interventions_avoided"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -1 / odds
@@ -374,6 +413,14 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         spared = predicted < self.threshold
         return decisions_worth(~positive, spared, 1 - self.threshold)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        treated, everyone = predicted >= self.threshold, np.ones(len(predicted), bool)
+        benefits = [self._net_benefit(events, positive, t) for t in (treated, everyone)]
+        rate = 1 / odds(self.threshold)
+        return LinearCombination(benefits, (rate, -rate))
 
 
 AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
@@ -391,7 +438,7 @@ _OF_COEFFICIENTS: dict[str, Any] = {"bounds": (-np.inf, np.inf), "has_better": F
 _NO_LOGIT = "as probabilities are 0 or 1"
 
 
-class _CoefficientCI(_ClinicalMetricCI, **_OF_COEFFICIENTS):
+class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
     """A coefficient of the logistic regression of the label on the logit."""
 
     _fits_slope: ClassVar[bool]
@@ -464,6 +511,7 @@ class CalibrationSlopeCI(
 
 
 class ObservedToExpectedCI(
+    EventMetricCI,
     _ClinicalMetricCI,
     measure="observed_to_expected",
     bounds=(0.0, np.inf),
@@ -487,6 +535,11 @@ class ObservedToExpectedCI(
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         return _ratio(positive, predicted)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return Ratio((events.known(positive.astype(float)), Mean(predicted)), (1, -1))
 
 
 class SquaredCalibrationErrorCI(

@@ -34,11 +34,12 @@ from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
-from skci.inference.intervals.methods import AvailableData, check_method
+from skci.inference.intervals.methods import AUTO, AvailableData, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import bind_references
+from skci.metrics.binding import Binding, bind_references
+from skci.metrics.censored import bind_share
 from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
@@ -86,7 +87,8 @@ class MetricSet:
             raise ValueError(
                 "metrics must be all of survival or none, whose y_true is events and "
                 f"times, got {join_names(others)} beside metrics of "
-                "survival; joint_report takes y_true by metric, and skci.event_by("
+                "survival; set time of metrics that have it, as NetBenefitCI(0.2, "
+                "time=365); joint_report takes y_true by metric, and skci.event_by("
                 "y_true, time) cuts times to labels"
             )
         of_numbers = "numbers" in self.reads and "survival" not in kinds
@@ -152,7 +154,7 @@ class MetricSet:
                 metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 hint = "; a function of scores needs reads='scores'"
                 hint *= any(isinstance(self.kinds[name], Assumed) for name in metrics)
-                if kind == "labels" and y_score is not None:
+                if kind == "labels" and y_score is not None and not hint:
                     hint = "; with scores alone use threshold_report"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
@@ -480,7 +482,7 @@ class MetricsByTruth(MetricSet):
             raise ValueError(
                 "design=Prevalence is of the label of one y_true, got y_true by metric"
             )
-        alignment, samples = Alignment(), {}
+        alignment, samples, sizes = Alignment(), [], {}
         for keys, metric_set in self.sets.items():
             truth, pred, score = (
                 values if key is None else values[key]
@@ -491,13 +493,13 @@ class MetricsByTruth(MetricSet):
             reads = metric_set.reads
             pred = pred if reads - {"scores"} else None
             score = score if "scores" in reads else None
-            samples[name] = metric_set.read(truth, pred, score, rows, data, **labels)
-        sizes = {name: len(sample.rows) for name, sample in samples.items()}
+            samples.append(metric_set.read(truth, pred, score, rows, data, **labels))
+            sizes[name] = len(samples[-1].rows)
         if len(set(sizes.values())) > 1:
             raise ValueError(
                 f"y_true must have the same rows for all metrics, got {sizes}"
             )
-        return [*samples.values()]
+        return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Bind all metrics, by model and in the order in which they were given."""
@@ -553,16 +555,52 @@ class Points(NamedTuple):
     """Whether rows of each of L levels are predicted positive at each point, (L, P)."""
 
 
-def estimate_at_points(
-    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
-) -> JointEstimate:
-    """Estimate metrics of labels jointly at points of each model, by name.
+def keys_at_points(
+    column: str, points: Mapping[str, Points]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Model, index of a point and fields of the key, for the points of each model.
 
     Keys are those of models named by their points if there is one model, which has no
     name, and else of the models, with the point in a column beside them.
     """
-    check_both_labels(scored)
     alone = list(points) == [DEFAULT_MODEL]
+    for model, each in points.items():
+        for k, name in enumerate(each.names):
+            key = {"model": model, "subgroup": ((column, name),)}
+            yield model, k, {"model": name, "factor": column} if alone else key
+
+
+def _events_at_points(
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float,
+) -> Iterator[TableParameter]:
+    """Fractions with an event by a time among the positive rows at each point."""
+    (name, method), *_ = metric_set.methods.items()
+    for model, k, key in keys_at_points(column, points):
+        _, levels, is_positive = points[model]
+        binding = Binding(scored, model, name, method or AUTO)
+        parameter = bind_share(binding, is_positive[levels, k], time)
+        yield replace(parameter, key=replace(parameter.key, **key))
+
+
+def estimate_at_points(
+    metric_set: MetricSet,
+    scored: Sample,
+    column: str,
+    points: Mapping[str, Points],
+    time: float | None = None,
+) -> JointEstimate:
+    """Estimate metrics of labels jointly at points of each model, by name.
+
+    With a time, the labels are events by it, and the metric is the precision.
+    """
+    if time is not None:
+        events = _events_at_points(metric_set, scored, column, points, time)
+        return metric_set.joint(events, scored)
+    check_both_labels(scored)
     rows, design = scored.rows, scored.design
     outcomes = np.stack(
         [scored.codes[:, 0], *(each.levels for each in points.values())], axis=1
@@ -573,12 +611,10 @@ def estimate_at_points(
         rows, design = rows.merge_units(unit, len(outcomes)), design.merge_units(unit)
     truth, *levels = outcomes[:, : len(points) + 1].T
     columns = [truth[:, np.newaxis].astype(bool)]
-    keys: dict[str, dict[str, Any]] = {}
-    for (model, each), level in zip(points.items(), levels, strict=True):
+    for each, level in zip(points.values(), levels, strict=True):
         columns.append(each.is_positive[level])
-        for name in each.names:
-            key = {"model": model, "subgroup": ((column, name),)}
-            keys[str(len(keys))] = {"model": name, "factor": column} if alone else key
+    found = enumerate(keys_at_points(column, points))
+    keys = {str(number): key for number, (_, _, key) in found}
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival, text
+from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics.censored import EventMetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -66,6 +67,10 @@ _ALIASES = {
     "integrated_brier": "integrated_brier_score ibs",
     "calibration_intercept": "calibration_in_the_large citl",
     "observed_to_expected": "o/e o:e oe_ratio",
+    "crps": "continuous_ranked_probability",
+    "weighted_interval_score": "wis weighted_interval",
+    "interval_score": "winkler interval winkler_score",
+    "log_score": "logarithmic ignorance",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms, of which some need a k or a time t."""
@@ -81,9 +86,7 @@ _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        scores.RocAucCI(multi_class="ovo"),
-        text.ChrfCI(word_order=2),
-        survival.ConcordanceCI(weighting="ipcw"),
+        *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
 _OF_FIRST = {
@@ -182,15 +185,10 @@ _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
     | {name: f"is several metrics, {[*each]}" for name, each in _SEVERAL.items()}
     | {
-        name: f"needs a time, as in '{name}@365'"
-        for name in _AT_A_NUMBER
+        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        for name, cls in _AT_A_NUMBER.items()
         if name not in _BY_NAME
     }
-    | {
-        name: f"needs a threshold, as in '{name}@0.1'"
-        for name in clinical.AT_THRESHOLDS
-    }
-    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
 """Why there is no metric of a name in lower case."""
 _MAP = (
@@ -209,7 +207,10 @@ def available_metrics() -> list[str]:
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
         "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time, as are
+        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>";
+        "interval_score@<level>" and "interval_coverage@<level>" metrics of prediction
+        intervals, as is "interval_coverage_deviation"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -352,6 +353,9 @@ def _named(name: str) -> MetricCI | None:
                 return _OF_FIRST[known]._replace({"k": int(number)})
             if known in _AT_A_NUMBER:
                 return _AT_A_NUMBER[known](float(number))
+        metric = _named(base)
+        if isinstance(metric, EventMetricCI) and metric.time is None:
+            return metric._replace({"time": float(number)})
     return None
 
 

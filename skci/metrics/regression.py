@@ -600,24 +600,33 @@ class _PinballCI(RegressionMetricCI, heavy_tails=False):
         Level of the quantile, between 0 and 1.
     """
 
-    alpha: float = option(default=0.5, check=check_share)
+    alpha: float = option(default=0.5, kw_only=False, check=check_share)
 
     _loss = staticmethod(pinball_loss)
     _loss_options = ("alpha",)
 
 
 class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
-    r"""Mean pinball loss of predicted quantiles. Lower is better.
+    r"""Mean pinball loss of predicted quantiles, by default medians. Lower is better.
 
     .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
 
-    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`.
+    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`. The name
+    "mean_pinball_loss@0.9" stands for the metric of a quantile at level 0.9.
 
     Examples
     --------
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_pinball_loss = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
+    mean_pinball_loss@0.9 = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
     """
+
+    _title: ClassVar[str] = "mean_pinball_loss"
+    _number = "a level", "0.9"
+
+    @property
+    def _name(self) -> str:
+        at = "" if self.alpha == 0.5 else f"@{self.alpha:g}"
+        return self._title + at
 
 
 class _VarianceShareCI(RegressionMetricCI, **SKILL):

@@ -222,6 +222,7 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
     share: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
+    _number = "a share of the rows", "0.1"
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]

@@ -637,6 +637,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     multi_class: str = option(default="ovr", check=one_of("ovr", "ovo"))
 
+    _variants = ({"multi_class": "ovo"},)
     _area = RocAuc
 
     @property

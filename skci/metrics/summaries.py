@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_alone, join_names
+from skci._validation import check_alone, check_bool, join_names
 from skci.data.moments import MomentSample, Variable
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO
@@ -23,9 +23,7 @@ class Summary:
     ) -> None:
         self._metric_set = metric_set
         self._edges = None if score_bins is None else _check_bins(score_bins)
-        if not isinstance(moments, bool | np.bool_):
-            raise ValueError(f"moments must be True or False, got {moments!r}")
-        self._keeps_moments = bool(moments)
+        self._keeps_moments = check_bool(moments, "moments")
         if self._keeps_moments:
             check_alone("moments=True", {"score_bins": score_bins})
             self._must_serve(

@@ -413,6 +413,8 @@ class ConcordanceCI(
     weighting: str | None = option(default=None, check=one_of("ipcw"))
     tau: float | None = option(default=None, check=check_time)
 
+    _variants = ({"weighting": "ipcw"},)
+
     @property
     def _name(self) -> str:
         suffix = "" if self.weighting is None else f"_{self.weighting}"
@@ -435,6 +437,7 @@ class _MetricAtTime(_SurvivalMetricCI):
     time: float = option(kw_only=False, check=check_time)
 
     _title: ClassVar[str]
+    _number = "a time", "365"
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]

@@ -241,6 +241,8 @@ class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
     chrf = 75.60 [73.05, 77.64], 95% interval (hall, n = 40)
     """
 
+    _variants = ({"word_order": 2},)
+
     word_order: int = option(default=0, check=partial(check_integer, minimum=0))
     beta: float = option(default=2, check=check_positive_number)
 

@@ -1,6 +1,6 @@
-"""Results, and how they are shown.
+"""Reports, estimates and displays that the functions and methods of skci return.
 
-Public are the names in ``__all__``: what the functions and methods of skci return.
+The names in ``__all__`` are public.
 """
 
 from skci.reports.contrasts import ContrastReport as ContrastReport
@@ -31,6 +31,7 @@ from skci.reports.kinds import RunsReport as RunsReport
 from skci.reports.kinds import SearchReport as SearchReport
 from skci.reports.kinds import SuiteReport as SuiteReport
 from skci.reports.kinds import VotesReport as VotesReport
+from skci.reports.sequential import SequentialReport as SequentialReport
 
 __all__ = [name for name, value in [*vars().items()] if isinstance(value, type)]
 

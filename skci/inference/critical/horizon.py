@@ -8,8 +8,11 @@ Ornstein-Uhlenbeck process.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,10 +43,33 @@ class Horizon:
     looks: tuple[int, ...]
     continuous: bool
 
+    @classmethod
+    def checked(cls, horizon: Any) -> Self:
+        """Check a pair of the first and the last look, or a list or range of looks."""
+        continuous = isinstance(horizon, tuple)
+        looks = tuple(horizon) if isinstance(horizon, list | tuple | range) else ()
+        whole = all(isinstance(look, int | np.integer) for look in looks)
+        ascending = whole and all(a < b for a, b in itertools.pairwise((0, *looks)))
+        if not (looks and ascending) or (continuous and len(looks) != 2):
+            raise ValueError(
+                "horizon must be a pair (first, last) or a list of looks, which are "
+                f"ascending numbers of rows, got {horizon!r}"
+            )
+        return cls(tuple(map(int, looks)), continuous)
+
+    def check_look(self, n_units: int) -> None:
+        """Check that one of the looks is at so many rows or groups."""
+        got = f"so far, {n_units}, got {[*self.looks]}"
+        if self.continuous and not self.looks[0] <= n_units <= self.looks[1]:
+            raise ValueError(f"horizon must hold the rows or groups {got}")
+        if not self.continuous and n_units not in self.looks:
+            raise ValueError(f"horizon must have a look at the rows or groups {got}")
+
     def __str__(self) -> str:
         if self.continuous:
             return f"at every look from n = {self.looks[0]} to {self.looks[-1]}"
-        return f"at {len(self.looks)} looks up to n = {self.looks[-1]}"
+        looks = f"{len(self.looks)} look{'s' * (len(self.looks) > 1)}"
+        return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
         """Logarithms of a few representative times, and the shift of the boundary.
@@ -169,3 +195,12 @@ class SequentialMaxDistribution:
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Raise an error: hypotheses are rejected at different looks."""
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
+
+
+@lru_cache(maxsize=16)
+def maximum_of_one(
+    horizon: Horizon, alternative: Alternative, random_state: int | None
+) -> SequentialMaxDistribution:
+    """Distribution for one parameter, kept for the next look of the same horizon."""
+    options: Any = {"alternative": alternative, "random_state": random_state}
+    return SequentialMaxDistribution(np.ones((1, 1)), horizon, **options)

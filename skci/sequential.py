@@ -1,0 +1,209 @@
+"""Requirements evaluated as data arrive, until every requirement is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._options import brief
+from skci._validation import check_alone, column_names, is_iterable
+from skci.accumulation import JointAccumulator
+from skci.data.items import UNNAMED
+from skci.data.responses import task
+from skci.grades import grades_report
+from skci.reports.decisions import Requirements
+from skci.reports.joint import JointReport
+from skci.reports.sequential import Gate, SequentialReport
+
+_BATCHES = (
+    "an iterable of mappings, such as {'grades': {'new': [1, 0], 'old': [1, 1]}}, or "
+    "with metrics= {'y_true': [1, 0], 'y_pred': {'new': [1, 0], 'old': [1, 1]}}"
+)
+_LOOKS = "several looks, between which only the number of items changes"
+
+
+def sequential_report(
+    batches: Iterable[Mapping[str, Any]],
+    requirements: Requirements,
+    *,
+    horizon: Any,
+    metrics: Any = None,
+    **options: Any,
+) -> SequentialReport:
+    """Evaluate requirements as data arrive, and stop when all are decided.
+
+    This function is for evaluations whose items cost money or time, such as answers of
+    a language model by an API. `batches` may be a generator that evaluates the next
+    items on request. The function requests no more batches once every requirement is
+    shown or refuted. At the confidence level, all verdicts at all looks are right.
+
+    Parameters
+    ----------
+    batches : iterable of mapping
+        Batches of items, in random order. Each batch has the arguments of
+        :func:`grades_report`, such as ``{"grades": {"new": [...], "old": [...]}}``,
+        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics`, each
+        batch has the arguments of :meth:`JointAccumulator.update`, such as
+        ``{"y_true": [...], "y_pred": {"new": [...]}}``.
+    requirements : str, list of str, or mapping of str to (str, float)
+        Requirements, such as ``"new - old >= -0.05"``; see
+        :meth:`.JointReport.requirements`.
+    horizon : range or list of int, or (int, int)
+        Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
+        look takes place after the batch that reaches the number, and after the last
+        batch. A pair of the first and the last number has a look after every batch
+        between them, and wider intervals. With `groups`, looks count groups.
+    metrics : str, metric object, list of them, or mapping of str to them, optional
+        Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
+        batches have grades.
+    **options
+        Other options of :func:`grades_report`, such as `bounds`, or with `metrics` of
+        :class:`JointAccumulator`.
+
+    Returns
+    -------
+    SequentialReport
+        Verdicts, each with its look, and the report at the last look.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If `requirements` or `horizon` has the wrong form, before the first batch; if a
+        requirement names an unknown model or metric, after the first batch; or if
+        another option or a batch is not as described. Errors of a batch are raised with
+        its index.
+
+    See Also
+    --------
+    JointAccumulator.report : Intervals for several looks, without a decision.
+    sample_size : Number of items for a single look.
+
+    Notes
+    -----
+    The intervals are repeated confidence intervals [1]_. Their critical value, the same
+    at each look [2]_, is a quantile of the maximum over the looks and over the joint
+    intervals. A requirement that is met is refuted at some look with probability
+    (1 - `confidence_level`) / 2 at most, and similarly an unmet requirement is shown.
+    Requirements on models and requirements on differences each have this level. If
+    batches do not end at planned looks, critical values use the actual numbers of items
+    so far and the later planned numbers. The numbers must not depend on the grades.
+
+    For the power of a single look, plan more items: with a power of .9, 1.2 times as
+    many for five looks and 1.3 times for ten. An estimate at the look of the decision
+    is on average too far from the required value; its interval is valid.
+
+    References
+    ----------
+    .. [1] Jennison and Turnbull (1989). Interim analyses: the repeated confidence
+       interval approach. J. R. Stat. Soc. B 51, 305-361.
+    .. [2] Pocock (1977). Group sequential methods in the design and analysis of
+       clinical trials. Biometrika 64, 191-199.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import sequential_report
+    >>> rng = np.random.default_rng(0)
+    >>> def batches():
+    ...     for _ in range(20):  # 100 questions to both models
+    ...         ease = rng.beta(8, 2, 100)
+    ...         yield {"grades": {m: rng.random(100) < ease for m in ("new", "old")}}
+    >>> plan = {"horizon": range(200, 2001, 200), "bounds": (0, 1)}
+    >>> gate = sequential_report(batches(), "new - old >= -0.1", **plan)
+    >>> gate.verdict
+    <shown: mean of new - old = 0.003 [-0.067, 0.072] is at least -0.1>
+    >>> gate.conclusion
+    'decided after 400 of 2,000 items'
+    >>> gate.report["new", "mean"]
+    mean = 0.807 [0.746, 0.857], joint 95% interval (score, n = 400)
+    """
+    gate = Gate(requirements, horizon)
+    if not is_iterable(batches) or isinstance(batches, Mapping):
+        raise TypeError(f"batches must be {_BATCHES}, got {brief(batches)}")
+    has_grades = metrics is None
+    rows: Any = _Grades(options)
+    if not has_grades:
+        rows = JointAccumulator(metrics, **options)
+    for k, batch in enumerate(batches):
+        with task(f"batch {k}"):
+            needed = "grades" if has_grades else "y_true"
+            if not (isinstance(batch, Mapping) and needed in batch):
+                raise TypeError(f"batches must be {_BATCHES}, got {brief(batch)}")
+            check_alone(_LOOKS, {"proxy": batch.get("proxy")})
+            rows.update(**batch)
+        gate.check_names(rows.metrics, rows.models)
+        if gate.is_due(rows.n_samples):
+            gate.look(rows.report())
+        if gate.is_closed:
+            break
+    else:
+        if not rows.n_samples:
+            raise ValueError(f"batches must be {_BATCHES}, got none")
+        gate.look(rows.report(), is_last=True)
+    return gate.report
+
+
+class _Grades:
+    """Grades and other columns of all batches so far, for reports on them."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        excluded = {name: options.get(name) for name in ("proxy", "design", "data")}
+        if options.get("samples") != "independent":
+            excluded |= {"samples": options.get("samples")}
+        check_alone(_LOOKS, excluded)
+        self._options = options
+        self._batches: list[dict[tuple[str, ...], Array]] = []
+        self.n_samples = 0
+
+    def update(self, **batch: Any) -> None:
+        """Add a batch, which must have the columns of the earlier batches."""
+        columns = dict(_columns(batch))
+        first = self._batches[0] if self._batches else columns
+        if columns.keys() != first.keys():
+            got = [sorted(map(".".join, names)) for names in (first, columns)]
+            raise ValueError(
+                f"batches must all have the columns {got[0]}, got {got[1]}"
+            )
+        sizes = {".".join(name): len(column) for name, column in columns.items()}
+        if len({*sizes.values()}) > 1:
+            raise ValueError(f"batches must have equally many of each, got {sizes}")
+        self._batches.append(columns)
+        self.n_samples += min(sizes.values())
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models; "grades" for a single array."""
+        return self._names(1, "grades")
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the scorers."""
+        return self._names(2, UNNAMED)
+
+    def _names(self, level: int, default: str) -> list[str]:
+        paths = [path for path in self._batches[0] if path[0] == "grades"]
+        named = (path[level] if len(path) > level else default for path in paths)
+        return [*dict.fromkeys(named)]
+
+    def report(self) -> JointReport:
+        """Report on all items so far."""
+        arguments: dict[str, Any] = {}
+        for path in self._batches[0]:
+            *parents, name = path
+            columns = arguments
+            for parent in parents:
+                columns = columns.setdefault(parent, {})
+            columns[name] = np.concatenate([batch[path] for batch in self._batches])
+        return grades_report(**arguments, **self._options)
+
+
+def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """Yield columns of nested mappings and data frames, with the path to each."""
+    names = [*values] if isinstance(values, Mapping) else column_names(values)
+    if names is None:
+        yield path, np.atleast_1d(values)
+    for name in names or ():
+        yield from _columns(values[name], *path, name)

@@ -1,0 +1,298 @@
+"""Requirements that are judged while the data come, until every one is decided."""
+
+import io
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from skci import JointAccumulator, grades_report, sequential_report
+from skci.cli.main import main
+
+REFERENCE = pd.read_csv(Path(__file__).parent / "reference" / "sequential.csv")
+BOUNDED = {"bounds": (0, 1)}
+NOT_WORSE = "new - old >= -0.05"
+
+rng = np.random.default_rng(0)
+EASE = rng.beta(8, 2, 2000)
+NEW, OLD = ((rng.random(2000) < EASE) * 1.0 for _ in range(2))
+
+
+def batches(size=100, new=NEW, old=OLD, **columns):
+    """Grades of both models, a batch at a time, with other columns."""
+    for start in range(0, len(new), size):
+        rows = slice(start, start + size)
+        others = {name: column[rows] for name, column in columns.items()}
+        yield {"grades": {"new": new[rows], "old": old[rows]}, **others}
+
+
+def labelled(size=100):
+    """The same as labels, of which all true ones are 1."""
+    for batch in batches(size):
+        predicted = {name: each.astype(int) for name, each in batch["grades"].items()}
+        yield {"y_true": np.ones(len(predicted["new"]), int), "y_pred": predicted}
+
+
+@pytest.mark.parametrize("looks", REFERENCE["looks"].unique())
+def test_critical_values_are_those_of_rpact(looks):
+    plan = {"uneven": [150, 400, 1000]}.get(looks)
+    if plan is None:
+        plan = range(1000 // int(looks), 1001, 1000 // int(looks))
+    given = ({"grades": NEW[rows : rows + 50]} for rows in range(0, 2000, 50))
+    low, high = NEW[:1000].mean() - 1e-3, NEW[:1000].mean() + 1e-3
+    report = sequential_report(
+        given, f"mean >= {low} and mean <= {high}", horizon=plan, **BOUNDED
+    )
+    expected = REFERENCE.set_index("looks")["critical_value"][looks].iloc[0]
+    assert_allclose(report.report.critical_value, expected, atol=2e-3)
+    assert report.n_used == report.n_planned == 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", [0, 0.5, 1, 2])
+def test_power_and_mean_number_of_items_are_those_of_rpact(effect):
+    looks, power = 5, 0.9
+    chosen = (REFERENCE["looks"] == "5") & (REFERENCE["power"] == power)
+    expected = REFERENCE[chosen].set_index("effect").loc[effect]
+    step, disagreement = 200, 0.2
+    fixed = looks * step / expected["inflation"]
+    # The difference that a fixed sample of this size has the power for.
+    planned = (1.9600 + 1.2816) * np.sqrt(disagreement / (fixed + 1.9600**2))
+    draw, decided, items = np.random.default_rng(int(2 * effect)), [], []
+    for _ in range(600):
+        alone = (disagreement + np.array([1, -1]) * effect * planned) / 2
+        outcome = draw.choice(3, looks * step, p=[*alone, 1 - disagreement])
+        new, old = (outcome == 0) * 1.0, (outcome == 1) * 1.0
+        found = sequential_report(
+            batches(step, new, old),
+            "new - old >= 0",
+            horizon=range(step, looks * step + 1, step),
+            **BOUNDED,
+        )
+        decided.append(found.is_decided)
+        items.append(found.n_used / fixed)
+    error = np.std(items) / np.sqrt(len(items))
+    assert abs(np.mean(items) - expected["items"]) < 3.5 * error + 0.01
+    share = expected["decided"]
+    error = np.sqrt(share * (1 - share) / len(items))
+    assert abs(np.mean(decided) - share) < 3.5 * error + 0.005
+
+
+def test_it_stops_at_the_first_look_that_decides():
+    asked = []
+
+    def evaluated():
+        for k, batch in enumerate(labelled()):
+            asked.append(k)
+            yield batch
+
+    plan = range(200, 2001, 200)
+    found = sequential_report(evaluated(), NOT_WORSE, horizon=plan, metrics="accuracy")
+    assert len(asked) == found.n_used / 100 < 20
+    accumulator, verdicts = JointAccumulator("accuracy"), []
+    for look, batch in zip(plan, labelled(200), strict=True):
+        accumulator.update(**batch)
+        report = accumulator.report(horizon=plan)
+        verdicts.append(report.requirements(NOT_WORSE))
+        if look == found.n_used:
+            break
+    assert [str(each.verdict) for each in verdicts].index("shown") == len(verdicts) - 1
+    assert_allclose(verdicts[-1].estimates[0].low, found.estimates[0].low)
+    assert found.report.to_dict() == report.to_dict()
+
+
+def test_grades_of_0_and_1_are_like_labels():
+    plan = {"horizon": range(200, 2001, 200)}
+    of_labels = sequential_report(labelled(), NOT_WORSE, metrics="accuracy", **plan)
+    of_grades = sequential_report(batches(), NOT_WORSE, **plan, **BOUNDED)
+    assert of_grades.estimates[0].confidence_interval() == pytest.approx(
+        of_labels.estimates[0].confidence_interval()
+    )
+    assert of_labels.conclusion == f"decided after {of_grades.n_used:,} of 2,000 rows"
+    assert of_grades.conclusion == of_labels.conclusion.replace("rows", "items")
+    assert of_grades.conclusion in str(of_grades).splitlines()[0]
+
+
+def test_verdicts_are_kept():
+    good_then_bad = np.concatenate([np.ones(200), np.zeros(200)])
+    given = batches(50, good_then_bad, np.full(400, 0.5))
+    required = ["new >= 0.6", "old >= 0.501"]
+    plan = {"horizon": range(50, 401, 50), **BOUNDED}
+    found = sequential_report(given, required, **plan)
+    assert [*map(str, found.verdicts)] == ["shown", "open"]
+    assert found.looked[0] < found.looked[1] == 400
+    assert found["new", "mean"] == "shown"
+    assert found.estimates[0] == 1 and found.report["new", "mean"] == 0.5
+    assert found.conclusion == "1 of 2 open after 400 of 400 items"
+
+
+@pytest.mark.parametrize(
+    ("size", "horizon", "first", "rows"),
+    [
+        (100, range(200, 2001, 200), 200, None),
+        (1, [3, 7], 3, 7),
+        (197, range(200, 2001, 200), 394, None),
+        (350, [100, 200, 300, 1000], 350, None),
+        (100, [150, 5000], 200, None),
+        (100, (150, 2000), 200, None),
+        (100, (1900, 5000), 1900, None),
+        (300, [3000], 2000, None),
+        (2000, (50, 100), 2000, None),
+    ],
+)
+def test_looks_are_at_the_ends_of_batches(size, horizon, first, rows):
+    limit = NEW.mean()
+    options = {"horizon": horizon, **BOUNDED}
+    within = ["new >= 0", f"new >= {limit}", f"new <= {limit}"]
+    given = list(islice(batches(size), None if rows is None else -(-rows // size)))
+    found = sequential_report(given, within, **options)
+    assert found.looked[0] == first
+    last = min(sum(len(each["grades"]["new"]) for each in given), 2000)
+    end = horizon[-1]
+    assert max(found.looked) == min(last, -(-end // size) * size)
+    assert found.n_planned == end
+
+
+def test_other_columns_of_batches():
+    group = np.repeat(np.arange(500), 4)
+    task = np.resize(["a", "b"], 2000)
+    weight = rng.uniform(0.5, 2, 2000)
+    options = {"horizon": [1000, 2000], **BOUNDED}
+    for columns in ({"tasks": task}, {"sample_weight": weight}):
+        found = sequential_report(batches(**columns), f"new >= {NEW.mean()}", **options)
+        whole = grades_report({"new": NEW, "old": OLD}, **columns, **BOUNDED)
+        assert_allclose(found.report.estimates, whole.estimates)
+        assert_allclose(found.report.covariance, whole.covariance)
+    options["horizon"] = [250, 500]
+    found = sequential_report(batches(groups=group), "new >= 0", **options)
+    assert found.conclusion == "decided after 250 of 500 groups"
+    given = batches(by=task)
+    found = sequential_report(given, "new >= 0", **options)
+    assert [*found.names["subgroup"]] == ["a", "b"]
+
+
+def test_frames_scorers_and_several_answers():
+    frame = pd.DataFrame({"new": NEW, "old": OLD})
+    options = {"horizon": range(200, 2001, 200)}
+    given = ({"grades": frame[k : k + 100]} for k in range(0, 2000, 100))
+    found = sequential_report(given, NOT_WORSE, **options, **BOUNDED)
+    assert str(found) == str(
+        sequential_report(batches(), NOT_WORSE, **options, **BOUNDED)
+    )
+    given = (
+        {"grades": {"new": {"judge": NEW[k : k + 100], "words": OLD[k : k + 100]}}}
+        for k in range(0, 2000, 100)
+    )
+    bounds = {"judge": (0, 1), "words": (0, 1)}
+    found = sequential_report(given, "judge >= 0.1", bounds=bounds, **options)
+    assert found["new", "judge"] == "shown"
+    alone = ({"grades": {"new": each}} for each in NEW)
+    found = sequential_report(alone, "new >= 0.1", horizon=(90, 200), **BOUNDED)
+    assert found.n_used == 90
+    twice = ({"grades": {"new": each}} for each in np.c_[NEW, OLD].reshape(20, 100, 2))
+    options |= {"samples": "independent"}
+    found = sequential_report(twice, "new >= 0.1", **options, **BOUNDED)
+    assert found.n_used == 200
+
+
+ONE = [{"grades": {"new": [1, 0], "old": [1, 1]}}]
+
+
+@pytest.mark.parametrize(
+    ("given", "required", "options", "error", "message"),
+    [
+        (ONE, "newer >= 0.5", {}, KeyError, "got 'newer'; did you mean 'new'"),
+        (ONE, "new >", {}, ValueError, "^requirements must be .* got 'new >'"),
+        (ONE, "new >= 0.5", {"horizon": 7}, ValueError, "^horizon must be a pair"),
+        ({"grades": [1]}, "new >= 0.5", {}, TypeError, "^batches must be an iterable"),
+        ([{"new": [1]}], "new >= 0.5", {}, TypeError, "^batch 0: batches must be"),
+        (ONE, "new >= 0.5", {"metrics": "f1"}, TypeError, "batch 0: batches must be"),
+        ([3], "new >= 0.5", {}, TypeError, "^batch 0: batches must be .* got 3"),
+        ([], "new >= 0.5", {}, ValueError, "^batches must be .* got none"),
+        (
+            [*ONE, {"grades": {"new": [1]}}],
+            *("new >= 0.5", {}, ValueError),
+            r"^batch 1: batches must all have the columns .* got \['grades.new'\]",
+        ),
+        (
+            [{"grades": {"new": [1], "old": [1, 2]}}],
+            *("new >= 0.5", {}, ValueError, "^batch 0: batches must have equally many"),
+        ),
+        (
+            [ONE[0] | {"proxy": {"new": [1, 0]}}],
+            *(
+                "new >= 0.5",
+                {},
+                ValueError,
+                "proxy must not be given with several looks",
+            ),
+        ),
+        (ONE, "new >= 0.5", {"samples": "runs"}, ValueError, "^samples must not be"),
+        (ONE, "new >= 0.5", {"design": 1}, ValueError, "^design must not be given"),
+    ],
+)
+def test_mistakes(given, required, options, error, message):
+    with pytest.raises(error, match=message):
+        sequential_report(given, required, **{"horizon": [9]} | options)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame({"y": 1, "new": NEW.astype(int), "old": OLD.astype(int)})
+    frame.to_csv(path, index=False)
+    return path
+
+
+SHELL = ["--truth=y", "--models=new,old", "--metrics=accuracy"]
+
+
+@pytest.mark.parametrize("plan", ["200:2000:200", "300,700,2000"])
+def test_the_command_is_the_function(file, capsys, plan):
+    looks = [*range(200, 2001, 200)] if ":" in plan else [300, 700, 2000]
+    options = {"horizon": looks, "metrics": "accuracy"}
+    found = sequential_report(labelled(), NOT_WORSE, **options)
+    call = ["report", str(file), *SHELL, f"--stop={plan}"]
+    assert main([*call, f"--require={NOT_WORSE}"]) == 0
+    output = capsys.readouterr().out
+    assert output == f"{found.report}\n\n{found}\n"
+    assert main([*call, "--fail-if=new - old < -0.05", "--format=json"]) == 0
+    assert f'"n_used": {found.n_used}' in capsys.readouterr().out
+    assert main([*call, "--require=new >= 0.9"]) == 1
+    limit = NEW.mean()
+    assert main([*call, f"--require=new >= {limit}"]) == 3
+    assert "open after 2,000 of 2,000 rows" in capsys.readouterr().out
+
+
+def test_the_command_reads_no_more_than_it_needs(monkeypatch, file, capsys):
+    lines = file.read_text().splitlines(keepends=True)
+    stream = io.StringIO("".join(lines))
+    monkeypatch.setattr("builtins.open", lambda *_, **__: stream)
+    call = ["report", "-", *SHELL, "--require=new >= 0.1", "--stop=200:2000:200"]
+    assert main(call) == 0
+    assert "decided after 200 of 2,000 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stop=200"], "--stop needs --metrics and either --require or --fail-if"),
+        (["--stop=200", "--require=new>=.5", "--save=a.npz"], "--save must not be"),
+        (["--stop=200", "--require=new>=.5", "--time=y"], "--time must not be"),
+    ],
+)
+def test_mistakes_in_the_shell(file, capsys, options, message):
+    assert main(["report", str(file), *SHELL, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["200,100", "0,5", "2000:200:200", "1:5", "9:99:0", "x"]
+)
+def test_looks_in_the_shell_are_ascending(file, capsys, text):
+    with pytest.raises(SystemExit):
+        main(["report", str(file), *SHELL, "--require=new>=.5", f"--stop={text}"])
+    assert "must be increasing numbers of rows" in capsys.readouterr().err
