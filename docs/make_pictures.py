@@ -183,6 +183,7 @@ def main():
     save(importances.plot().figure_, "importance.png")
     curves = run_until(DOCS / "clinical.rst", "curves")
     save(curves.plot().figure_, "decision_curve.png")
+    save(run_until(DOCS / "uplift.rst", "curves").plot().figure_, "uplift.png")
     page()
 
 

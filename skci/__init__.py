@@ -54,6 +54,8 @@ if TYPE_CHECKING:  # imported below on first use
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
     from skci.sequential import sequential_report as sequential_report
+    from skci.uplift import UpliftReport as UpliftReport
+    from skci.uplift import uplift_report as uplift_report
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
@@ -74,6 +76,7 @@ else:
         "intervals": "combine_independent joint_intervals",
         "planning": "sample_size",
         "sequential": "sequential_report",
+        "uplift": "UpliftReport uplift_report",
         "votes": "votes_report",
     }
     _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}

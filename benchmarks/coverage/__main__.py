@@ -41,6 +41,7 @@ PAGES = {
     "methods": "methods",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "uplift": "uplift",
     "target": "target",
     "forecasts": "forecasts",
     "sequential": "sequential",
