@@ -43,6 +43,7 @@ _SYNONYMS = {
     "random_state": "rng seed",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",
+    "task_effects": "tasks_are",
     "thresholds": "cutoffs threshold",
     "title": "suptitle",
     "y_pred": "pred predicted predictions preds",

@@ -11,9 +11,9 @@ from typing import Any, Self
 from skci._arrays import allow_underflow
 from skci._options import entry_point
 from skci._validation import AllZeroError, check_mutually_exclusive, printable
-from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
+from skci.data.row_options import RowOptions
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum, read_sample, write_sample
 from skci.evaluation import joint_report

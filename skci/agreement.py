@@ -21,14 +21,14 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment
 from skci.grades import grades_report
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
-from skci.measures.traits import Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.metric_set import methods_by_metric
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -150,9 +150,11 @@ def agreement_report(
     sample = checked.sample_without_labels()
     parameters = []
     for name, metric, part in product(counts, chosen, sample.parts):
-        binding = Binding(sample, name, metric, methods[metric] or AUTO, subgroups=part)
+        binding = ParameterBuilder(
+            sample, name, metric, methods[metric] or AUTO, subgroups=part
+        )
         functional = _bind(metric, counts[name][checked.kept][binding.within])
-        trait = Trait(
+        trait = MeasureProperties(
             metric,
             bounds=(_METRICS[metric], 1.0),
             smooth=False,

@@ -12,8 +12,8 @@ import numpy as np
 from skci._arrays import Array
 from skci._options import Rows, Settings, entry_point
 from skci._validation import check_choice, check_integer, is_iterable
-from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report

@@ -24,7 +24,6 @@ from skci._validation import (
     named_estimators,
     printable,
 )
-from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -32,17 +31,18 @@ from skci.data.labels import (
     check_no_pos_label,
     check_not_swapped,
 )
-from skci.data.reading import Reader, Wanted
+from skci.data.reading import Reader, RequiredData
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import respond, task
+from skci.data.row_options import RowOptions, is_missing_named
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum
 from skci.inference.designs.strata import Prevalence, without_average
-from skci.inference.parameter import DEFAULT_MODEL, Key
+from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels
 from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.labels import F1CI, AccuracyCI, PrecisionCI, RecallCI
 from skci.metrics.metric_set import (
     MetricSet,
@@ -724,11 +724,11 @@ def classification_report_ci(
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
     all_labels = [] if labels is None else check_labels(labels)
-    required = Wanted(infer_pos_label=True, labels=tuple(all_labels))
+    required = RequiredData(infer_pos_label=True, labels=tuple(all_labels))
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
     sample = Reader.open(required, y_true, rows).sample({DEFAULT_MODEL: y_pred})
     zero_division = check_zero_division(zero_division)
-    binding = Binding(sample, DEFAULT_MODEL, "", "delta")
+    binding = ParameterBuilder(sample, DEFAULT_MODEL, "", "delta")
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
@@ -737,7 +737,7 @@ def classification_report_ci(
     options = {"labels": labels, "zero_division": zero_division}
     lines_of: dict[str | None, list[str]] = {None: names}
     lines_of |= {average: [line] for line, average in averages.items()}
-    keys: list[Key] = []
+    keys: list[ParameterLabels] = []
     chosen: dict[str, MetricCI] = {}
     for average, lines in lines_of.items():
         metrics: dict[str, MetricCI] = {
@@ -747,7 +747,9 @@ def classification_report_ci(
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
         keys += [
-            Key(column, line, factor="class") for column in metrics for line in lines
+            ParameterLabels(column, line, factor="class")
+            for column in metrics
+            for line in lines
         ]
         chosen |= {f"{column}, {average}": metric for column, metric in metrics.items()}
     metric_set = MetricSet(chosen, confidence_level, random_state=random_state)
@@ -759,7 +761,7 @@ def classification_report_ci(
     return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)
 
 
-def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
+def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, str]:
     """Averages by the name of their line; accuracy only if all classes are reported."""
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)

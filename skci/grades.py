@@ -28,7 +28,6 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import (
     MEAN,
@@ -40,17 +39,18 @@ from skci.data.items import (
     parameter_name,
     sizes_of,
 )
+from skci.data.row_options import RowOptions
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
 from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.functional import exp_ratio
-from skci.measures.traits import IDENTITY, LOG, Trait
-from skci.metrics.binding import Binding, bind_references
+from skci.measures.traits import IDENTITY, LOG, MeasureProperties
+from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.metric_set import methods_by_metric
 from skci.metrics.proxies import estimate_judged_grades
 from skci.reports.joint import JointReport
@@ -74,7 +74,7 @@ def grades_report(
     samples: str | None = None,
     tasks: Any = None,
     average: str = "macro",
-    tasks_are: str = "fixed",
+    task_effects: str = "fixed",
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -135,9 +135,9 @@ def grades_report(
     average : {"macro", "micro"}, default="macro"
         With `tasks`, "macro" averages the means of the tasks and "micro" averages all
         items.
-    tasks_are : {"fixed", "drawn"}, default="fixed"
+    task_effects : {"fixed", "random"}, default="fixed"
         "fixed" if a repetition of the suite would use the same tasks with new items;
-        "drawn" if the tasks are themselves a sample. "drawn" needs many tasks, as
+        "random" if the tasks are themselves a sample. "random" needs many tasks, as
         clustered intervals need many clusters.
     groups : array-like of shape (n_items,), optional
         Clusters of dependent items, such as the questions about one passage. The
@@ -269,7 +269,7 @@ def grades_report(
     missing_grades = check_missing_grades(missing_grades)
     design, macro = without_average(design)
     if tasks is not None:
-        groups, design = _tasks(tasks, average, tasks_are, groups, design)
+        groups, design = _tasks(tasks, average, task_effects, groups, design)
         macro = average == "macro"
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -294,7 +294,7 @@ def grades_report(
         check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
             raise ValueError("proxy must not be given with missing_grades")
-        are_tasks = tasks is not None and tasks_are == "drawn"
+        are_tasks = tasks is not None and task_effects == "random"
         joint = estimate_judged_grades(graded, judge, metrics, settings, are_tasks)
         return JointReport(joint)
     if functions and not isinstance(missing_grades, str):
@@ -430,14 +430,14 @@ def _check_samples(
 
 
 def _tasks(
-    tasks: Any, average: str, tasks_are: str, groups: Any, design: Any
+    tasks: Any, average: str, task_effects: str, groups: Any, design: Any
 ) -> tuple[Any, Any]:
     """Groups and design that correspond to `tasks`."""
     check_choice(average, ["macro", "micro"], "average")
-    check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
+    check_choice(task_effects, ["fixed", "random"], "task_effects")
     describing = "tasks, which describe how items were drawn"
     check_mutually_exclusive(describing, {"groups": groups, "design": design})
-    return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
+    return (None, Strata(tasks)) if task_effects == "fixed" else (tasks, None)
 
 
 def _read(
@@ -505,7 +505,7 @@ def _metrics(
     method: Any,
     over_runs: bool,
     functions: Mapping[str, str],
-) -> dict[str, tuple[Trait, str]]:
+) -> dict[str, tuple[MeasureProperties, str]]:
     """Properties and interval method of the grades, by scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
@@ -526,7 +526,7 @@ def _metrics(
             )
             low, high = check_range(bound, requirement, np.finfo(float).max)
         is_bounded_mean = bound is not None and function == MEAN
-        trait = Trait(
+        trait = MeasureProperties(
             name,
             bounds=(low, high),
             greater_is_better=better[name],
@@ -550,7 +550,7 @@ def _metrics(
 
 def _bind(
     sample: Sample,
-    metrics: Mapping[str, tuple[Trait, str]],
+    metrics: Mapping[str, tuple[MeasureProperties, str]],
     columns: Sequence[str],
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
@@ -563,7 +563,9 @@ def _bind(
         column_values = dict(zip(columns, numbers.T, strict=True))
         for scorer, (trait, method) in metrics.items():
             for part in parts:
-                binding = Binding(sample, model, scorer, method, subgroups=part)
+                binding = ParameterBuilder(
+                    sample, model, scorer, method, subgroups=part
+                )
                 values = column_values[scorer][binding.within]
                 if scorer not in functions:
                     yield binding.of_mean(trait, values)
@@ -578,7 +580,7 @@ def _references(
     sample: Sample,
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
     to: str,
-) -> dict[Key, TableParameter]:
+) -> dict[ParameterLabels, TableParameter]:
     """Reference parameter of each subgroup, from the other items or all items."""
     return bind_references(sample, to, lambda part: bind([part]))
 

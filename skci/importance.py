@@ -17,12 +17,17 @@ from skci._validation import (
     column_names,
     fixed_seed,
 )
-from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
+from skci.data.row_options import RowOptions
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
-from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
+from skci.inference.parameter import (
+    Contrast,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Component, Evaluation, Functional
@@ -208,11 +213,11 @@ def _contrasts(
     contrasts: list[Contrast] = []
     for model, metric in product(models, metrics):
         subgroup = (("model", model),) if len(models) > 1 else ()
-        base = position[Key(metric, model)]
+        base = position[ParameterLabels(metric, model)]
         sign = 1.0 if parameters[base].trait.greater_is_better else -1.0
         for feature in features:
-            changed = position[Key(metric, _permuted_name(model, feature))]
-            key = Key(metric, feature, subgroup, factor="feature")
+            changed = position[ParameterLabels(metric, _permuted_name(model, feature))]
+            key = ParameterLabels(metric, feature, subgroup, factor="feature")
             contrasts.append((key, {base: sign, changed: -sign}))
     return contrasts
 
@@ -242,7 +247,7 @@ class _WithDonors(Functional):
 
 def _with_donors(
     parameter: TableParameter,
-    by_key: Mapping[Key, TableParameter],
+    by_key: Mapping[ParameterLabels, TableParameter],
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:

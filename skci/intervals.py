@@ -20,7 +20,7 @@ from skci._validation import (
     check_sizes,
     is_iterable,
 )
-from skci.data.drawing import RowOptions
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_length
 from skci.evaluation import joint_report
 from skci.exceptions import warn_caller
@@ -28,8 +28,8 @@ from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import GivenEstimates
-from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.measures.traits import BY_INFLUENCE, Trait
+from skci.inference.parameter import Parameter, ParameterLabels, TableParameter
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 
@@ -196,7 +196,7 @@ def joint_intervals(
     named: list[dict[str, Any]] = []
     for key, bound in zip(keys, ranges, strict=True):
         properties["greater_is_better"] = better[key.metric]
-        trait = Trait(key.title, bounds=bound, **properties)
+        trait = MeasureProperties(key.title, bounds=bound, **properties)
         check_serves(method, trait, where, available="covariance")
         named.append({"key": key, "trait": trait, "method": method})
     settings = check_settings(confidence_level, random_state)
@@ -245,7 +245,7 @@ def _from_influence(
 
 def _check_estimates(
     estimates: Any, names: Any
-) -> tuple[list[float], list[Any], list[Key]]:
+) -> tuple[list[float], list[Any], list[ParameterLabels]]:
     """Check estimates; return their values, the user's names for them, and keys."""
     if isinstance(estimates, Mapping):
         check_mutually_exclusive(
@@ -272,7 +272,7 @@ def _check_estimates(
             raise ValueError(
                 f"names must be models, or pairs of a model and a metric, got {name!r}"
             )
-        keys.append(Key(str(pair[1]), str(pair[0])))
+        keys.append(ParameterLabels(str(pair[1]), str(pair[0])))
     if len(keys) != len(values):
         raise ValueError(
             f"names must name each of {len(values)} estimates, got {len(keys)} names"
@@ -333,7 +333,7 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
 
 
 def _check_bounds(
-    bounds: Any, values: Sequence[float], keys: Sequence[Key]
+    bounds: Any, values: Sequence[float], keys: Sequence[ParameterLabels]
 ) -> list[tuple[float, float]]:
     """Check the ranges of the parameters, and that they contain the estimates."""
     if bounds is None:

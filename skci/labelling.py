@@ -20,8 +20,8 @@ from skci._validation import (
     check_positive_number,
     fixed_seed,
 )
-from skci.data.drawing import RowOptions
 from skci.data.partial_truth import Columns, check_enough, read_columns
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment
 from skci.metrics.base import MetricCI
 from skci.metrics.metric_set import MetricSet

@@ -7,13 +7,13 @@ import numpy as np
 from skci._arrays import Array
 from skci._options import Rows, entry_point
 from skci._validation import as_numbers, check_names, check_settings, named_columns
-from skci.data.drawing import RowOptions
-from skci.data.reading import Reader, Wanted
+from skci.data.reading import Reader, RequiredData
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, check_thresholds, flat
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
-from skci.measures.traits import BY_INFLUENCE, Trait
+from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParameter
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports import JointReport
 
 _STEP = 1e-100  # size of a complex step
@@ -286,7 +286,7 @@ def uplift_report(
     if not 0 < min(shares) <= max(shares) <= 1:
         raise ValueError(f"top must be above 0 and at most 1, got {shares}")
     settings = check_settings(confidence_level, random_state)
-    wanted = Wanted(frozenset({"scores"}), truths=frozenset({"relevance"}))
+    wanted = RequiredData(frozenset({"scores"}), truths=frozenset({"relevance"}))
     reader = Reader.open(wanted, y_true, RowOptions(**options))
     sample = reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
 
@@ -316,9 +316,9 @@ def uplift_report(
             limits = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
             for share in shares if name in _AT_TOP else [None]:
                 title = name if share is None else f"{name}@{share:g}"
-                trait = Trait(title, bounds=limits, **BY_INFLUENCE)
+                trait = MeasureProperties(title, bounds=limits, **BY_INFLUENCE)
                 found = shared | trial.estimate(name, share, ranked)
-                found |= {"key": Key(title, model), "trait": trait}
+                found |= {"key": ParameterLabels(title, model), "trait": trait}
                 parameters.append(TableParameter.from_influence(**found))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return UpliftReport(joint)

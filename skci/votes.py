@@ -19,15 +19,15 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions, distinct_names
 from skci.data.rows import Alignment, as_column, check_columns, check_length
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import ManyContrasts
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.row_estimates import RowEstimates
-from skci.measures.strengths import FIRST, SECOND, TIE, Votes
-from skci.measures.traits import BY_INFLUENCE, Trait
+from skci.measures.bradley_terry import FIRST, SECOND, TIE, Votes
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
@@ -262,13 +262,13 @@ def _parameters(
     estimates, influence = votes.fit()
     centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
-    keys = [Key(STRENGTH, model) for model in models]
-    keys += [Key(effect, "all models") for effect in effects]
+    keys = [ParameterLabels(STRENGTH, model) for model in models]
+    keys += [ParameterLabels(effect, "all models") for effect in effects]
     parameters = []
     for k, key in enumerate(keys):
         is_model = k < len(models)
         slope, origin = (factor, centre) if is_model else (1.0, 0.0)
-        trait = Trait(
+        trait = MeasureProperties(
             key.metric,
             bounds=(-math.inf, math.inf),
             has_better=is_model,

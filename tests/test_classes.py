@@ -765,11 +765,13 @@ def of_a_matrix(metric, y, p):
 @pytest.mark.parametrize(
     "call", [accumulated, of_an_estimator, of_batches, beside_another, of_a_matrix]
 )
-def test_a_class_that_the_sample_lacks_extends_the_interval(call, metric, occurring):
+def test_a_class_that_the_sample_lacks_extends_the_interval(
+    call, metric, observed_codes
+):
     """Whatever it is known from: as where the metric names it."""
     rng = np.random.default_rng(0)
-    y = np.arange(200) % occurring
-    p = np.where(rng.random(200) < 0.85, y, (y + 1) % occurring)
+    y = np.arange(200) % observed_codes
+    p = np.where(rng.random(200) < 0.85, y, (y + 1) % observed_codes)
     message = "'3'.*extended to cover any value"
     with pytest.warns(UndefinedMetricWarning, match=message):
         named = set_to(metric, labels=range(4))(y, p)

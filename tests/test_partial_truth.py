@@ -807,7 +807,7 @@ def test_means_over_drawn_tasks_have_the_error_of_repeated_suites():
             np.where(graded, grade, np.nan),
             proxy=judge,
             tasks=task,
-            tasks_are="drawn",
+            task_effects="random",
             method="delta",
         )
         found.append(report.estimates[0])

@@ -25,7 +25,7 @@ from skci._validation import (
     missing_hint,
     named_values,
 )
-from skci.data.drawing import (
+from skci.data.row_options import (
     RowOptions,
     check_counts,
     distinct_names,

@@ -23,8 +23,8 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions, check_apart, distinct_names, names_in
 from skci.data.frames import check_constant
+from skci.data.row_options import RowOptions, check_apart, distinct_names, names_in
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, shape_of
 from skci.data.sample import Sample
 

@@ -17,8 +17,8 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, check_present, parameter_name
 from skci.data.sample import Sample, Subgroups
 from skci.inference.parameter import DEFAULT_MODEL
@@ -85,8 +85,8 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
     """Parts of subgroups split by `parted`; `disjoint` if labelled rows are copies."""
-    occurring = np.unique(subgroups.codes).tolist()
-    codes = {subgroups.names[code]: frozenset({code}) for code in occurring}
+    observed_codes = np.unique(subgroups.codes).tolist()
+    codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
     parts = []
     for name in dict.fromkeys(name[:-1] for name in subgroups.names):
         unlabelled, labelled = (

@@ -20,7 +20,6 @@ from skci._validation import (
     label_order,
     named_columns,
 )
-from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import (
     NUMBERS_HINT,
@@ -37,6 +36,7 @@ from skci.data.labels import (
     merge_labels,
     order_labels,
 )
+from skci.data.row_options import RowOptions, ValidatedRowOptions
 from skci.data.rows import (
     ONE_MODEL_HINT,
     RUNS_HINT,
@@ -80,7 +80,7 @@ def read_scores(
 
     The truth may also be "survival".
     """
-    requirements = Wanted(
+    requirements = RequiredData(
         frozenset({"scores"}),
         several=False,
         pos_label=pos_label,
@@ -103,7 +103,7 @@ def check_both_labels(sample: Sample) -> None:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequiredData:
     """Data that metrics require: kinds of predictions, and labels."""
 
     kinds: frozenset[str] = frozenset({"labels"})
@@ -143,11 +143,11 @@ class Reader:
     if only labels are read, and rows with positive weight otherwise.
     """
 
-    wanted: Wanted
+    wanted: RequiredData
     y: Array
     targets: tuple[Any, ...]
     """Names of the targets if there are several."""
-    rows: CheckedRows
+    rows: ValidatedRowOptions
     alignment: Alignment
     truth: str
     """Name of the truth in messages."""
@@ -157,7 +157,7 @@ class Reader:
     @classmethod
     def open(
         cls,
-        wanted: Wanted,
+        wanted: RequiredData,
         y_true: Any,
         options: RowOptions | None = None,
         truth: str = "y_true",

@@ -22,8 +22,8 @@ from skci._validation import (
     column_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.responses import task
+from skci.data.row_options import RowOptions
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum

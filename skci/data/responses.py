@@ -34,7 +34,7 @@ class Parallel(parallel.Parallel):
         self._line.add(finished)
 
 
-class Request(NamedTuple):
+class ResponseMethods(NamedTuple):
     """Responses required of estimators."""
 
     reads: Collection[str]
@@ -48,7 +48,7 @@ class Request(NamedTuple):
 def respond(
     estimators: Sequence[tuple[str, Any]],
     X: Any,
-    request: Request,
+    request: ResponseMethods,
     n_jobs: int | None,
     verbose: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -75,7 +75,7 @@ def respond_to_each(
     estimators: Sequence[tuple[str, Any]],
     features: Iterable[Any],
     number: int,
-    request: Request,
+    request: ResponseMethods,
     n_jobs: int | None,
     verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -86,14 +86,14 @@ def respond_to_each(
 
 
 def _respond(
-    name: str, estimator: Any, X: Any, request: Request, verbose: int | None
+    name: str, estimator: Any, X: Any, request: ResponseMethods, verbose: int | None
 ) -> tuple[str, tuple[Any, Any]]:
     """Name and responses of an estimator; processes find this function by name."""
     with task(name, "predicted" * bool(verbose)):
         return name, response(estimator, X, request)
 
 
-def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:
+def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
     """Predict labels or numbers of X, and score it; None if not read."""
     labels = scores = None
     if set(request.reads) != {"scores"}:

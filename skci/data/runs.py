@@ -19,8 +19,8 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions, check_apart, distinct_names
 from skci.data.frames import Frame, check_constant
+from skci.data.row_options import RowOptions, check_apart, distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
 DF_METHODS = ("quadrature", "cochran", "hillis")

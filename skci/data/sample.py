@@ -214,8 +214,8 @@ class Queries:
     @classmethod
     def of(cls, names: Array, positions: Array) -> Queries:
         """Queries that have rows."""
-        occurring, codes = np.unique(positions, return_inverse=True)
-        return cls(codes.ravel(), names[occurring])
+        observed_codes, codes = np.unique(positions, return_inverse=True)
+        return cls(codes.ravel(), names[observed_codes])
 
     @cached_property
     def first(self) -> Array:
@@ -331,8 +331,8 @@ class Sample:
     def _labels_of(self, model: str, target: int = 0) -> tuple[Any, ...]:
         """Arguments of a cell map: columns of a model, and the labels that occur."""
         n_labels, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
-        occurring = self.occurring.tobytes()
-        return self.columns(model, target), occurring, n_labels, abstains
+        observed_codes = self.observed_codes.tobytes()
+        return self.columns(model, target), observed_codes, n_labels, abstains
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, shared by all measures with the same map."""
@@ -394,7 +394,7 @@ class Sample:
         return occurs[:n_labels]
 
     @cached_property
-    def occurring(self) -> Array:
+    def observed_codes(self) -> Array:
         """Codes of the labels that occur; at least two, and always both of two labels.
 
         Other labels are known from options or a matrix, and do not change tables.
@@ -625,7 +625,7 @@ def _as_index(codes: Array) -> Array:
 def _cell_map(
     kind: str,
     columns: tuple[int, int],
-    occurring: bytes,
+    observed_codes: bytes,
     n_labels: int,
     abstains: bool,
     code: int = 1,
@@ -634,7 +634,7 @@ def _cell_map(
 
     Symbols number the labels that occur, with -1 for other labels.
     """
-    codes = np.frombuffer(occurring, dtype=np.intp)
+    codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)
     label_symbols, size = np.arange(n), 4
     if kind == "one-vs-rest":

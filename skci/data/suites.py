@@ -10,11 +10,11 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._validation import as_numbers, check_valid_name
-from skci.data.drawing import check_apart, names_in
+from skci.data.row_options import check_apart, names_in
 from skci.data.rows import check_thresholds
 from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Mean
 from skci.measures.suites import (
@@ -22,7 +22,7 @@ from skci.measures.suites import (
     mean_below,
     probability_of_improvement,
 )
-from skci.measures.traits import LOGIT, Trait
+from skci.measures.traits import LOGIT, MeasureProperties
 
 METRICS = ("iqm", "mean", "optimality_gap")
 """Aggregates of the scores of a model."""
@@ -38,22 +38,22 @@ _BY_VALUE: dict[str, Any] = {
     "automatic": ("delta",),
 }
 _TRAITS = {
-    "iqm": Trait("iqm", **_BY_VALUE),
-    "mean": Trait("mean", heavy_tails=True, **_BY_VALUE),
-    "optimality_gap": Trait(
+    "iqm": MeasureProperties("iqm", **_BY_VALUE),
+    "mean": MeasureProperties("mean", heavy_tails=True, **_BY_VALUE),
+    "optimality_gap": MeasureProperties(
         "optimality_gap",
         greater_is_better=False,
         **_BY_VALUE | {"bounds": (0.0, np.inf)},
     ),
 }
-_OF_PAIRS = Trait(
+_OF_PAIRS = MeasureProperties(
     "probability_of_improvement",
     scale=LOGIT,
     smooth=False,
     blurs=False,
     automatic=("logit",),
 )
-_ABOVE = Trait("share_above", blurs=False)
+_ABOVE = MeasureProperties("share_above", blurs=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,12 @@ class Suite:
         return np.flatnonzero(self.model == self.models.index(model))
 
     def _of_rows(
-        self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
+        self,
+        key: ParameterLabels,
+        trait: MeasureProperties,
+        rows: Array,
+        value: float,
+        influence: Array,
     ) -> TableParameter:
         """Parameter of some rows with a value and influence values."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
@@ -182,7 +187,7 @@ class Suite:
         else:
             value, influence = mean_below(scores, weights, target)
             value, influence = target - value, -influence
-        key = Key(metric, model)
+        key = ParameterLabels(metric, model)
         return self._of_rows(key, _TRAITS[metric], rows, value, influence)
 
     def improvements(self, control: str | None) -> list[TableParameter]:
@@ -212,7 +217,7 @@ class Suite:
                 [factor * x for factor, x in zip(factors, influences, strict=True)]
             )
             key, rows = (
-                Key(_OF_PAIRS.name, " > ".join(pair)),
+                ParameterLabels(_OF_PAIRS.name, " > ".join(pair)),
                 np.concatenate(rows_of_models),
             )
             parameters.append(self._of_rows(key, _OF_PAIRS, rows, value, influence))
@@ -233,7 +238,9 @@ class Suite:
             above = self.scores > threshold
             index = np.where(self.model == self.models.index(model), above, 2)
             parameter = TableParameter(
-                key=Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),)),
+                key=ParameterLabels(
+                    _ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),)
+                ),
                 trait=_ABOVE,
                 functional=functional,
                 method=automatic(_ABOVE),

@@ -23,7 +23,6 @@ from skci._validation import (
     check_confidence_level,
     join_names,
 )
-from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -32,9 +31,10 @@ from skci.data.labels import (
     check_pos_label,
 )
 from skci.data.moments import Monomial, Variable
-from skci.data.reading import Reader, Wanted
+from skci.data.reading import Reader, RequiredData
 from skci.data.remote import on_host
 from skci.data.responses import SCORE_METHODS
+from skci.data.row_options import RowOptions
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
@@ -45,8 +45,8 @@ from skci.inference.intervals.methods import (
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
-from skci.measures.traits import IDENTITY, NEGATED, Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import IDENTITY, NEGATED, MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
@@ -186,7 +186,7 @@ class MetricCI(_WithOptions):
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
-    _measure = cast(Trait, None)
+    _measure = cast(MeasureProperties, None)
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
         "blurs": False,
@@ -207,7 +207,7 @@ class MetricCI(_WithOptions):
         if properties:
             cls._properties = cls._properties | properties
         if measure := measure or getattr(properties.get("function"), "__name__", ""):
-            cls._measure = Trait(measure, **cls._properties)
+            cls._measure = MeasureProperties(measure, **cls._properties)
         is_public = not cls.__qualname__.startswith("_")
         is_ours = cls.__module__.startswith(f"{__package__}.")
         if cls._measure and is_public and is_ours:
@@ -244,7 +244,7 @@ class MetricCI(_WithOptions):
         return self._signed.bounds
 
     @property
-    def _signed(self) -> Trait:
+    def _signed(self) -> MeasureProperties:
         return self._measure.negated() if self.negate else self._measure
 
     def __call__(
@@ -447,7 +447,7 @@ class MetricCI(_WithOptions):
         warn_of_undefined(joint)
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
-    def wanted(self, pos_label: Any = None) -> Wanted:
+    def wanted(self, pos_label: Any = None) -> RequiredData:
         """Return the data that the metric requires.
 
         `pos_label` applies if the metric sets none.
@@ -455,7 +455,7 @@ class MetricCI(_WithOptions):
         :meta private:
         """
         positive = self._positive(pos_label)
-        return Wanted(
+        return RequiredData(
             frozenset([self.reads]),
             self._several,
             positive,
@@ -483,7 +483,7 @@ class MetricCI(_WithOptions):
 
         :meta private:
         """
-        binding = Binding(
+        binding = ParameterBuilder(
             sample,
             model,
             name or self.name,
@@ -499,17 +499,17 @@ class MetricCI(_WithOptions):
         """Positive label of the metric, which defaults to `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         raise NotImplementedError
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         """Products of losses, or of numbers, whose means determine the metric.
 
         :meta private:
         """
         raise NotImplementedError
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         """Losses, or numbers, of the rows of a sample.
 
         :meta private:
@@ -599,7 +599,7 @@ class MetricCI(_WithOptions):
         return self._replace({"method": method})
 
     @property
-    def _trait(self) -> Trait:
+    def _trait(self) -> MeasureProperties:
         """Properties of the estimated quantity."""
         return self._measure
 
@@ -637,7 +637,7 @@ class LabelMetricCI(MetricCI):
         return self._measure.symmetric or self.average != "binary"
 
     @property
-    def _trait(self) -> Trait:
+    def _trait(self) -> MeasureProperties:
         measure = self._measure
         if self.average in self._plain_averages:
             return measure
@@ -670,7 +670,7 @@ class LabelMetricCI(MetricCI):
         counts = check_confusion_matrix(matrix)
         return self._result(Sample.from_matrix(counts, self._model))
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         average, labels = self.average, self.labels
         if average is None:
             return list(binding.of_each_class(self._measure, labels))
@@ -680,18 +680,20 @@ class LabelMetricCI(MetricCI):
             return [binding.of_samples(self._trait, self._measure, labels)]
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         """Return the parameter for one positive label, or for all labels together."""
         labels = binding.sample.vocabulary.labels
-        occurring = binding.sample.occurring.tolist()
-        several = len(occurring if self._symmetric else labels) > 2
+        observed_codes = binding.sample.observed_codes.tolist()
+        several = len(observed_codes if self._symmetric else labels) > 2
         if binding.sample.vocabulary.multilabel or several:
             return self._bind_classes(binding)
         positive = binding.pos_label
-        code = occurring[1] if self._symmetric else check_pos_label(positive, labels)
+        code = (
+            observed_codes[1] if self._symmetric else check_pos_label(positive, labels)
+        )
         return binding.of_label(self._measure, code)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         """Return the parameter for more than two labels, or for several targets."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():

@@ -14,14 +14,14 @@ from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
-    Key,
+    ParameterLabels,
     SubgroupSize,
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans, Mean
-from skci.measures.traits import Trait
-from skci.metrics.classes import AVERAGES, Averaged, Bits, Hits
+from skci.measures.traits import MeasureProperties
+from skci.metrics.classes import AVERAGES, ClassAverage, ConfusionIndicators, Hits
 
 # Maximum number of distinct values for the score interval of a mean. A subset of a few
 # times as many values is checked first, to avoid sorting all of them.
@@ -30,7 +30,7 @@ _SUBSET_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class Binding:
+class ParameterBuilder:
     """A model of a sample, with the names and settings of its parameters.
 
     `undefined_as` is the estimate of an undefined measure. `subgroups` are the codes of
@@ -46,7 +46,7 @@ class Binding:
     subgroups: frozenset[int] | None = None
 
     def of_label(
-        self, measure: Trait, code: int, target: int = 0, metric: str = ""
+        self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
         """Parameter of a function of the four cells, for a label against the rest."""
         positive = self.sample.vocabulary.shown_positive(code)
@@ -59,7 +59,9 @@ class Binding:
             undefined_as=self.undefined_as,
         )
 
-    def of_each_class(self, measure: Trait, labels: Any) -> Iterator[TableParameter]:
+    def of_each_class(
+        self, measure: MeasureProperties, labels: Any
+    ) -> Iterator[TableParameter]:
         """Parameters of a function of the four cells, one for each class."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
@@ -69,10 +71,16 @@ class Binding:
             yield replace(parameter, pos_label=None)
 
     def averaged(
-        self, trait: Trait, measure: Trait, average: str, labels: Any = None
+        self,
+        trait: MeasureProperties,
+        measure: MeasureProperties,
+        average: str,
+        labels: Any = None,
     ) -> TableParameter:
         """Parameter of an average over classes of a measure of each class."""
-        functional = Averaged(measure, average, self._bits(labels), self.undefined_as)
+        functional = ClassAverage(
+            measure, average, self._bits(labels), self.undefined_as
+        )
         multilabel = self.sample.vocabulary.multilabel
         make_parameter = self.of_units if multilabel else self.of_pairs
         parameter = make_parameter(trait, functional)
@@ -93,7 +101,7 @@ class Binding:
             undefined_as=undefined_as,
         )
 
-    def of_correctness(self, measure: Trait) -> TableParameter:
+    def of_correctness(self, measure: MeasureProperties) -> TableParameter:
         """Parameter of a function of right rows (all targets right) and wrong rows."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
@@ -103,12 +111,14 @@ class Binding:
         cells = np.where((truth == answer).all(axis=1), 0, 1)
         return self.of_cells(measure, functional, cells, 4)
 
-    def of_pairs(self, trait: Trait, functional: Functional) -> TableParameter:
+    def of_pairs(
+        self, trait: MeasureProperties, functional: Functional
+    ) -> TableParameter:
         """Parameter of a function of the proportions of all pairs of labels."""
         return self.of_labels(trait, functional, self.sample.label_pairs(self.model))
 
     def of_units(
-        self, trait: Trait, functional: Functional, metric: str = ""
+        self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
         """Parameter of a functional whose cells are the units."""
         n = len(self.frequencies)
@@ -152,7 +162,7 @@ class Binding:
         kinds = distinct_rows(np.hstack([codes, answers]))[1]
         return truth, labels[_flat(answers)], kinds, None
 
-    def of_mean(self, trait: Trait, values: Array) -> TableParameter:
+    def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
         """Parameter of the mean of a number of each unit in the subgroup, without NaN.
 
         If the numbers are bounded, both bounds are possible values.
@@ -179,7 +189,11 @@ class Binding:
         )
 
     def of_sums(
-        self, trait: Trait, function: Callable[..., Any], values: Array, sizes: Array
+        self,
+        trait: MeasureProperties,
+        function: Callable[..., Any],
+        values: Array,
+        sizes: Array,
     ) -> TableParameter:
         """Parameter of a function of the mean number and the mean size of units."""
         is_defined = ~np.isnan(values)
@@ -191,7 +205,7 @@ class Binding:
         return self.of_cells(trait, functional, index, n, smooth=False)
 
     def of_samples(
-        self, trait: Trait, measure: Trait, labels: Any = None
+        self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
         """Parameter of the mean over rows of a measure of the targets of a row."""
         if not self.sample.vocabulary.multilabel:
@@ -205,7 +219,7 @@ class Binding:
         values = CellFunctional(measure.function).estimate(tables)
         return self.of_unit_values(trait, values)
 
-    def of_unit_values(self, trait: Trait, values: Array) -> TableParameter:
+    def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
         """Parameter of the mean of a value of each unit, without undefined values."""
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
@@ -240,14 +254,18 @@ class Binding:
         """Name of the metric of a class or target."""
         return f"{self.metric}[{column}]"
 
-    def _bits(self, labels: Any) -> Bits:
+    def _bits(self, labels: Any) -> ConfusionIndicators:
         """Confusion indicators of the chosen classes."""
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
-            return Bits.of_targets(*(bits[:, chosen] for bits in self._indicators))
-        occurring = self.sample.occurring.tolist()
-        positions = [occurring.index(k) if k in occurring else None for k in chosen]
-        return Bits.of_pairs(len(occurring), tuple(positions))
+            return ConfusionIndicators.of_targets(
+                *(bits[:, chosen] for bits in self._indicators)
+            )
+        observed_codes = self.sample.observed_codes.tolist()
+        positions = [
+            observed_codes.index(k) if k in observed_codes else None for k in chosen
+        ]
+        return ConfusionIndicators.of_pairs(len(observed_codes), tuple(positions))
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
@@ -296,7 +314,7 @@ class Binding:
 
     def of_labels(
         self,
-        trait: Trait,
+        trait: MeasureProperties,
         functional: Functional,
         cell_map: CellMap,
         metric: str = "",
@@ -310,7 +328,7 @@ class Binding:
 
     def of_cells(
         self,
-        trait: Trait,
+        trait: MeasureProperties,
         functional: Functional,
         cells: Array,
         size: int,
@@ -353,7 +371,7 @@ class Binding:
             if too_many and (default := automatic(smooth_trait)) != method:
                 limit = f"{default} needs at most {limit_text}"
         parameter = TableParameter(
-            key=Key(metric or self.metric, self.model, subgroup_names),
+            key=ParameterLabels(metric or self.metric, self.model, subgroup_names),
             trait=trait,
             functional=functional,
             method=method,
@@ -389,7 +407,7 @@ def bind_references(
     sample: Sample,
     to: str,
     bind: Callable[[frozenset[int]], Iterable[TableParameter]],
-) -> dict[Key, TableParameter]:
+) -> dict[ParameterLabels, TableParameter]:
     """Parameters to which the parameters of subgroups are compared, by key.
 
     `to` is "rest" or "overall". `bind` returns the parameters of several subgroups

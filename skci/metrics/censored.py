@@ -34,12 +34,12 @@ from skci.measures.functional import (
     Evaluation,
     Functional,
     FunctionOfMeans,
+    InformativeRows,
     Mean,
-    Support,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 from skci.metrics.base import option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI
 from skci.metrics.survival import Censoring, FollowUp
 
@@ -97,12 +97,12 @@ class EventBy(Functional):
             influence[self.rows] += censoring.influence(slopes)
             return Evaluation(value, influence - dot(p, influence), gradient)
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         """Weights of the events among the rows that need a label."""
         events, rows = np.zeros(len(counts)), self.rows
         by_now = self.follow_up.event & (self.follow_up.time <= self.time)
         events[rows] = by_now * self._weights(counts / counts.sum())[0][rows]
-        return Support(events=(events,))
+        return InformativeRows(events=(events,))
 
 
 class ShareOfEvents(EventBy):
@@ -112,8 +112,8 @@ class ShareOfEvents(EventBy):
     def _n_known(self) -> int:
         return int(self.is_known.sum())
 
-    def support(self, counts: Array) -> Support:
-        return Support(rarer_class=self._n_known)
+    def support(self, counts: Array) -> InformativeRows:
+        return InformativeRows(rarer_class=self._n_known)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
@@ -146,7 +146,7 @@ class Events:
         return cls(functional, FollowUp(event == 1, until), rows, self.time)
 
 
-_SHARE = Trait(
+_SHARE = MeasureProperties(
     "fraction_of_positives",
     smooth=False,
     blurs=False,
@@ -155,7 +155,7 @@ _SHARE = Trait(
 )
 
 
-def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
+def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
     """Parameter for the fraction of the rows in a bin with an event by a time."""
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
@@ -193,7 +193,7 @@ class EventMetricCI(ScoreMetricCI):
         return super()._name + at
 
     @property
-    def _trait(self) -> Trait:
+    def _trait(self) -> MeasureProperties:
         if self.time is None:
             return super()._trait
         trait = self._measure
@@ -206,7 +206,9 @@ class EventMetricCI(ScoreMetricCI):
             undefined_by=cause,
         )
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         if self.time is None:
             return super()._bind_one(binding, scores, code)
         events = Events(binding.sample.truth[binding.within], float(self.time))

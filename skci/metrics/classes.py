@@ -24,10 +24,10 @@ from skci.measures.functional import (
     Composite,
     Evaluation,
     Functional,
-    Support,
+    InformativeRows,
     divisor,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 
 AVERAGES = ("micro", "macro", "weighted")
 
@@ -36,7 +36,7 @@ _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Bits:
+class ConfusionIndicators:
     """Indicators of true positives, false positives and false negatives of classes.
 
     Matrices of shape (m, C), dense or sparse, of zeros and ones.
@@ -48,7 +48,9 @@ class Bits:
 
     @classmethod
     @lru_cache(maxsize=4)
-    def of_pairs(cls, labels: int, chosen: tuple[int | None, ...]) -> Bits:
+    def of_pairs(
+        cls, labels: int, chosen: tuple[int | None, ...]
+    ) -> ConfusionIndicators:
         """Indicators of the cells of all pairs of a true and a predicted label.
 
         `chosen` are the codes of the classes; None is a class that is in no pair.
@@ -59,7 +61,7 @@ class Bits:
         return cls(*(_one_hot(label, where, chosen) for label, where in pairs))
 
     @classmethod
-    def of_targets(cls, truth: Array, answer: Array) -> Bits:
+    def of_targets(cls, truth: Array, answer: Array) -> ConfusionIndicators:
         """Indicators of rows with several targets, from bool arrays (m, targets)."""
         columns = (truth & answer, answer & ~truth, truth & ~answer)
         return cls(*(column.astype(float) for column in columns))
@@ -100,7 +102,7 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Functional):
+class ClassAverage(Functional):
     """An average over classes of a measure of each class against the rest.
 
     "micro" is the measure of the sum of all tables, "macro" the mean over classes, and
@@ -112,9 +114,9 @@ class Averaged(Functional):
 
     compared_by: ClassVar[str] = "targets"
 
-    measure: Trait
+    measure: MeasureProperties
     average: str
-    bits: Bits
+    bits: ConfusionIndicators
     undefined_as: float = np.nan
     undefined: Array | bool = False
 
@@ -123,7 +125,7 @@ class Averaged(Functional):
 
     def observed(
         self, counts: Array
-    ) -> tuple[Averaged, Array, tuple[float, float], float]:
+    ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
         """Return the average over the classes that are defined at some counts.
 
         Also returns the weights of the undefined classes (0 for other classes); the
@@ -250,7 +252,7 @@ class WeightedMean(Composite):
                 influence += self.sizes @ (moved / (p @ self.sizes).sum())
         return Evaluation(mean, influence, np.concatenate(gradients))
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         """Support of all components, with each class once."""
         classes: dict[bytes, Array] = {}
         rarer: list[int] = []
@@ -258,7 +260,7 @@ class WeightedMean(Composite):
             support = component.support(counts)
             classes.update((cells.tobytes(), cells) for cells in support.classes)
             rarer += [support.rarer_class] if support.rarer_class else []
-        return Support(tuple(classes.values()), min(rarer, default=0))
+        return InformativeRows(tuple(classes.values()), min(rarer, default=0))
 
     def slopes(self, p: Array) -> Array:
         sizes = np.broadcast_to(p @ self.sizes, len(self.components))
@@ -270,7 +272,7 @@ class WeightedMean(Composite):
         return np.asarray(np.where(shares == 0, 0, shares * values).sum())
 
 
-class Pooled(Component):
+class MicroAverage(Component):
     """Functional of all (row, column) pairs pooled; cells have shape (m, columns)."""
 
     def table(self, p: Array) -> Array:
@@ -281,7 +283,7 @@ class Pooled(Component):
         estimate, influence, gradient = self.functional(self.table(p))
         return Evaluation(estimate, influence[self.cells].sum(axis=1), gradient)
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         support = self.functional.support(self.table(counts))
         return support.mapped(lambda cells: np.any(cells[self.cells], axis=1))
 

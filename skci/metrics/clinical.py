@@ -29,9 +29,9 @@ from skci.measures.functional import (
     Mean,
     Ratio,
 )
-from skci.measures.traits import LOG, Trait
+from skci.measures.traits import LOG, MeasureProperties
 from skci.metrics.base import one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
@@ -215,7 +215,9 @@ class _ClinicalMetricCI(ScoreMetricCI):
     _several = False
     _score_methods = ("predict_proba",)
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         rows = binding.truth == code, scores.values, binding.frequencies
         estimand = self._of_rows(*rows)
         if isinstance(estimand, Functional):
@@ -266,9 +268,9 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
     _number = "a threshold", "0.1"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         threshold = check_probability(self.threshold, "threshold")
-        return Trait(
+        return MeasureProperties(
             f"{self._title}@{threshold:g}",
             **self._properties | {"bounds": (self._lowest(odds(threshold)), 1.0)},
         )

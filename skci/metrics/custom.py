@@ -20,9 +20,9 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
-from skci.measures.traits import CELLS, Trait
+from skci.measures.traits import CELLS, MeasureProperties
 from skci.metrics.base import LabelMetricCI, MetricCI
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
     FunctionOfRows,
@@ -67,7 +67,7 @@ class _CustomMetric(MetricCI):
             )
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         low, high = self.bounds
         declared: dict[str, Any] = {
             "name": self.name,
@@ -75,7 +75,7 @@ class _CustomMetric(MetricCI):
             "greater_is_better": self.greater_is_better,
             "scale_free": False,
         }
-        return Trait(**self._properties | declared)
+        return MeasureProperties(**self._properties | declared)
 
 
 # These options have no default. The properties of the base class must not serve as
@@ -105,7 +105,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     pos_label: Any = None
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, function=self.g)
 
 
@@ -189,7 +189,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
     _serves_moments = False
 
-    def _functionals(self, binding: Binding) -> list[Functional]:
+    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
         weights = binding.sample.rows.counts[binding.within]
         return [
             FunctionOfMeans(self.g, self._checked_features(*target, weights))
@@ -203,7 +203,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
     reads = "items"
     _serves_moments = True
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample = binding.sample
         if isinstance(sample, MomentSample):
             monomials = self.monomials(binding)
@@ -213,7 +213,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
             functional = FunctionOfMeans(self._function, features)
         return [binding.of_units(self._measure, functional)]
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
             variables = binding.sample.means.origins
@@ -221,11 +221,11 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
             return [(variable,) for variable in own_variables or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         columns = enumerate(self._features_of(binding).T)
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
-    def _features_of(self, binding: Binding) -> Array:
+    def _features_of(self, binding: ParameterBuilder) -> Array:
         """Features of all units, computed once per sample."""
         sample = binding.sample
 
@@ -284,7 +284,7 @@ class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
             truth, answer = truth.astype(object), answer.astype(object)
         return self._checked_features(truth, answer, weights)
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         if self.reads == "labels" and binding.sample.vocabulary.multilabel:
             raise ValueError(
                 f"{self.name!r} needs one label in each row, got several targets; "
@@ -324,11 +324,11 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     _functional: ClassVar[type[FunctionalOfRows]] = FunctionOfRows
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         curved = self._functional.has_curvature and takes_weights(self.g)
         return replace(super()._measure, has_curvature=curved, reads=self.reads)
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         truth, answer, kinds, keys = binding.columns(self.reads)
         within = binding.within
         functional = self._functional(

@@ -30,9 +30,9 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers, parameter_name
 from skci.inference.parameter import TableParameter
-from skci.measures.traits import LOSS, Trait
+from skci.measures.traits import LOSS, MeasureProperties
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 
 _ROUNDING = 1e-9  # largest difference of equal levels
 
@@ -51,7 +51,7 @@ class Forecasts(NamedTuple):
     levels: Array
 
     @classmethod
-    def read(cls, binding: Binding) -> Forecasts:
+    def read(cls, binding: ParameterBuilder) -> Forecasts:
         """Check the forecasts of a model within the subgroup."""
         name = parameter_name(binding.model)
         truth = check_numbers(binding.sample.true_items[binding.within], "y_true")
@@ -99,7 +99,7 @@ class _ForecastMetricCI(MetricCI, **LOSS):
 
     reads = "items"
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         scores = self._scores(Forecasts.read(binding))
         return [binding.of_mean(self._measure, scores)]
 
@@ -218,9 +218,9 @@ class _IntervalMetricCI(_ForecastMetricCI):
     _number = "a level", "0.9"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         level = check_probability(self.level, "level")
-        return Trait(f"{self._title}@{level:.10g}", **self._properties)
+        return MeasureProperties(f"{self._title}@{level:.10g}", **self._properties)
 
 
 class IntervalScoreCI(_IntervalMetricCI):
@@ -323,7 +323,7 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
     _title = "interval_coverage_deviation"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, bounds=(-self.level, 1 - self.level))
 
     def _scores(self, forecasts: Forecasts) -> Array:

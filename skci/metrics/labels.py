@@ -21,9 +21,9 @@ from skci._arrays import Array
 from skci._validation import check_positive_number
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
-from skci.measures.traits import DICE, EDGE, LOG, Trait
+from skci.measures.traits import DICE, EDGE, LOG, MeasureProperties
 from skci.metrics.base import LabelMetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
 
 ALL = "tp fp fn tn"
@@ -315,10 +315,10 @@ class FBetaCI(_ZeroDivisionCI):
     beta: float = option(kw_only=False, check=check_positive_number)
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         beta = check_positive_number(self.beta, "beta")
         formula = partial(f_beta, beta=beta)
-        return Trait(f"f{beta:g}", **self._properties, function=formula)
+        return MeasureProperties(f"f{beta:g}", **self._properties, function=formula)
 
 
 class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
@@ -397,11 +397,11 @@ class TverskyCI(_AveragedCI):
     beta: float = option(default=0.5, kw_only=False, check=check_positive_number)
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         alpha = check_positive_number(self.alpha, "alpha")
         beta = check_positive_number(self.beta, "beta")
         formula = partial(tversky, alpha=alpha, beta=beta)
-        return Trait("tversky", **self._properties, function=formula)
+        return MeasureProperties("tversky", **self._properties, function=formula)
 
 
 class CosineCI(_AveragedCI, function=cosine):
@@ -533,11 +533,11 @@ class _AgreementCI(LabelMetricCI):
     _several = True
 
     @property
-    def _trait_of_classes(self) -> Trait:
+    def _trait_of_classes(self) -> MeasureProperties:
         """Properties of the measure of more than two labels."""
         return self._measure.of_classes(self._name)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         return binding.of_correctness(self._measure)
 
 
@@ -597,7 +597,7 @@ class HammingLossCI(
     hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         if binding.sample.vocabulary.multilabel:
             return binding.of_samples(self._trait_of_classes, self._measure)
         return super()._bind_classes(binding)
@@ -623,13 +623,13 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
 
     labels: Any = None
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         labels = binding.sample.vocabulary.labels  # some may not occur in the data
         if self.labels is not None or len(labels) > 2:
             return self._bind_classes(binding)
         return super()._bind_one(binding)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         trait, recall = self._trait_of_classes, RecallCI._measure
         return binding.averaged(trait, recall, "macro", self.labels)
@@ -649,9 +649,9 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        n_labels = len(binding.sample.occurring)
+        n_labels = len(binding.sample.observed_codes)
         return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(n_labels)))
 
 
@@ -678,18 +678,18 @@ class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
 
     weights: str | None = option(default=None, check=one_of("linear", "quadratic"))
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        occurring = binding.sample.occurring
-        present = np.searchsorted(occurring, binding.present).tolist()
-        weights = disagreement(len(occurring), present, self.weights)
+        observed_codes = binding.sample.observed_codes
+        present = np.searchsorted(observed_codes, binding.present).tolist()
+        weights = disagreement(len(observed_codes), present, self.weights)
         return binding.of_pairs(self._trait_of_classes, Kappa(weights))
 
 
-MEASURES: dict[str, Trait] = {
+MEASURES: dict[str, MeasureProperties] = {
     cls._measure.name: cls._measure
     for cls in tuple(globals().values())
-    if isinstance(getattr(cls, "_measure", None), Trait)
+    if isinstance(getattr(cls, "_measure", None), MeasureProperties)
 } | {"tversky": TverskyCI()._measure}
 """Measures of the four cells by name."""
 
@@ -717,7 +717,7 @@ class RejectionRateCI(_AgreementCI):
         AccuracyCI._measure, name="rejection_rate", greater_is_better=False
     )
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
                 "abstain must be the label that represents no answer, got none"

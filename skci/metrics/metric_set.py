@@ -23,22 +23,22 @@ from skci._validation import (
     named_columns,
     named_values,
 )
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
 from skci.data.moments import MomentSample
-from skci.data.reading import Reader, Wanted, check_both_labels
+from skci.data.reading import Reader, RequiredData, check_both_labels
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import RANKING_METHODS, SCORE_METHODS, Request
+from skci.data.responses import RANKING_METHODS, SCORE_METHODS, ResponseMethods
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_same_models
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.designs.strata import Prevalence
 from skci.inference.intervals.methods import AUTO, AvailableData, check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
+from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import Binding, bind_references
+from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.censored import bind_share
 from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
@@ -193,12 +193,12 @@ class MetricSet:
 
     def request(
         self, estimators: Iterable[tuple[str, Any]], scored: tuple[Any, ...]
-    ) -> Request:
+    ) -> ResponseMethods:
         """Describe the responses required of estimators, with the labels of scores."""
         pairs = product(estimators, SCORE_METHODS)
         if any(hasattr(estimator, method) for (_, estimator), method in pairs):
             self._check_chosen()
-        return Request(self.reads, scored, self.score_methods)
+        return ResponseMethods(self.reads, scored, self.score_methods)
 
     def reader(
         self,
@@ -232,7 +232,7 @@ class MetricSet:
                 positive.setdefault(min(requirement.kinds), requirement.pos_label)
         # The positive label is that of the scores, if any metric reads scores.
         kind = "scores" if "scores" in positive else "labels"
-        combined = Wanted(
+        combined = RequiredData(
             frozenset(self.reads),
             self.several,
             positive.get(kind, self.pos_label),
@@ -406,7 +406,9 @@ class MetricSet:
         first: Sample = sample
         return first
 
-    def references(self, sample: Sample, to: str) -> dict[Key, TableParameter]:
+    def references(
+        self, sample: Sample, to: str
+    ) -> dict[ParameterLabels, TableParameter]:
         """Parameters for the rest, or for all, of the rows, by key of the subgroup."""
         return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
@@ -550,7 +552,9 @@ class MetricsByTruth(MetricSet):
                     bound = metric_set.bind(sample, only=[name])
                     yield from (p for p in bound if p.key.model == model)
 
-    def references(self, samples: Any, to: str) -> dict[Key, TableParameter]:
+    def references(
+        self, samples: Any, to: str
+    ) -> dict[ParameterLabels, TableParameter]:
         """Parameters for the rest, or for all, of the rows, by key of the subgroup."""
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -623,7 +627,7 @@ def _events_at_points(
     (name, method), *_ = metric_set.methods.items()
     for model, k, key in keys_at_points(column, points):
         _, levels, is_positive = points[model]
-        binding = Binding(scored, model, name, method or AUTO)
+        binding = ParameterBuilder(scored, model, name, method or AUTO)
         parameter = bind_share(binding, is_positive[levels, k], time)
         yield replace(parameter, key=replace(parameter.key, **key))
 

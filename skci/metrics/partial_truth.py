@@ -19,7 +19,6 @@ from skci._validation import (
     column_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
     PREDICTION,
     Columns,
@@ -33,6 +32,7 @@ from skci.data.partial_truth import (
     read_columns,
     sizes_of,
 )
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
 from skci.exceptions import SmallSampleWarning, warn_caller
@@ -164,7 +164,7 @@ def _of_strata(
     strata: Array,
 ) -> TableParameter:
     """Correct a parameter of labels for the strata of its labelled rows."""
-    truths = sample.occurring
+    truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
     plain = replace(cell_map, subgroups=None)

@@ -14,8 +14,8 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
-from skci.measures.traits import EDGE, LOSS, SKILL, Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import EDGE, LOSS, SKILL, MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
 _MIN_SHARE = 0.01  # share of the loss due to clipping at or above which it warns
@@ -42,17 +42,17 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 
     _serves_moments = True
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [(Variable(self._loss_name, binding.model),)]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
         if binding.sample.vocabulary.binary:
             truth = truth[:, self._positive_code(binding)]
         losses = self._losses(truth, scores.values, scores.eps)
         return {Variable(self._loss_name, binding.model): losses}
 
-    def _positive_code(self, binding: Binding) -> int:
+    def _positive_code(self, binding: ParameterBuilder) -> int:
         """Code of the label to which scores refer; with moments, the last label."""
         labels = binding.sample.vocabulary.labels
         code = self._code(binding.pos_label, labels)
@@ -63,7 +63,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
             )
         return code
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample = binding.sample
         if not isinstance(sample, MomentSample):
             return super()._bind(binding)
@@ -81,7 +81,9 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         """Return the function of means, given the sample with its class proportions."""
         return self._function
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         truth = binding.truth == code
         parameter = self._bind_truth(self._measure, binding, truth, scores)
         if scores.edges is None or not scores.mixed.any():
@@ -98,13 +100,19 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         ]
         return with_binning_error(parameter, (min(values), max(values)))
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         trait, within = self._trait_of(binding.sample.vocabulary), binding.within
         truth = binding.positives
         return [self._bind_truth(trait, binding, truth, scores.among(within))]
 
     def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+        self,
+        trait: MeasureProperties,
+        binding: ParameterBuilder,
+        truth: Array,
+        scores: Scores,
     ) -> TableParameter:
         """Return the parameter; `truth` is one indicator, (n,), or all, (n, labels)."""
         weights = binding.sample.rows.counts[binding.within]
@@ -116,7 +124,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
         return binding.of_units(trait, functional)
 
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+    def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
         """Properties of the measure of several targets or more than two labels."""
         return self._measure
 
@@ -151,7 +159,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         pairs = (probabilities, eps), (constant, EPS)
         return [self._losses(truth, *pair) for pair in pairs]
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         vocabulary = binding.sample.vocabulary
         if vocabulary.multilabel:
             raise ValueError(
@@ -161,7 +169,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
         return [*super().monomials(binding), *shares]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         labels = _indicators(binding.sample.vocabulary)
         indicators = {label: binding.truth == label.target for label in labels}
         return super().variables(binding) | indicators
@@ -232,7 +240,7 @@ class BrierScoreCI(
     brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
     """
 
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+    def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
         columns = len(vocabulary.classes)
         maximum = columns if vocabulary.multilabel else 2
         return replace(self._measure, bounds=(0.0, maximum * _brier_scale(columns)))
@@ -268,7 +276,11 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
         return np.bincount(rows, losses, minlength=len(truth))
 
     def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+        self,
+        trait: MeasureProperties,
+        binding: ParameterBuilder,
+        truth: Array,
+        scores: Scores,
     ) -> TableParameter:
         parameter = super()._bind_truth(trait, binding, truth, scores)
         excluded = _excluded(truth, scores)
@@ -323,7 +335,9 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     _score_methods = ("decision_function",)
     _loss_name = "hinge_loss"
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         return super()._bind_classes(binding, scores)
 

@@ -49,11 +49,16 @@ from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
+from skci.inference.parameter import (
+    Contrast,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
-from skci.measures.traits import Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 
 _MIN_WEIGHT = 1e-9
 _Z_SQUARED = 4  # about that of a 95% interval; estimates do not depend on the level
@@ -67,7 +72,7 @@ AUTOMATIC = ("score", "logit", "hall")
 class Block:
     """Positions of the parameters of the contrast that defines an estimate."""
 
-    key: Key
+    key: ParameterLabels
     truth: int
     proxies: Sequence[tuple[int, int]]
     """Positions of the parameters of each proxy, on labelled rows and on all rows."""
@@ -108,7 +113,7 @@ def corrected(
     return replace(combined, source=replace(source, parameters=tuple(parameters)))
 
 
-def method_for(parameter: Parameter, trait: Trait) -> str:
+def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
     """Return the chosen method of a parameter, or the automatic one for the trait."""
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -255,7 +260,7 @@ _FEW = 10  # minimum number of graded items in a stratum
 def estimate_judged_grades(
     people: GradedSamples,
     judge: GradedSamples,
-    metrics: Mapping[str, tuple[Trait, str]],
+    metrics: Mapping[str, tuple[MeasureProperties, str]],
     options: Mapping[str, Any],
     clusters_are_tasks: bool = False,
 ) -> JointEstimate:
@@ -312,7 +317,7 @@ def estimate_judged_grades(
         trait = replace(trait, automatic_of_contrasts=("hall",))
         for part in parts_of(subgroups):
             some, every = (
-                Binding(judged, model, scorer, method, subgroups=codes)
+                ParameterBuilder(judged, model, scorer, method, subgroups=codes)
                 for codes in part.codes
             )
             n_graded = graded[some.within].sum()
@@ -324,7 +329,7 @@ def estimate_judged_grades(
                     f"grades must cover at least {FEWEST_LABELS} items of each model "
                     f"with proxy, got {n_graded} for {model!r}{where}"
                 )
-            key = Key(scorer, model, part.subgroup)
+            key = ParameterLabels(scorer, model, part.subgroup)
             selection = some, every, None if part.every == part.labelled else strata
             named_parameters = [("people", _of_graded(*selection, trait, by_people))]
             if part.every != part.labelled:
@@ -350,7 +355,11 @@ def estimate_judged_grades(
 
 
 def _of_graded(
-    some: Binding, every: Binding, strata: Array | None, trait: Trait, grades: Array
+    some: ParameterBuilder,
+    every: ParameterBuilder,
+    strata: Array | None,
+    trait: MeasureProperties,
+    grades: Array,
 ) -> TableParameter:
     """Mean over graded items; each stratum is weighted by all its items.
 

@@ -20,11 +20,11 @@ import numpy as np
 from skci._arrays import Array
 from skci._options import parameters_from, with_keywords_of
 from skci._validation import check_integer, check_number, check_positive_number
-from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
+from skci.data.row_options import RowOptions
 from skci.inference.parameter import TableParameter
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import MetricScorer
 
 NOT_JUDGED = -1
@@ -223,7 +223,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         base = self._measure.name.removesuffix("@k")
         return base if k is None else f"{base}@{k}"
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         within, sample = binding.within, binding.sample
         relevance = sample.truth[within]
         scores = sample.scores[binding.model].values[within]

@@ -37,9 +37,9 @@ from skci.measures.functional import (
     identity,
     skill,
 )
-from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
+from skci.measures.traits import LOSS, SKILL, SQUARE, Link, MeasureProperties
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import WeightedMean
 
 _ROUNDING = 1e-12  # of a cumulative share
@@ -237,7 +237,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             weights = as_numbers(self.multioutput, "multioutput")
             check_nonnegative(weights, "multioutput")
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         functionals = self._functionals(binding)
         traits = list(map(self._trait_of, functionals))
         if self._each:
@@ -265,11 +265,11 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             )
         return shares
 
-    def _trait_of(self, functional: Functional) -> Trait:
+    def _trait_of(self, functional: Functional) -> MeasureProperties:
         """Properties of the metric of a single target."""
         return self._measure
 
-    def _functionals(self, binding: Binding) -> list[Functional]:
+    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
         """Functionals of the targets, checked to be in the range of floats."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
@@ -290,7 +290,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return functionals
 
     def _of_variables(
-        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+        self,
+        variables: dict[Variable, Array],
+        binding: ParameterBuilder,
+        weights: Array,
     ) -> list[Functional]:
         """Functionals of the rows, one for each target."""
         monomials, sizes = self.monomials(binding), {}
@@ -303,7 +306,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         means = Means.of_rows(monomials, variables, weights, sizes)
         return self._of_means(means, binding)
 
-    def _of_means(self, means: Means, binding: Binding) -> list[Functional]:
+    def _of_means(self, means: Means, binding: ParameterBuilder) -> list[Functional]:
         """Functionals of the means of columns, one for each target."""
         return [
             means.function(self._function_at(means, k), monomials, _CENTRED)
@@ -317,17 +320,17 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Return the function of means of a target, given the sample moments."""
         return self._function
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [*chain(*self._monomials(binding))]
 
-    def _monomials(self, binding: Binding) -> list[list[Monomial]]:
+    def _monomials(self, binding: ParameterBuilder) -> list[list[Monomial]]:
         """Columns and products of two columns whose means are used, for each target."""
         return [
             [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
             for k in range(len(binding.sample.vocabulary.targets))
         ]
 
-    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
+    def _variable(self, name: str, binding: ParameterBuilder, target: int) -> Variable:
         """Variable that identifies a column of a target; metrics may share it."""
         model = "" if name in _OF_TRUTH else binding.model
         if name in ("loss", "potential"):
@@ -336,7 +339,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return Variable(name, model, target)
 
     def variables(
-        self, binding: Binding, scaled: bool = False
+        self, binding: ParameterBuilder, scaled: bool = False
     ) -> dict[Variable, Array]:
         names = dict.fromkeys(name for term in self._terms for name in term)
         weights, variables = binding.sample.rows.counts[binding.within], {}
@@ -349,7 +352,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
                 variables[self._variable(name, binding, target)] = column
         return variables
 
-    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
+    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
         """True and predicted values of each target in the subgroup."""
         columns = binding.sample.truth, binding.sample.numbers[binding.model]
         y, values = (column[binding.within].T for column in columns)
@@ -376,7 +379,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined."""
 
-    def _squares(self, binding: Binding) -> Array:
+    def _squares(self, binding: ParameterBuilder) -> Array:
         """Columns whose means are the variances of the targets, (m, targets)."""
         sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
         truths = [Variable("truth", target=k) for k in range(n_targets)]
@@ -474,7 +477,7 @@ class MeanAbsoluteScaledErrorCI(
 
     _serves_moments = False
 
-    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
+    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
         columns, scale = [*super()._targets(binding)], self._scale
         if len(scale) not in (1, len(columns)):
             raise ValueError(
@@ -527,11 +530,14 @@ class MedianAbsoluteErrorCI(
 
     _serves_moments = False  # a median is no function of moments
 
-    def _trait_of(self, functional: Functional) -> Trait:
+    def _trait_of(self, functional: Functional) -> MeasureProperties:
         return replace(self._measure, scale=cast(Median, functional).link)
 
     def _of_variables(
-        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+        self,
+        variables: dict[Variable, Array],
+        binding: ParameterBuilder,
+        weights: Array,
     ) -> list[Functional]:
         errors = variables.values()
         return [Median(values, weights, binding.frequencies) for values in errors]

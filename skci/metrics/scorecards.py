@@ -13,9 +13,9 @@ from skci._validation import check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import (
     OrderMetricCI,
     OrderOfScores,
@@ -134,7 +134,9 @@ class _ScorecardCI(OrderMetricCI):
 
     _several = False
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
         return self._of_cells(binding, area)
 
@@ -189,7 +191,9 @@ class KolmogorovSmirnovCI(
 
     _area = KolmogorovSmirnov
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         parameter = super()._bind_one(binding, scores, code)
         cells, repeats = parameter.index[binding.within], binding.frequencies
         weights = binding.sample.rows.counts[binding.within] / repeats
@@ -226,9 +230,11 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
     _number = "a share of the rows", "0.1"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         name = f"{self._title}@{check_probability(self.share, 'share'):g}"
-        return Trait(name, **self._properties | {"bounds": (0.0, self._factor)})
+        return MeasureProperties(
+            name, **self._properties | {"bounds": (0.0, self._factor)}
+        )
 
     @property
     def _area(self) -> Any:

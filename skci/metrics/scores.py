@@ -39,13 +39,13 @@ from skci.measures.functional import (
     Component,
     Evaluation,
     Functional,
+    InformativeRows,
     SubsetFunctional,
-    Support,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
-from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
+from skci.metrics.binding import ParameterBuilder
+from skci.metrics.classes import AVERAGES, Hits, MicroAverage, WeightedMean
 from skci.metrics.labels import AccuracyCI
 
 
@@ -69,8 +69,8 @@ class ShareOfPairs(Functional):
         """Infinite if a class has a single row, so that its variance is unknown."""
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
-    def support(self, counts: Array) -> Support:
-        return Support(self._classes, self.rarer_class)
+    def support(self, counts: Array) -> InformativeRows:
+        return InformativeRows(self._classes, self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         low, high = self.bounds
@@ -392,7 +392,7 @@ class ScoreMetricCI(MetricCI):
             labels, options = (positive,), {"pos_label": positive}
         return scores_of(estimator, X, labels, self._score_methods), options
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
         scores = self._scores_of(binding)
         if not vocabulary.binary:
@@ -406,7 +406,7 @@ class ScoreMetricCI(MetricCI):
             parameter if positive is None else replace(parameter, pos_label=positive)
         ]
 
-    def _scores_of(self, binding: Binding) -> Scores:
+    def _scores_of(self, binding: ParameterBuilder) -> Scores:
         """Return the scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
@@ -425,11 +425,15 @@ class ScoreMetricCI(MetricCI):
             return 1
         return check_pos_label(pos_label, labels)
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         """Return the parameter for one label, from the scores of the subgroup."""
         raise NotImplementedError
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         """Return the parameters for scores of several labels or targets."""
         raise NotImplementedError
 
@@ -473,7 +477,7 @@ class OrderMetricCI(
         return super().without_table(method, "covariance", preferred)
 
     def _of_cells(
-        self, binding: Binding, area: Component, metric: str = ""
+        self, binding: ParameterBuilder, area: Component, metric: str = ""
     ) -> TableParameter:
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
@@ -509,7 +513,7 @@ class OrderMetricCI(
         n_negative, n_positive = (round(dot(frequencies, mask)) for mask in has_class)
         n = round(frequencies.sum() if n_rows is None else n_rows)
         area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
-        return (Component if is_single else Pooled)(area, cells, 2 * n_scores)
+        return (Component if is_single else MicroAverage)(area, cells, 2 * n_scores)
 
 
 class _AreaCI(OrderMetricCI):
@@ -537,7 +541,9 @@ class _AreaCI(OrderMetricCI):
     _plain_averages = ("macro", None)
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
         parameter = self._of_cells(binding, area)
         if scores.edges is None or not scores.mixed.any():
@@ -546,7 +552,9 @@ class _AreaCI(OrderMetricCI):
         bounds = area_functional.range_of_orders(parameter.counts, scores.mixed)
         return with_binning_error(parameter, bounds)
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
         scores = scores.among(binding.within)
         if self.average == "micro":
@@ -568,7 +576,7 @@ class _AreaCI(OrderMetricCI):
         sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
-    def _trait_at(self, binding: Binding) -> Trait:
+    def _trait_at(self, binding: ParameterBuilder) -> MeasureProperties:
         """Properties whose `undefined_by` names the classes without an area."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
@@ -588,14 +596,16 @@ class _AreaCI(OrderMetricCI):
         undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
         return replace(self._measure, undefined_by=undefined_by)
 
-    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
+    def _areas(
+        self, binding: ParameterBuilder, columns: Sequence[Scores]
+    ) -> Sequence[Any]:
         """Area of each label or target, from its column of scores."""
         return [
             self._area_of(positive, column, binding.frequencies)
             for positive, column in zip(binding.positives.T, columns, strict=True)
         ]
 
-    def _sizes(self, binding: Binding) -> Any:
+    def _sizes(self, binding: ParameterBuilder) -> Any:
         """Rows that count in the weight of each area, (units, areas)."""
         return binding.positives.astype(float)
 
@@ -666,7 +676,9 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
                 f"got {self.average!r}"
             )
 
-    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
+    def _areas(
+        self, binding: ParameterBuilder, columns: Sequence[Scores]
+    ) -> Sequence[Any]:
         if not self._pairs or binding.sample.vocabulary.multilabel:
             return super()._areas(binding, columns)
         rows = [np.flatnonzero(positive) for positive in binding.positives.T]
@@ -681,7 +693,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
             areas.append(SubsetFunctional(*table, units, len(frequencies)))
         return areas
 
-    def _sizes(self, binding: Binding) -> Any:
+    def _sizes(self, binding: ParameterBuilder) -> Any:
         if not self._pairs or binding.sample.vocabulary.multilabel:
             return super()._sizes(binding)
         positives = sparse.csr_array(super()._sizes(binding))
@@ -725,10 +737,10 @@ class AveragePrecisionCI(_AreaCI):
     _may_miss = True
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         has_curvature = not self.interpolation
         properties = self._properties | {"has_curvature": has_curvature}
-        return Trait("average_precision", **properties)
+        return MeasureProperties("average_precision", **properties)
 
     @property
     def _area(self) -> type[AveragePrecision]:  # type: ignore[override]
@@ -767,21 +779,25 @@ class TopKAccuracyCI(ScoreMetricCI):
     _symmetric = True
     _measure = replace(AccuracyCI._measure, name="top_k_accuracy")
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         # The threshold is the same in all subgroups.
         all_scores = binding.sample.scores[binding.model].values
         are_shares = all_scores.min() >= 0 and all_scores.max() <= 1
         predicted = scores.values > (0.5 if are_shares else 0)
         return self._of_hits(binding, predicted == (binding.truth == code))
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         order = np.argsort(scores.values[binding.within], axis=1, kind="stable")
         top = order[:, : -1 - int(self.k) : -1]
         hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
         return [self._of_hits(binding, hits)]
 
-    def _of_hits(self, binding: Binding, hits: Array) -> TableParameter:
+    def _of_hits(self, binding: ParameterBuilder, hits: Array) -> TableParameter:
         labels = binding.sample.vocabulary.labels
         if self.k >= len(labels):
             raise ValueError(

@@ -11,9 +11,9 @@ from skci._arrays import Array
 from skci.inference.intervals.methods import AUTO
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import FunctionOfMeans, skill
-from skci.measures.traits import SKILL, Trait
+from skci.measures.traits import SKILL, MeasureProperties
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 
 
 def check_score(score: Any, name: str = "score") -> Any:
@@ -75,10 +75,12 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return str(check_score(self.score).reads)
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(f"{check_score(self.score).name}_skill", **self._properties)
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
+        return MeasureProperties(
+            f"{check_score(self.score).name}_skill", **self._properties
+        )
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         models = binding.sample.kinds[self.reads]
         if self.reference not in models:
             raise ValueError(
@@ -91,7 +93,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         functional = FunctionOfMeans(skill, np.stack(losses, axis=1))
         return [binding.of_units(self._measure, functional)]
 
-    def _losses(self, binding: Binding, model: str) -> Array:
+    def _losses(self, binding: ParameterBuilder, model: str) -> Array:
         """Numbers of the rows whose mean is the score of a model, to first order."""
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)

@@ -35,10 +35,10 @@ from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, Support
-from skci.measures.traits import LOSS, Trait
+from skci.measures.functional import Evaluation, Functional, InformativeRows
+from skci.measures.traits import LOSS, MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
@@ -161,7 +161,7 @@ class Concordance(ShareOfPairs):
     def rarer_class(self) -> int:
         return int(self._first.sum())
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         p = counts / counts.sum()
         firsts, _ = self._firsts(p)
         (pairs, _), _ = self._pairs(p, firsts)
@@ -298,10 +298,10 @@ class SurvivalBrier(Functional):
         influence = terms - value + censoring.influence(slopes) / p.sum()
         return Evaluation(np.asarray(value), influence, np.ones(1))
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         by_now = self.follow_up.time <= self.times[-1]
         weights = self.follow_up.censoring(counts / counts.sum()).weights()
-        return Support(events=(by_now * weights,))
+        return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
         """Value, contributions of the rows, and slopes in the logs of G."""
@@ -340,7 +340,7 @@ class _SurvivalMetricCI(MetricCI):
 
     _truth = "survival"
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
         event, time = sample.truth[within].T
         if self.reads == "scores":
@@ -450,9 +450,9 @@ class _MetricAtTime(_SurvivalMetricCI):
     _number = "a time", "365"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         time = check_time(self.time)
-        return Trait(f"{self._title}@{time:.10g}", **self._properties)
+        return MeasureProperties(f"{self._title}@{time:.10g}", **self._properties)
 
 
 class CumulativeDynamicAucCI(

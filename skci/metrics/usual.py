@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.multiclass import type_of_target
 
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions
 from skci.data.runs import Runs
 
 _Report = TypeVar("_Report", bound=Callable[..., Any])

@@ -19,9 +19,9 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import FixedValueFunctional
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.custom import CustomInfluenceCI
 from skci.readers.files import by_model, opened
 
@@ -290,10 +290,10 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
     """A mean over classes and overlaps, with intervals on the logit scale."""
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, reads="", automatic=("logit",))
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         # The check of the scale is skipped: without some images, rare classes have no
         # objects.
         weights = binding.sample.rows.counts[binding.within]

@@ -20,7 +20,7 @@ from skci._validation import (
 from skci.data.storage import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, SubgroupSize, TableParameter
+from skci.inference.parameter import ParameterLabels, SubgroupSize, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.reports.decisions import (
     Requirement,
@@ -66,7 +66,7 @@ class Report(TabularReport[MetricEstimate]):
         vars(self).update(attributes)
 
     @cached_property
-    def _keys(self) -> list[Key]:
+    def _keys(self) -> list[ParameterLabels]:
         return [parameter.key for parameter in self._joint.parameters]
 
     @property
@@ -635,7 +635,7 @@ class Report(TabularReport[MetricEstimate]):
         ]
 
 
-def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
+def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
     """Label columns of keys."""
     columns: dict[str, list[str]] = {}
     for key in keys:

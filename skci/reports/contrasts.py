@@ -21,7 +21,7 @@ from skci._validation import (
 from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import ParameterLabels
 from skci.inference.planning import (
     PowerPlan,
     TargetRegion,
@@ -141,7 +141,7 @@ class ReportWithContrasts(Report):
             rows, _ = check_contrasts(matrix, range(len(keys)), list(self))
         else:
             rows, names = check_contrasts(matrix, labels, list(self))
-            keys = [Key(contrast=name) for name in names]
+            keys = [ParameterLabels(contrast=name) for name in names]
         if method is not None:
             check_method(method)
         contrasts = [
@@ -152,7 +152,9 @@ class ReportWithContrasts(Report):
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
 
-    def _named_contrasts(self, named: Mapping[Any, Any]) -> tuple[list[Key], Array]:
+    def _named_contrasts(
+        self, named: Mapping[Any, Any]
+    ) -> tuple[list[ParameterLabels], Array]:
         """Keys and coefficients of contrasts between models or labels."""
         panels: dict[Any, dict[Any, int]] = {}
         for k, key in enumerate(self._keys):
@@ -163,7 +165,8 @@ class ReportWithContrasts(Report):
             if not (isinstance(weights, Mapping) and weights):
                 raise TypeError(
                     "matrix must map names of contrasts to mappings from models or "
-                    f"labels to coefficients, got {short_repr(weights)} for {contrast!r}"
+                    f"labels to coefficients, got {short_repr(weights)} "
+                    f"for {contrast!r}"
                 )
             # Unknown names first, so that the error names one.
             ordered = sorted(weights.items(), key=lambda pair: pair[0] in models)
@@ -175,11 +178,13 @@ class ReportWithContrasts(Report):
                 subgroups = {self._keys[k].subgroup for k in positions}
                 metric = metrics.pop() if len(metrics) == 1 else ""
                 subgroup = subgroups.pop() if len(subgroups) == 1 else ()
-                keys.append(Key(metric, subgroup=subgroup, contrast=str(contrast)))
+                keys.append(
+                    ParameterLabels(metric, subgroup=subgroup, contrast=str(contrast))
+                )
                 rows.append(np.zeros(len(self)))
                 rows[-1][positions] = as_numbers([x for _, x in ordered], "matrix")
         if len({tuple(key.labels) for key in keys}) > 1:
-            keys = [Key(contrast=key.contrast) for key in keys]
+            keys = [ParameterLabels(contrast=key.contrast) for key in keys]
         if len({*keys}) < len(keys):
             raise ValueError(
                 "matrix must not have contrasts on each metric together with contrasts "

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import check_choice, join_names
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import ParameterLabels
 from skci.inference.pvalues import pvalues
 from skci.inference.ranking import best_first
 from skci.reports.base import Report
@@ -239,7 +239,7 @@ Point = tuple[str, str]
 """Names of a model, "" for an unnamed model, and of a threshold."""
 
 
-def _point_of(key: Key) -> Point:
+def _point_of(key: ParameterLabels) -> Point:
     """Names of the model and the threshold of an estimate."""
     return (key.model, key.level("subgroup")) if key.subgroup else ("", key.model)
 

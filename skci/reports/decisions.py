@@ -15,7 +15,7 @@ import numpy as np
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
 from skci._validation import check_integer, check_valid_name, first_names, join_names
-from skci.inference.parameter import Key
+from skci.inference.parameter import ParameterLabels
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe
 from skci.reports.page import Part
@@ -57,7 +57,7 @@ class Requirement(NamedTuple):
     sign: str
     value: float
 
-    def applies_to(self, key: Key) -> bool:
+    def applies_to(self, key: ParameterLabels) -> bool:
         """Whether the requirement applies to the parameter with this key."""
         return key.title == self.metric and self.name in ("", key.name)
 

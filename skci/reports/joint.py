@@ -21,7 +21,7 @@ from skci._validation import (
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Contrast, Key, TableParameter
+from skci.inference.parameter import Contrast, ParameterLabels, TableParameter
 from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
@@ -53,7 +53,7 @@ _STEP_DOWN = (
     "both are right at the confidence level."
 )
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
-References = Callable[[str], Mapping[Key, TableParameter]]
+References = Callable[[str], Mapping[ParameterLabels, TableParameter]]
 """Function from "rest" or "overall" to the reference parameter of each subgroup key."""
 
 _MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
@@ -357,7 +357,7 @@ class JointReport(ReportWithContrasts):
         """Pairs of a requirement and an estimate from the required differences."""
         on_models: list[Requirement] = []
         on_differences: list[Requirement] = []
-        contrasts: dict[Key, Contrast] = {}
+        contrasts: dict[ParameterLabels, Contrast] = {}
         for requirement in required:
             pair = requirement.pair(self.models) or ()
             has_contrast = False
@@ -387,7 +387,7 @@ class JointReport(ReportWithContrasts):
     ) -> list[list[int]]:
         """Positions of the estimates that differ only in `factor`, by metric."""
         metrics = self.metrics if metrics is None else metrics
-        blocks: dict[Key, list[int]] = {}
+        blocks: dict[ParameterLabels, list[int]] = {}
         for k, key in enumerate(self._keys):
             if key.metric in metrics:
                 blocks.setdefault(key.without(factor), []).append(k)

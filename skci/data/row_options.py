@@ -123,7 +123,7 @@ class RowOptions:
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
-    ) -> CheckedRows:
+    ) -> ValidatedRowOptions:
         """Check the options for n rows that are aligned with `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
@@ -132,7 +132,7 @@ class RowOptions:
             self.sample_weight is self.counts is self.groups is self.query is None
         )
         if are_none and self.by is self.design is None:
-            return CheckedRows(n, are_plain=True)
+            return ValidatedRowOptions(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
             check_aligned(name, values)
@@ -169,17 +169,19 @@ class RowOptions:
             queries.check_constant(clusters and clusters[1], "groups must name one")
             codes = None if subgroups is None else subgroups.codes
             queries.check_constant(codes, f"{self.by_name} must name one subgroup")
-        rows = CheckedRows(n, selected, weights, counts, clusters, subgroups, queries)
+        rows = ValidatedRowOptions(
+            n, selected, weights, counts, clusters, subgroups, queries
+        )
         if self.design is not None:
             rows = self._with_design(rows, column, named)
         return rows.with_equal_parts() if self.equal_parts else rows
 
     def _with_design(
         self,
-        rows: CheckedRows,
+        rows: ValidatedRowOptions,
         column: Callable[..., Array],
         named: Callable[..., tuple[Array, Array]],
-    ) -> CheckedRows:
+    ) -> ValidatedRowOptions:
         """Check the design and the options that it excludes."""
         design, title = self.design, f"design={type(self.design).__name__}"
         exclusive = {"groups": self.groups, "query": self.query}
@@ -283,7 +285,7 @@ def _lacks(design: Any, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRows:
+class ValidatedRowOptions:
     """Checked sampling of the rows with positive weight; None for unused options."""
 
     n: int
@@ -302,7 +304,7 @@ class CheckedRows:
     are_plain: bool = False
     """Whether all rows are independent, occur once and have equal weights."""
 
-    def in_strata(self, names: Array, positions: Array) -> CheckedRows:
+    def in_strata(self, names: Array, positions: Array) -> ValidatedRowOptions:
         """Add strata, each with at least two rows and one weight."""
         stratum, weights = positions[self.kept], self.weights
         sizes = np.bincount(stratum, self.counts, len(names))
@@ -325,7 +327,7 @@ class CheckedRows:
                 )
         return replace(self, strata=stratum)
 
-    def with_equal_parts(self) -> CheckedRows:
+    def with_equal_parts(self) -> ValidatedRowOptions:
         """Change weights so that all strata, or clusters, have equal total weights."""
         parts = self.cluster_numbers if self.strata is None else self.strata
         assert parts is not None
@@ -407,7 +409,9 @@ class CheckedRows:
             weights, squares = weights * repeats, weights**2 * repeats
         return rows, Clusters.from_rows(*clusters, unit, weights, squares, kind)
 
-    def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
+    def _at_prevalence(
+        self, codes: Array, vocabulary: Vocabulary
+    ) -> ValidatedRowOptions:
         """Weight rows of two labels, which are strata, to the prevalence."""
         if not codes.shape[1]:
             raise ValueError(
