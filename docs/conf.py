@@ -35,7 +35,7 @@ numpydoc_validation_checks = {"all", "ES01", "EX01", "PR03", "SA01", "SS05"}
 _elsewhere = [r"See\s+:meth:", r"[Rr]eturned\s+by"]
 numpydoc_validation_overrides = {
     **dict.fromkeys(["PR04", "RT01", "YD01"], _elsewhere),
-    "PR01": [*_elsewhere, r"is a design for every metric"],  # a protocol is not called
+    "PR01": [*_elsewhere, r"Interface of sampling designs"],  # a protocol is not called
     "SS03": [r"Alias for field"],  # a named tuple
 }
 

@@ -172,6 +172,8 @@ def main():
     save(readers(), "readers.png")
     forecasts = run_until(DOCS / "forecasts.rst", "report")
     save(forecasts.plot().figure_, "forecasts.png")
+    coverage = run_until(DOCS / "probabilistic_forecasts.rst", "by_day")
+    save(coverage.plot().figure_, "interval_coverage.png")
     save(in_time(), "time_series.png")
     by_task = run_until(DOCS / "suites.rst", "by_task")
     save(by_task.plot().figure_, "suites.png")
@@ -181,6 +183,7 @@ def main():
     save(importances.plot().figure_, "importance.png")
     curves = run_until(DOCS / "clinical.rst", "curves")
     save(curves.plot().figure_, "decision_curve.png")
+    save(run_until(DOCS / "uplift.rst", "curves").plot().figure_, "uplift.png")
     page()
 
 

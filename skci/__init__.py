@@ -16,7 +16,7 @@ from skci._packages import lazy_names
 
 __version__ = version("skci")
 
-if TYPE_CHECKING:  # imported below when it is first used
+if TYPE_CHECKING:  # imported below on first use
     from skci import designs as designs
     from skci import exceptions as exceptions
     from skci import inference as inference
@@ -54,6 +54,8 @@ if TYPE_CHECKING:  # imported below when it is first used
     from skci.metrics import *  # noqa: F403
     from skci.planning import sample_size as sample_size
     from skci.sequential import sequential_report as sequential_report
+    from skci.uplift import UpliftReport as UpliftReport
+    from skci.uplift import uplift_report as uplift_report
     from skci.votes import votes_report as votes_report
 else:
     _NAMES = {
@@ -74,9 +76,10 @@ else:
         "intervals": "combine_independent joint_intervals",
         "planning": "sample_size",
         "sequential": "sequential_report",
+        "uplift": "UpliftReport uplift_report",
         "votes": "votes_report",
     }
     _MODULES = {name: k for k, names in _NAMES.items() for name in names.split()}
-    """Module of each name that is not a metric; "" if it is a module itself."""
+    """Module of each name that is not a metric; "" for modules."""
 
     __getattr__, __dir__ = lazy_names(__name__, _MODULES, default_module="metrics")

@@ -27,7 +27,7 @@ python -m skci --help lists the commands for files of predictions, see shell.rst
 
 
 def main() -> int:
-    """Run the command that the arguments name; without any, the demonstration."""
+    """Run the command that the arguments name or, without arguments, demonstrate."""
     if len(sys.argv) > 1:
         return run()
     demonstrate()

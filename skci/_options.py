@@ -43,6 +43,7 @@ _SYNONYMS = {
     "random_state": "rng seed",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",
+    "task_effects": "tasks_are",
     "thresholds": "cutoffs threshold",
     "title": "suptitle",
     "y_pred": "pred predicted predictions preds",
@@ -93,7 +94,7 @@ _REMEDIES = {
 """Remedies by the option, or "" for any function, and its names elsewhere."""
 
 
-def brief(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Repr of a value, or its type and shape if the repr is long."""
     shape = getattr(value, "shape", None)
     if shape:
@@ -154,7 +155,7 @@ def is_synonym(name: str, option: str) -> bool:
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:
     """Remedy for a name that another library gives to an option; empty if unknown."""
-    written = brief(value)
+    written = short_repr(value)
     for option in options:
         if name in _SYNONYMS.get(option, "").split():
             return f"pass it as {option}={written if written == repr(value) else '...'}"
@@ -214,7 +215,7 @@ def with_hints(function: _Function) -> _Function:
             accepted = f"the options {options}" if options else "no options"
             raise TypeError(f"{name}() takes {accepted}, got {got}")
         raise TypeError(
-            f"{name}() requires {named} by name, got {brief(args[n_positional])} "
+            f"{name}() requires {named} by name, got {short_repr(args[n_positional])} "
             f"without one; did you mean {_closest_option(named, args[n_positional])}="
             "...?"
         )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._options import brief, data_hint
+from skci._options import data_hint, short_repr
 
 _NONE: Mapping[str, str] = {}
 
@@ -70,6 +70,13 @@ def check_integer(
     if maximum is not None:
         allowed = f"from {minimum} to {maximum}"
     raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}{hint}")
+
+
+def check_bool(value: Any, name: str) -> bool:
+    """Check True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def check_share(value: Any, name: str) -> float:
@@ -154,7 +161,9 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
     return {"confidence_level": level, "random_state": seed}
 
 
-def check_alone(parameter: str, values: Mapping[str, Any], remedy: str = "") -> None:
+def check_mutually_exclusive(
+    parameter: str, values: Mapping[str, Any], remedy: str = ""
+) -> None:
     """Check that no other parameters are passed together with a parameter."""
     for name, value in values.items():
         if value is not None:
@@ -283,7 +292,7 @@ def is_null(value: Any) -> bool:
     return value is None or not (isinstance(is_equal, bool | np.bool_) and is_equal)
 
 
-def whole(number: float) -> int | float:
+def int_if_integral(number: float) -> int | float:
     """Number as an int if it is a whole number."""
     return int(number) if number.is_integer() else number
 
@@ -380,7 +389,7 @@ class NamedArray(np.ndarray):
     columns: list[Any]
 
     @classmethod
-    def of(cls, array: Array, columns: Sequence[Any] | None) -> Array:
+    def from_columns(cls, array: Array, columns: Sequence[Any] | None) -> Array:
         """Array with column names; the array itself if `columns` is None."""
         if columns is None or array.ndim != 2:
             return array
@@ -390,7 +399,10 @@ class NamedArray(np.ndarray):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the column names as well; slices have none."""
-        return NamedArray.of, (np.asarray(self), getattr(self, "columns", None))
+        return NamedArray.from_columns, (
+            np.asarray(self),
+            getattr(self, "columns", None),
+        )
 
 
 def column_names(values: Any) -> list[Any] | None:
@@ -540,7 +552,7 @@ def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
     return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]
 
 
-def check_known(name: Any, valid_names: Sequence[str], kind: str) -> None:
+def check_valid_name(name: Any, valid_names: Sequence[str], kind: str) -> None:
     """Check the name of a model or metric."""
     check_choice(name, valid_names, kind, error=KeyError)
 
@@ -556,7 +568,7 @@ def check_names(
     if not checked:
         raise ValueError(f"{kind}s must hold at least one of {valid_names}, got none")
     for name in checked:
-        check_known(name, valid_names, kind)
+        check_valid_name(name, valid_names, kind)
     return checked
 
 
@@ -564,12 +576,12 @@ def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Values by name, from a mapping or from pairs with distinct names."""
     prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{prefix}, got {brief(values)}")
+        raise TypeError(f"{prefix}, got {short_repr(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{prefix}, got an entry {brief(pair)}")
+            raise TypeError(f"{prefix}, got an entry {short_repr(pair)}")
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
@@ -606,8 +618,8 @@ def named_estimators(estimators: Any) -> dict[str, Any]:
         estimators = [estimators]
     if hasattr(estimators, "shape"):
         raise TypeError(
-            f"estimators must be fitted models, got {brief(estimators)}; joint_report "
-            "takes predictions"
+            f"estimators must be fitted models, got "
+            f"{short_repr(estimators)}; joint_report takes predictions"
         )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
@@ -635,7 +647,7 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
         if not _predicts(estimator):
             raise TypeError(
                 f"estimators must have a predict method, got {name!r}: "
-                f"{brief(estimator)}; joint_report takes predictions"
+                f"{short_repr(estimator)}; joint_report takes predictions"
             )
     return [*named.items()]
 

@@ -1,4 +1,4 @@
-"""Joint reports of data that come in batches."""
+"""Joint reports on data that arrive in batches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from skci._arrays import allow_underflow
 from skci._options import entry_point
-from skci._validation import AllZeroError, check_alone, printable
-from skci.data.drawing import RowOptions
+from skci._validation import AllZeroError, check_mutually_exclusive, printable
 from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
+from skci.data.row_options import RowOptions
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum, read_sample, write_sample
 from skci.evaluation import joint_report
@@ -28,36 +28,35 @@ from skci.reports.joint import JointReport
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
 
-    The report equals that of :func:`joint_report` on all rows at once, whatever the
-    batches and their order. Metrics of labels need only the distinct outcomes and
-    their counts, so that memory does not grow with the rows. For metrics of scores and
-    numbers the rows are kept, unless scores are counted in bins, or moments are kept.
+    The report equals the report of :func:`joint_report` on all rows at once, for any
+    batches in any order. Label metrics need only the counts of distinct outcomes, so
+    memory does not grow with the rows. For metrics of scores and numbers, rows are
+    kept, unless `score_bins` or `moments` are used.
 
     Parameters
     ----------
     labels : array-like, optional
-        All labels, if a batch may lack some of them. Scores of more than two labels
-        have a column for each. Averages are over all of them: intervals are extended,
-        with a warning, for labels that no batch has.
+        All labels, if a batch may lack some labels. Scores for more than two labels
+        have one column per label. Averages include all labels: intervals are extended,
+        with a warning, for labels that no batch contains.
     score_bins : int or array-like of edges, optional
-        Count the scores of two labels in bins: so many of equal width from 0 to 1, or
-        between these edges, ascending, and one on either side. Outcomes are then
-        distinct bins, with their counts and the least and greatest score of each. An
-        estimate differs from that of the scores themselves by at most its
-        ``binning_error``, by which its interval is extended: 0 where all scores of a
-        bin are equal. For areas under curves and losses of probabilities.
+        Count scores for two labels in bins instead of keeping them: the number of
+        equal-width bins on [0, 1], or increasing bin edges, with an additional bin on
+        either side. Only the counts and the smallest and largest score of each distinct
+        bin are kept. Estimates then differ from the exact ones by at most
+        ``binning_error``, and intervals are widened by it; the error is 0 if all scores
+        in a bin are equal. For areas under curves and losses of probabilities.
     moments : bool, default=False
-        Keep moments in place of rows: sums of products of losses, from which
-        estimates, covariances and differences follow exactly, in memory that grows
-        neither with rows nor, without groups, at all. For log losses, Brier scores,
-        metrics of numbers that are functions of means, and those of features of items;
-        not with `by`. The default method is "delta", since skewness and heavy tails
-        are not known.
+        Keep moments instead of rows: sums of products of losses, from which estimates,
+        covariances and differences follow exactly. Memory does not grow with the rows,
+        only with the number of groups. For log losses, Brier scores, metrics of numbers
+        that are functions of means, and functions of item features; not with `by`. The
+        default method is "delta", since skewness and heavy tails cannot be measured.
 
     Attributes
     ----------
     n_samples : int
-        Number of rows so far, without those of weight zero.
+        Number of rows so far, excluding rows with weight zero.
 
     Raises
     ------
@@ -66,7 +65,7 @@ class JointAccumulator:
 
     See Also
     --------
-    joint_report : The same for data that are at hand at once.
+    joint_report : Report on data that are available at once.
 
     Examples
     --------
@@ -82,7 +81,7 @@ class JointAccumulator:
     >>> both.report()["A", "accuracy"]
     accuracy = 0.74 [0.56, 0.87], joint 95% interval (score, n = 43)
 
-    Scores of any number of rows, in the memory of their bins:
+    Scores counted in bins, in memory that does not grow with the rows:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -94,7 +93,7 @@ class JointAccumulator:
     >>> print(area, f"{area.binning_error:.0e}")
     0.6479 [0.6422, 0.6536] 6e-06
 
-    Losses of any number of rows, in a few numbers:
+    Moments of losses, in memory that does not grow with the rows:
 
     >>> accumulator = JointAccumulator(["log_loss", "brier_score"], moments=True)
     >>> for _ in range(10):
@@ -157,17 +156,17 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        A group may continue in other batches, by the same name; the rows of a query are
-        all in one. Weights are on the same scale in all batches. A batch
-        whose weights or counts are all zero adds nothing. With `proxy` all batches have
-        the same proxies, and one may lack labels altogether; of metrics of labels
-        memory does not grow with the rows then either.
+        A group may continue in other batches under the same name; all rows of a query
+        must be in one batch. Weights must be on the same scale in all batches. A batch
+        whose weights or counts are all zero adds nothing. With `proxy`, all batches
+        must have the same proxies, and a batch may be entirely unlabelled; label
+        metrics again need memory that does not grow with the rows.
 
         Raises
         ------
         ValueError, TypeError
-            If the data are not as described, or do not fit those before. Nothing is
-            added then.
+            If the data are not as described, or do not match earlier batches. The batch
+            is then not added.
         """
         rows = RowOptions(
             sample_weight=sample_weight,
@@ -193,28 +192,28 @@ class JointAccumulator:
 
     @allow_underflow
     def merge(self, other: JointAccumulator) -> None:
-        """Add the rows of another accumulator, of the same models.
+        """Add the rows of another accumulator with the same models.
 
         Parameters
         ----------
         other : JointAccumulator
-            It is left as it is. Its metrics and options may be others, except for
-            `pos_label`.
+            Accumulator to add; it is not modified. Its metrics and options may differ,
+            except for `pos_label`.
 
         Raises
         ------
         ValueError, TypeError
-            If it is no accumulator, or of other models, labels, kinds of data or
-            another positive label.
+            If `other` is not an accumulator, or its models, labels, kinds of data or
+            positive label differ.
         """
         if not isinstance(other, JointAccumulator):
             raise TypeError(
                 f"other must be a JointAccumulator, got {type(other).__name__}"
             )
-        positive = [label_or_1(each._metric_set.pos_label) for each in (self, other)]
+        positive = [label_or_1(x._metric_set.pos_label) for x in (self, other)]
         if positive[0] != positive[1]:
             raise ValueError(
-                "other must have the pos_label of this accumulator, "
+                "other must have the same pos_label as this accumulator, "
                 f"{positive[0]!r}, got {positive[1]!r}"
             )
         if other._rows.parts:
@@ -229,9 +228,10 @@ class JointAccumulator:
         return total
 
     def _sample(self) -> Sample:
-        """Sample of all rows."""
         if not self._rows.parts:
-            raise ValueError("update must be called with rows of positive weight first")
+            raise ValueError(
+                "update must be called first, with rows of positive weight"
+            )
         return self._rows.total()
 
     @allow_underflow
@@ -241,29 +241,29 @@ class JointAccumulator:
         Parameters
         ----------
         horizon : tuple of (int, int), or list or range of int, optional
-            For sequential monitoring: intervals, differences and findings that hold at
-            all looks at the data at once, for any looks from the first number of rows
-            to the second, or for planned looks, as of a list or a range, which cost
-            less. With groups these are numbers of groups.
+            For sequential monitoring: intervals, differences and findings that are
+            simultaneously valid at all looks at the data. A pair covers any look
+            between two numbers of rows. A list or range of planned looks gives narrower
+            intervals. With groups, numbers count groups.
 
         Returns
         -------
         JointReport
-            That of the same rows in one piece.
+            The report on all rows, as if passed at once.
 
         Raises
         ------
         ValueError
-            If there were no rows, `horizon` is not as described, or the rows so far are
-            not within it.
+            If there are no rows, `horizon` is not as described, or it does not contain
+            the current number of rows.
 
         Notes
         -----
-        Standardised estimates at n and m rows have the correlation
-        :math:`\sqrt{n / m}`. With the correlation of the parameters, this gives the
-        distribution of the maximum over parameters and looks, whose quantile is the
-        critical value. It costs 30 to 60 percent of the width for any looks, and less
-        for planned ones.
+        Standardised estimates at n and m rows have the correlation :math:`\sqrt{n /
+        m}`. With the correlation of the parameters, this determines the distribution of
+        the maximum over parameters and looks, whose quantile is the critical value.
+        Intervals are 30 to 60 percent wider for arbitrary looks, and less for planned
+        looks.
 
         Examples
         --------
@@ -284,8 +284,8 @@ class JointAccumulator:
         """
         sample = self._sample()
         if sample.proxies is not None:
-            of_proxy = "a proxy, as the share of labels may change from look to look"
-            check_alone(of_proxy, {"horizon": horizon})
+            reason = "a proxy, as the share of labels may change from look to look"
+            check_mutually_exclusive(reason, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
             horizon = Horizon.checked(horizon)
@@ -293,12 +293,12 @@ class JointAccumulator:
         return self._metric_set.report(sample, horizon)
 
     def save(self, path: Any) -> None:
-        """Save what was accumulated, for another process or another site.
+        """Save the accumulated data, for another process or another site.
 
-        Of metrics of labels these are outcomes and their counts, and the names of
-        groups and subgroups: no rows. Nor are there any in moments and bins. Scores and
-        numbers that are kept without these are saved row by row, and items are not.
-        Options are saved, the metrics are not.
+        Label metrics, moments and bins need no rows: the file contains counts of
+        outcomes or sums, and the names of groups and subgroups. Other scores and
+        numbers are saved row by row; items cannot be saved. The file contains the
+        options, but not the metrics.
 
         Parameters
         ----------
@@ -308,8 +308,8 @@ class JointAccumulator:
         Raises
         ------
         ValueError, TypeError
-            If the name of the file has another ending, there is nothing to save,
-            groups have names that are neither strings nor numbers, or items are kept.
+            If the name of the file has another suffix, there are no rows, names of
+            groups are neither strings nor numbers, or items are kept.
         """
         options = {
             "labels": self._labels or None,
@@ -323,32 +323,32 @@ class JointAccumulator:
 
     @classmethod
     def load(cls, path: Any, metrics: Any, **options: Any) -> Self:
-        """Load what :meth:`save` saved.
+        """Load a file that :meth:`save` wrote.
 
         Parameters
         ----------
         path : str or path
             Name of the file.
         metrics : str, metric object, list of them, or mapping of str to them
-            Metrics of what was saved, the same or others.
+            Metrics of the saved data; they may differ from the metrics before saving.
         **options
-            Options of :class:`JointAccumulator` in place of those that were saved.
+            Options of :class:`JointAccumulator` that replace the saved ones.
 
         Returns
         -------
         JointAccumulator
-            To be reported on, updated or merged.
+            Accumulator with the saved rows, which can be updated, merged or reported.
 
         Raises
         ------
         ValueError
-            If the file is not one that was saved, or not of what the metrics read, or
-            `pos_label` is not the label that saved scores are of.
+            If `path` is not a saved file, the file lacks data that the metrics read, or
+            `pos_label` is not the label to which the saved scores refer.
         """
         sample, saved = read_sample(path)
         if isinstance(saved["method"], Mapping):
-            known = {*named_metrics(metrics), "*"}
-            saved["method"] = {k: m for k, m in saved["method"].items() if k in known}
+            names = {*named_metrics(metrics), "*"}
+            saved["method"] = {k: m for k, m in saved["method"].items() if k in names}
         saved["score_bins"] = sample.score_edges
         saved["moments"] = isinstance(sample, MomentSample)
         seed = saved.pop("random_state")
@@ -358,14 +358,14 @@ class JointAccumulator:
         positive = accumulator._metric_set.pos_label
         if "scores" in sample.kinds and positive != saved["pos_label"]:
             raise ValueError(
-                "pos_label must be the label that the saved scores are of, "
+                "pos_label must be the label to which the saved scores refer, "
                 f"{saved['pos_label']!r}, got {positive!r}"
             )
         missing = accumulator._metric_set.reads - set(sample.kinds)
         if missing:
             raise ValueError(
-                f"metrics must be of {', '.join(sample.kinds)}, which was saved, got "
-                f"metrics of {', '.join(sorted(missing))}"
+                f"metrics must read {', '.join(sample.kinds)}, as in the saved file, "
+                f"got metrics of {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator
@@ -373,7 +373,7 @@ class JointAccumulator:
     def __repr__(self) -> str:
         names = ", ".join(self._metric_set.metrics)
         models = ", ".join(self.models)
-        of = f"; models: {models}" if models else ""
+        listed_models = f"; models: {models}" if models else ""
         return printable(
-            f"JointAccumulator(metrics: {names}{of}; n = {self.n_samples})"
+            f"JointAccumulator(metrics: {names}{listed_models}; n = {self.n_samples})"
         )

@@ -1,4 +1,4 @@
-"""Joint reports of the agreement of raters on the same items."""
+"""Joint reports on the agreement of raters on the same items."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment
 from skci.grades import grades_report
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
-from skci.measures.traits import Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.metric_set import methods_by_metric
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -48,29 +48,28 @@ def agreement_report(
 ) -> JointReport:
     r"""Joint confidence intervals for the agreement of raters on the same items.
 
-    Items are a random sample of the population of items; the raters are given. Several
-    sets of raters, such as people alone, and people with a judge model, are compared by
-    :meth:`.JointReport.differences`, which are paired.
+    Items are a random sample of the population of items; the raters are fixed. The
+    paired :meth:`.JointReport.differences` compare several sets of raters, such as
+    people alone and people with a judge model.
 
     Parameters
     ----------
     ratings : array-like of shape (n_items, n_raters), mapping or list of (str, array)
-        The category that each rater gave each item: numbers or strings, without an
-        order; None, NaN or NA where a rater gave none. The columns of a data frame are
-        the raters. Several sets of raters are passed by name, and items are matched by
-        position.
+        Categories assigned by each rater to each item: numbers or strings, without an
+        order; None, NaN or NA if a rater did not rate an item. The columns of a data
+        frame are the raters. Several sets of raters are passed by name. Items are
+        matched by position.
     metrics : str or list of str
-        Some of "percent", the share of pairs of ratings of an item that agree, and
-        "krippendorff_alpha", "fleiss_kappa" and "gwet_ac1", in which that is corrected
-        for chance.
+        Any of "percent", the proportion of pairs of ratings of an item that agree, and
+        the chance-corrected "krippendorff_alpha", "fleiss_kappa" and "gwet_ac1".
     method : {"auto", "hall", "delta"} or mapping, optional
-        Interval method, or methods by metric, with "*" for all others. If not given,
-        "auto": "hall".
+        Interval method, or methods by metric, with "*" for all other metrics. Defaults
+        to "auto", which is "hall".
 
     Returns
     -------
     JointReport
-        Sets of raters are its models; one without a name is "ratings".
+        Report whose models are the sets of raters; a single unnamed set is "ratings".
 
     Raises
     ------
@@ -79,23 +78,24 @@ def agreement_report(
 
     See Also
     --------
-    grades_report : Means of grades, of several scorers.
+    grades_report : Means of grades by several scorers.
     CohenKappaCI : Agreement of two raters with rater-specific marginals.
 
     Notes
     -----
-    With :math:`r_i` ratings of item i, of which :math:`r_{ik}` are of category k, two
-    or more in n of the items, agreement is
+    Item i has :math:`r_i` ratings, :math:`r_{ik}` of them in category k; n items have
+    at least two ratings. Agreement is
 
     .. math:: p_a = \frac{1}{n} \sum_i \sum_k \frac{r_{ik} (r_{ik} - 1)}{r_i (r_i - 1)}
 
-    and chance-corrected agreement :math:`(p_a - p_e) / (1 - p_e)`, with
-    :math:`p_e = \sum_k \pi_k^2` of Fleiss [1]_ and :math:`\sum_k \pi_k (1 - \pi_k) /
-    (q - 1)` of Gwet [2]_ for q categories, those that any of the sets has;
-    :math:`\pi_k` is the mean of :math:`r_{ik} / r_i` over all items that were rated.
-    Krippendorff's alpha [3]_ weighs items with two ratings or more by :math:`r_i`, in
-    both terms, and corrects for the number of ratings. All are functions of means over
-    items, which gives their variances; that of the number of ratings is included.
+    and chance-corrected agreement is :math:`(p_a - p_e) / (1 - p_e)`. Chance agreement
+    is :math:`p_e = \sum_k \pi_k^2` for Fleiss' kappa [1]_, and :math:`p_e = \sum_k
+    \pi_k (1 - \pi_k) / (q - 1)` for Gwet's AC1 [2]_ with the q categories of all sets;
+    :math:`\pi_k` is the mean of :math:`r_{ik} / r_i` over all rated items.
+    Krippendorff's alpha [3]_ weights items with at least two ratings by :math:`r_i` in
+    both terms, and corrects for the number of ratings. All metrics are functions of
+    means over items, from which their variances follow, including the variance of the
+    number of ratings.
 
     References
     ----------
@@ -142,7 +142,7 @@ def agreement_report(
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
         raise ValueError(
-            f"ratings must be of the same items in each set of raters, got {sizes} rows"
+            f"ratings must have the same items in each set of raters, got {sizes} rows"
         )
     counts = _counts(sets)
     n_items = max(sizes.values())
@@ -150,9 +150,11 @@ def agreement_report(
     sample = checked.sample_without_labels()
     parameters = []
     for name, metric, part in product(counts, chosen, sample.parts):
-        binding = Binding(sample, name, metric, methods[metric] or AUTO, subgroups=part)
+        binding = ParameterBuilder(
+            sample, name, metric, methods[metric] or AUTO, subgroups=part
+        )
         functional = _bind(metric, counts[name][checked.kept][binding.within])
-        trait = Trait(
+        trait = MeasureProperties(
             metric,
             bounds=(_METRICS[metric], 1.0),
             smooth=False,
@@ -175,11 +177,11 @@ def _named_sets(ratings: Any) -> dict[str, Any]:
 
 def _read(values: Any, name: str) -> list[list[Any]]:
     """Ratings of each item, None where one is missing."""
-    array = as_array(values, name, "an array of a row for each item")
+    array = as_array(values, name, "an array with one row per item")
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise ValueError(
-            f"{name} must have a row for each item and a column for each of two raters "
-            f"or more, got shape {array.shape}"
+            f"{name} must have one row per item and one column for each of at least "
+            f"two raters, got shape {array.shape}"
         )
     return [
         [None if is_null(rating) else rating for rating in row]
@@ -188,15 +190,16 @@ def _read(values: Any, name: str) -> list[list[Any]]:
 
 
 def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
-    """Counts of ratings by item and category, of which two at least occur."""
-    found = {r for values in sets.values() for row in values for r in row} - {None}
-    kinds = {"text" if isinstance(each, str) else "numbers" for each in found}
-    if len(kinds) > 1 or len(found) < 2:
-        got = join_names(sorted(kinds)) if len(kinds) > 1 else [*found]
+    """Counts of ratings by item and category; at least two categories must occur."""
+    distinct = {r for values in sets.values() for row in values for r in row} - {None}
+    kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
+    if len(kinds) > 1 or len(distinct) < 2:
+        got = join_names(sorted(kinds)) if len(kinds) > 1 else [*distinct]
         raise ValueError(
-            f"ratings must be of two categories or more, of one type, got {got}"
+            "ratings must have at least two categories, all text or all numbers, got "
+            f"{got}"
         )
-    categories = sorted(found)
+    categories = sorted(distinct)
     return {
         name: np.array([[float(row.count(x)) for x in categories] for row in values])
         for name, values in sets.items()
@@ -204,10 +207,10 @@ def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
 
 
 def _bind(metric: str, counts: Array) -> FunctionOfMeans:
-    """Bind a metric to the counts of ratings by item and category."""
+    """Functional of a metric for the counts of ratings by item and category."""
     ratings = counts.sum(axis=1, keepdims=True)
     several = ratings > 1
-    # Number of ratings of an item, each weighted by the share of others that agree.
+    # Ratings of an item, weighted by the proportion of its other ratings that agree.
     agreeing = (counts * (counts - 1)).sum(axis=1, keepdims=True)
     agreeing /= np.maximum(ratings - 1, 1)
     if metric == "krippendorff_alpha":
@@ -224,20 +227,20 @@ def _bind(metric: str, counts: Array) -> FunctionOfMeans:
 def _corrected(
     metric: str, agreement: Any, several: Any, rated: Any, *shares: Any
 ) -> Any:
-    """Agreement beyond chance, from sums over items."""
-    of_categories = np.array(shares) / rated
+    """Chance-corrected agreement from means over items."""
+    prevalences = np.array(shares) / rated
     if metric == "fleiss_kappa":
-        chance = (of_categories**2).sum(axis=0)
+        chance = (prevalences**2).sum(axis=0)
     else:
-        terms = of_categories * (1 - of_categories)
+        terms = prevalences * (1 - prevalences)
         chance = terms.sum(axis=0) / (len(shares) - 1)
     return (agreement / several - chance) / (1 - chance)
 
 
 def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
-    """Krippendorff's alpha, from means over items with several ratings."""
-    one = 1 / (n_items * total)  # over all ratings
-    observed = (1 - one) * agreement / total + one
+    """Krippendorff's alpha from means over items with several ratings."""
+    share = 1 / (n_items * total)  # one rating among all ratings
+    observed = (1 - share) * agreement / total + share
     chance = ((np.array(categories) / total) ** 2).sum(axis=0)
     return (observed - chance) / (1 - chance)
 

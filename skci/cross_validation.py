@@ -1,4 +1,4 @@
-"""Joint reports of models that are fitted again: cross-validation and searches."""
+"""Joint reports of refitted models: cross-validation, learning curves, searches."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sklearn.exceptions import NotFittedError
 
 from skci._options import entry_point, parameters_from, with_hints
 from skci._validation import (
-    check_alone,
     check_choice,
     check_confidence_level,
     check_integer,
+    check_mutually_exclusive,
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
@@ -36,7 +36,7 @@ _TARGETS = ("procedure", "fold-models")
 
 
 class Fits(TypedDict, total=False):
-    """Options of what is fitted, and of intervals."""
+    """Options of the fits and the intervals."""
 
     cv: Any
     groups: Any
@@ -64,82 +64,84 @@ def cross_validate_report(
 ) -> CrossValidationReport:
     """Joint confidence intervals for metrics of models by cross-validation.
 
-    By default they cover the expected performance of the procedure, over training sets
-    of the size of a split's, and so include the variability of training.
+    By default, intervals cover the expected performance of the training procedure over
+    training sets of the size used in a split, and so include the variability of
+    training.
 
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Estimators by name, which are cloned and fitted.
+        Estimators by name. They are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
         Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers.
     cv : int or splitter, optional
-        Number of folds, by default 5, which are shuffled and not stratified, or a
-        splitter of :mod:`sklearn.model_selection` or one like these, which is given
-        the rows of X, y and groups. The same splits are made for all models. A number
-        keeps "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 if it
-        is 5, and 165 if it is 10. A splitter makes it "corrected-t", with a fit for
-        each split, and the header says so.
+        Number of folds, by default 5, which are shuffled and not stratified; or a
+        splitter, such as one of :mod:`sklearn.model_selection`, called with the rows
+        of X, y and groups. All models use the same splits. With a number k of folds,
+        `resampling` is "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 for k =
+        5, and 165 for k = 10. With a splitter, it is "corrected-t", with one fit per
+        split, and the header says so.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients, which are not divided by splits.
+        Clusters, such as patients. Splits do not divide clusters.
     target : {"procedure", "fold-models"}, default="procedure"
-        What the intervals are to cover. "procedure": the expected performance of
-        models fitted to training sets of this size. "fold-models": the mean performance
-        in the population of the models that were fitted in the folds.
+        Quantity that the intervals cover. "procedure": the expected performance of
+        models fitted to training sets of this size. "fold-models": the mean
+        performance, in the population, of the models fitted in the folds.
     resampling : str or object, optional
-        Of "procedure", by default "jackknife", with a splitter "corrected-t":
+        Variance estimator for "procedure"; by default "jackknife", or "corrected-t"
+        with a splitter:
 
         - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
-          repeated without each of them, in 3 partitions: 45 fits of each model.
+          repeated without each group, in 3 partitions: 45 fits of each model.
         - "corrected-t": the variance between splits, corrected for their overlap. With
-          few splits, joint intervals of more metrics than splits are too narrow.
+          few splits, joint intervals for more metrics than splits are too narrow.
         - "fold-t": the variance between splits without a correction. It is too small,
-          and here for comparison.
+          and offered only for comparison.
 
-        For those who report or reproduce the tests of textbooks:
+        To report or reproduce textbook tests:
 
-        - "fold-t" of the differences of a k-fold cross-validation is the k-fold
+        - "fold-t" for a difference after k-fold cross-validation is the k-fold
           cross-validated paired t test: common, and too liberal.
         - "corrected-t" with :class:`~sklearn.model_selection.ShuffleSplit` is the
-          corrected resampled t test, good with 15 splits or more that test few rows;
-          with :class:`~sklearn.model_selection.RepeatedKFold` the corrected repeated
-          k-fold cv test, good for results that depend little on the splits.
-        - "5x2-t": the 5 x 2 cv paired t test, good for a false positive rate near its
-          level with 10 fits; the estimate is that of one half. `cv` may make the five
-          pairs of halves. See also :func:`.five_by_two_f_test`.
-        - "bootstrap-632": the .632 bootstrap of means of losses, good for a small
-          variance of the estimate in small samples; 200 samples, or as many as `cv`
-          says. It flatters models that interpolate the training rows.
-        - "bootstrap-632+": the same with a correction for these, by the error without
-          information.
+          corrected resampled t test, good with at least 15 splits that test few rows;
+          with :class:`~sklearn.model_selection.RepeatedKFold` it is the corrected
+          repeated k-fold cv test, good for results that depend little on the splits.
+        - "5x2-t": the 5 x 2 cv paired t test, whose false positive rate is near its
+          level with 10 fits; the estimate comes from one half of the rows. `cv` may
+          make the five pairs of halves. See also :func:`.five_by_two_f_test`.
+        - "bootstrap-632": the .632 bootstrap of mean losses, whose estimate has a small
+          variance in small samples; 200 samples, or the number passed as `cv`. It
+          flatters models that interpolate the training rows.
+        - "bootstrap-632+": the .632+ bootstrap, which corrects for such models by the
+          no-information error rate.
 
-        Other sizes than these are set by an object in place of the name:
-        :class:`.GroupJackknife` or :class:`.Bootstrap632`.
+        For other sizes, pass an object instead of the name: :class:`.GroupJackknife` or
+        :class:`.Bootstrap632`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the metrics, and of the training rows for estimators
-        that request them (see the metadata routing of scikit-learn).
+        Weights of the rows in the metrics, and of the training rows for estimators that
+        request weights (see scikit-learn's metadata routing).
     method : str or mapping of str to str, optional
-        Interval method: for "procedure" by default "hall" for losses and metrics of
-        numbers, corrected for the skewness of losses out of fold, "logit" for areas
-        under curves, and "delta" for others; metrics between 0 and 1 may have "logit".
-        For "fold-models" that of :func:`joint_report`.
+        Interval method. For "procedure", the default is "hall" for losses and metrics
+        of numbers, corrected for the skewness of out-of-fold losses, "logit" for areas
+        under curves, and "delta" for other metrics; metrics between 0 and 1 also
+        support "logit". For "fold-models", as in :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
     verbose : int, optional
-        Nothing is printed if 0; if 1, the number of fits before them, and a line after
-        each. By default, fits of more than 3 seconds show their progress on a terminal
-        or in a notebook.
+        0 prints nothing; 1 prints the number of fits and a line after each fit. By
+        default, fits that take more than 3 seconds show their progress on a terminal or
+        in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the splits, and of the critical value; fixed if None.
+        Seed of the splits and the critical value; fixed if None.
     return_estimator : bool, default=False
-        Whether the report holds the fitted estimators.
+        Whether the report keeps the fitted estimators.
 
     Returns
     -------
     CrossValidationReport
-        Models have the names of the estimators.
+        Report whose models have the names of the estimators.
 
     Raises
     ------
@@ -150,38 +152,38 @@ def cross_validate_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a metric is undefined where it must be known, as in a split for
+        If a metric is undefined where its value is needed, such as in a split for
         "corrected-t". The other intervals stay jointly valid.
     SmallSampleWarning
-        If losses out of fold have heavy tails, or a few rows determine their variance,
-        when an interval is looked at.
+        When an interval is first accessed, if out-of-fold losses have heavy tails or a
+        few rows determine their variance.
     ResamplingWarning
-        If the variance is that between stratified splits, made by a splitter or given,
-        and a metric moves with the prevalence.
+        If the variance is estimated between stratified splits, and a metric depends on
+        the prevalence.
 
     See Also
     --------
-    skci.resampling.cross_val_folds : For predictions that were cross-validated before.
+    skci.resampling.cross_val_folds : Folds of existing cross-validated predictions.
     JointEvaluator : Fitted estimators on held-out rows.
 
     Notes
     -----
-    Estimates of one partition come from all its test rows: tables of labels and sums
-    over rows are added over folds, areas under curves are means over folds, weighted by
-    the number of pairs that they compare. With "corrected-t" they are means over
-    splits, as of :func:`sklearn.model_selection.cross_val_score`.
+    Estimates for one partition come from all its test rows: tables of labels and sums
+    over rows are added over folds; areas under curves are averaged over folds, weighted
+    by the number of compared pairs. With "corrected-t", estimates are means over
+    splits, as in :func:`sklearn.model_selection.cross_val_score`.
 
-    Models are fitted to the rows that other models are tested on, so that no interval
-    from the test rows alone is about the procedure [1]_, and even those of
-    "fold-models" are short of their level below about 1,000 rows. "jackknife" leaves
-    out groups of rows, and so lets those that train and those that test vary together
-    [2]_; "corrected-t" is of Nadeau and Bengio [3]_.
+    Each row trains some models and tests others. No interval from the test rows alone
+    can therefore cover the performance of the procedure [1]_, and even intervals for
+    "fold-models" cover less than their level below about 1,000 rows. "jackknife" leaves
+    out groups of rows, so that training and test rows vary together [2]_; "corrected-t"
+    is the method of Nadeau and Bengio [3]_.
 
     Bouckaert and Frank [4]_ propose "corrected-t" after repeated cross-validation.
-    Dietterich [5]_ describes "fold-t" and "5x2-t", whose statistic with 5 degrees of
-    freedom is that of the differences of two models. Efron and Tibshirani [6]_ propose
-    "bootstrap-632" and "bootstrap-632+"; standard errors are by the infinitesimal
-    jackknife. Rows are drawn or, with `groups`, whole groups.
+    Dietterich [5]_ describes "fold-t" and "5x2-t", whose statistic has 5 degrees of
+    freedom and tests the difference of two models. Efron and Tibshirani [6]_ propose
+    "bootstrap-632" and "bootstrap-632+"; their standard errors come from the
+    infinitesimal jackknife. The bootstrap draws rows or, with `groups`, whole groups.
 
     References
     ----------
@@ -222,12 +224,12 @@ def cross_validate_report(
     'On roc_auc, 9-NN is worse than Bayes.'
     """
     check_choice(target, _TARGETS, "target")
-    of_procedure = target == "procedure"
-    how = {"needs_variance": of_procedure, "keep": return_estimator}
-    procedures = Resampling.from_data(estimators, X, y, metrics, **how, **options)
-    if not of_procedure:
-        within = "target='fold-models', whose variance is that within folds"
-        check_alone(within, {"resampling": resampling})
+    is_procedure = target == "procedure"
+    uses = {"needs_variance": is_procedure, "keep": return_estimator}
+    procedures = Resampling.from_data(estimators, X, y, metrics, **uses, **options)
+    if not is_procedure:
+        within_folds = "target='fold-models', whose variance is within folds"
+        check_mutually_exclusive(within_folds, {"resampling": resampling})
         return procedures.fold_models()
     return procedures.report(scheme_of(resampling, options.get("cv")))
 
@@ -248,35 +250,35 @@ def learning_curve_report(
 ) -> LearningCurveReport:
     """Joint confidence intervals for metrics at several sizes of the training set.
 
-    Models are cross-validated. The estimate at a size is that of the expected
-    performance of a model fitted to training sets of this size; the intervals cover at
-    all sizes at once.
+    Models are cross-validated. The estimate at a size is the expected performance of a
+    model fitted to training sets of this size; the intervals cover simultaneously at
+    all sizes.
 
     Parameters
     ----------
     train_sizes : array-like of shape (n_sizes,)
-        Numbers of training rows; if they are floats, fractions of the largest training
-        set, rounded down. Equal sizes are reported once.
+        Numbers of training rows, or floats as fractions of the largest training set,
+        rounded down. Equal sizes are reported once.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients, which are not divided by splits, nor by the choice
-        of training rows: sizes are then the nearest that whole clusters have.
+        Clusters, such as patients. Neither splits nor smaller training sets divide a
+        cluster: sizes are then the nearest sizes of whole clusters.
     resampling : {"jackknife", "corrected-t"} or object, optional
-        By default "jackknife", with a splitter "corrected-t"; or a
-        :class:`.GroupJackknife` of other sizes. At each size a model is fitted as often
-        as by :func:`cross_validate_report`.
+        Variance estimator; by default "jackknife", or "corrected-t" with a splitter; or
+        a :class:`.GroupJackknife` with other sizes. At each size, a model is fitted as
+        often as by :func:`cross_validate_report`.
     random_state : int, Generator, RandomState or None
         Seed of the splits, the training rows and the critical value; fixed if None.
 
     Returns
     -------
     LearningCurveReport
-        Labelled ``model``, ``metric``, ``train_size``.
+        Indexed by ``model``, ``metric``, ``train_size``.
 
     Raises
     ------
     ValueError, TypeError
-        If an option or the data are not as described. Errors of an estimator, such as
-        one that needs rows of two classes, are raised with its name and the size.
+        If an option or the data are not as described. The error of an estimator, such
+        as one that needs rows of two classes, names the estimator and the size.
 
     Warns
     -----
@@ -285,20 +287,19 @@ def learning_curve_report(
 
     See Also
     --------
-    cross_validate_report : The same at the largest size only.
+    cross_validate_report : Report at the largest size only.
     sklearn.model_selection.learning_curve : Estimates without intervals.
 
     Notes
     -----
-    The rows are put in random order, anew for each partition of a jackknife, and a
-    training set of some size is the first ones of those that train in a split, so that
-    smaller training sets are subsets of larger ones. Each size is then treated as one
-    more model of the same cross-validation: where a scheme needs smaller training
-    sets, as those of a jackknife without a group of rows, the same fraction of their
-    rows is taken.
+    The rows are shuffled, again for each partition of a jackknife. A training set of a
+    given size consists of the first training rows of a split, so that smaller training
+    sets are subsets of larger ones. Each size is treated as an additional model of the
+    same cross-validation. If a scheme needs smaller training sets, as a jackknife does
+    without a group of rows, the same fraction of their rows is used.
 
-    The jackknife is conservative, the more so the less stable the model, and so are
-    bands and gaps between sizes.
+    The jackknife is conservative, particularly for unstable models, and so are bands
+    and gaps between sizes.
 
     Examples
     --------
@@ -340,7 +341,7 @@ def learning_curve_report(
         for name, estimator in procedures.estimators
     }
     by_name = {label: (name, size) for label, (name, size, _) in named.items()}
-    rng = np.random.default_rng(seed)  # not that of the splits
+    rng = np.random.default_rng(seed)  # separate from the seed of the splits
     procedures = replace(
         procedures,
         estimators=[(label, estimator) for label, (_, _, estimator) in named.items()],
@@ -350,7 +351,7 @@ def learning_curve_report(
 
 
 def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
-    """Read numbers of training rows, increasing, from numbers or fractions."""
+    """Read numbers or fractions of training rows; return increasing numbers."""
     sizes = check_numbers(train_sizes, "train_sizes")
     if np.asarray(train_sizes).dtype.kind == "f":
         if not ((sizes > 0) & (sizes <= 1)).all():
@@ -367,10 +368,10 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
     return [*map(int, np.unique(sizes))]
 
 
-_ABSENT = object()  # value of a parameter that a setting leaves out
+_ABSENT = object()  # value of a parameter that a setting omits
 
 Setting = Mapping[str, Any]
-"""Values of parameters by their names."""
+"""Parameter values by name."""
 
 
 @entry_point(cross_validate_report, Fits)
@@ -388,52 +389,54 @@ def search_report(
     """Joint confidence intervals for the best models of a hyperparameter search.
 
     The models are cross-validated again. The best score of a search is too optimistic,
-    because it is the greatest of many estimates with random errors. Joint intervals
-    allow for that: they cover at once, and so cover for the model that is picked.
+    because it is the largest of many estimates with random errors. Joint intervals
+    account for the selection: they cover simultaneously, and so also for the selected
+    model.
 
     Parameters
     ----------
     search : fitted search
-        Such as :class:`~sklearn.model_selection.GridSearchCV`, or anything with
-        ``cv_results_`` and ``estimator``.
+        A search such as :class:`~sklearn.model_selection.GridSearchCV`, or another
+        object with ``cv_results_`` and ``estimator``.
     X, y : array-like
-        The data that it was fitted to.
+        Data to which the search was fitted.
     cv : int or splitter, optional
-        Number of folds, or a splitter of :mod:`sklearn.model_selection`. If not given
-        it is the splitter of the search, which the report says: with it the resampling
-        is by default "corrected-t", which takes a number of folds of the search as
-        well. For other schemes, and where the search has a number of folds and none is
-        named, splits are made as by :func:`cross_validate_report`.
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. By default,
+        the splitter or number of folds of the search if `resampling` is "corrected-t",
+        which is the default for a search with a splitter; the header of the report says
+        so. In other cases, splits are made as by :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
-        By default the ``scoring`` of the search, or what its estimator scores by:
-        "accuracy" or "r2".
+        Metrics; by default the ``scoring`` of the search, or the default score of its
+        estimator: "accuracy" or "r2".
     top : int, default=10
-        Number of models, the best by their rank in the search; those with undefined
-        scores are left out. The one that the search chose is among them in any case.
+        Number of models, the best ones by their rank in the search. Models with
+        undefined scores are omitted; the model that the search chose is always
+        included.
     rank_by : str, optional
-        Metric of the search that ranks them, by default that of its ``refit``.
+        Metric of the search that ranks the models; by default the metric of ``refit``.
 
     Returns
     -------
     SearchReport
-        Models are named by the parameters that differ in the search.
-        :meth:`.JointReport.best` tells which of them may be the best.
+        Report whose models are named by the parameters that differ in the search.
+        :meth:`.JointReport.best` returns the models that may be the best.
 
     Raises
     ------
     NotFittedError
         If the search is not fitted.
     ValueError, TypeError
-        If the search was by several metrics and `rank_by` is needed,
-        and as of :func:`cross_validate_report`.
+        If the search used several metrics and `rank_by` is needed, and as in
+        :func:`cross_validate_report`.
 
     Notes
     -----
-    Each model is fitted as often as the resampling needs: with the default 45 times.
+    Each model is fitted as often as the resampling needs: by default 45 times.
 
-    The intervals do not allow for the selection of `top` out of all parameter settings,
-    which the search made on the same rows. They do if `top` is the number of all. An
-    estimate that no selection has touched needs rows that the search has not seen.
+    The intervals do not account for the selection of `top` models among all parameter
+    settings, which the search made on the same rows, unless `top` is the number of all
+    settings. An estimate unaffected by selection needs rows that the search has not
+    used.
 
     Examples
     --------
@@ -462,14 +465,14 @@ def search_report(
     report = cross_validate_report(
         estimators, X, y, metrics=metrics, resampling=resampling, **options
     )
-    params = {name: dict(each) for name, each in settings.items()}
+    params = {name: dict(setting) for name, setting in settings.items()}
     return SearchReport(report, params, n_settings, splits)
 
 
 def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
-    """Splitter or number of folds of a search that a scheme takes, and in words.
+    """Splitter or number of folds of a search, with a description for the header.
 
-    None where the scheme makes its splits, as the default does for numbers of folds.
+    None if the scheme makes its splits, as the default does for numbers of folds.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
@@ -478,7 +481,7 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     if is_number_of_folds(cv):
         return cv, f"in {cv} folds as in the search"
     if isinstance(cv, Iterator):
-        raise ValueError("cv must be given, for the search has used up its splits")
+        raise ValueError("cv must be given, since the search has exhausted its splits")
     if not hasattr(cv, "split"):
         return cv, "with the splits of the search"
     return cv, f"with the splitter of the search ({type(cv).__name__})"
@@ -487,16 +490,16 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
 def _best_settings(
     search: Any, rank_by: str | None, top: int
 ) -> tuple[dict[str, Setting], int]:
-    """Best parameter settings of a search, named, and the number of all of them.
+    """Best parameter settings of a search by name, and the number of all settings.
 
-    Those with finite scores, each once, the best first; that which the search chose is
-    among them. Settings that are written alike are the same.
+    Only distinct settings with finite scores, the best first; the setting that the
+    search chose is included. Settings with equal text are equal.
     """
     results = getattr(search, "cv_results_", None)
     if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
         raise NotFittedError(
-            f"search must be fitted, got a {type(search).__name__} that is not; call "
-            "its method fit first"
+            f"search must be fitted, got an unfitted {type(search).__name__}; call its "
+            "method fit first"
         )
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
         raise TypeError(
@@ -506,7 +509,7 @@ def _best_settings(
     metric = _ranking_metric(search, results, rank_by)
     ranks = np.asarray(results[f"rank_test_{metric}"])
     finite = np.isfinite(np.asarray(results[f"mean_test_{metric}"], dtype=float))
-    # The last rounds of successive halving have most rows.
+    # The last rounds of successive halving use the most rows.
     rounds = np.asarray(results.get("iter", np.zeros(len(ranks))))
     written = [repr(sorted(params.items())) for params in results["params"]]
     order = [k for k in np.lexsort((ranks, -rounds)).tolist() if finite[k]]
@@ -518,11 +521,11 @@ def _best_settings(
     settings: dict[str, Setting] = {}
     for k in order:
         settings.setdefault(written[k], results["params"][k])
-    kept = list(settings)[:top]
+    selected = list(settings)[:top]
     best = getattr(search, "best_index_", None)
-    if best is not None and written[best] in settings and written[best] not in kept:
-        kept[-1] = written[best]
-    chosen = [settings[each] for each in kept]
+    if best is not None and written[best] in settings and written[best] not in selected:
+        selected[-1] = written[best]
+    chosen = [settings[text] for text in selected]
     names = _setting_names(chosen, settings.values())
     return dict(zip(names, chosen, strict=True)), len(settings)
 
@@ -532,22 +535,22 @@ def _ranking_metric(
 ) -> str:
     """Metric of a search that ranks its parameter settings."""
     start = "rank_test_"
-    known = [key.removeprefix(start) for key in results if key.startswith(start)]
+    names = [key.removeprefix(start) for key in results if key.startswith(start)]
     if rank_by is not None:
-        return check_choice(rank_by, known, "rank_by")
+        return check_choice(rank_by, names, "rank_by")
     refit = getattr(search, "refit", None)
-    if len(known) == 1:
-        return known[0]
-    if isinstance(refit, str) and refit in known:
+    if len(names) == 1:
+        return names[0]
+    if isinstance(refit, str) and refit in names:
         return refit
     raise ValueError(
-        f"rank_by must be one of the metrics of the search, {known}, which has none of "
-        f"them as refit, got refit={refit!r} and rank_by=None"
+        f"rank_by must be one of the metrics of the search, {names}, since its refit "
+        f"names none of them, got refit={refit!r} and rank_by=None"
     )
 
 
 def _metrics_of(search: Any) -> Any:
-    """Metrics that a search scores by, or that the score of its estimator is."""
+    """Metrics of the scoring of a search, or of the default score of its estimator."""
     scoring = getattr(search, "scoring", None)
     if scoring is None:
         if is_classifier(search.estimator):
@@ -558,33 +561,35 @@ def _metrics_of(search: Any) -> Any:
         named_metrics(scoring)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "metrics must be given, for the scoring of the search is no metric: "
+            "metrics must be given, since the scoring of the search is no metric: "
             f"{error}"
         ) from error
     return scoring
 
 
-def _setting_names(kept: Sequence[Setting], settings: Iterable[Setting]) -> list[str]:
-    """Name some of the settings by the parameters in which all of them differ."""
+def _setting_names(
+    selected: Sequence[Setting], settings: Iterable[Setting]
+) -> list[str]:
+    """Name the selected settings by the parameters that differ among all settings."""
     values: dict[str, set[str]] = {}
-    for name in dict.fromkeys(name for each in settings for name in each):
-        values[name] = {repr(each.get(name, _ABSENT)) for each in settings}
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        values[name] = {repr(setting.get(name, _ABSENT)) for setting in settings}
     differing = [name for name in values if len(values[name]) > 1]
     used = differing or list(values)
-    # Without the steps of a pipeline, where that tells them apart.
+    # Without the steps of a pipeline, if the names stay distinct.
     last = [name.rpartition("__")[2] for name in used]
     titles = {
         name: short if last.count(short) == 1 else name
         for name, short in zip(used, last, strict=True)
     }
-    for write in (_short, _whole):
+    for write in (_short, _one_line):
         names = [
             ", ".join(
-                f"{title}={write(each[name])}"
+                f"{title}={write(setting[name])}"
                 for name, title in titles.items()
-                if name in each
+                if name in setting
             )
-            for each in kept
+            for setting in selected
         ]
         if len(set(names)) == len(names):
             break
@@ -592,14 +597,14 @@ def _setting_names(kept: Sequence[Setting], settings: Iterable[Setting]) -> list
 
 
 def _short(value: Any) -> str:
-    """Write a value of a parameter with four significant digits."""
+    """Format a parameter value with four significant digits."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         return f"{float(value):.4g}"
-    return str(getattr(value, "__name__", _whole(value)))
+    return str(getattr(value, "__name__", _one_line(value)))
 
 
-def _whole(value: Any) -> str:
-    """Write a value of a parameter in a line."""
+def _one_line(value: Any) -> str:
+    """Format a parameter value in a single line."""
     return " ".join(str(value).split())
 
 
@@ -607,42 +612,44 @@ def _whole(value: Any) -> str:
 def interval_scorers(
     metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
 ) -> Any:
-    """Scorer of several metrics and their confidence limits, for a search.
+    """Scorer for several metrics and their confidence limits, for use in a search.
 
     Parameters
     ----------
     metrics : str, metric object, list of them, or mapping of str to them
-        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the scores.
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
+        scores.
     confidence_level : float, default=0.95
-        Level of each individual interval, between 0 and 1.
+        Confidence level of the individual intervals, between 0 and 1.
     pos_label : label, optional
-        Positive label of metrics that do not set one; 1 if not given.
+        Positive label of metrics that do not set one; defaults to 1.
 
     Returns
     -------
     callable
         ``scorers(estimator, X, y, sample_weight=None)``, for the parameter ``scoring``
-        of :func:`~sklearn.model_selection.cross_validate` and searches: a dict of each
-        metric by its name, and of its limits by that name with ``_low`` and ``_high``.
-        Where lower is better it is the metric times -1, and ``neg_`` before the name,
-        as in scikit-learn. Labels and scores are predicted once for all metrics.
+        of :func:`~sklearn.model_selection.cross_validate` and searches. It returns a
+        dict with each metric by name, and its limits under this name with ``_low`` and
+        ``_high``. If lower is better, the metric is negated and its name starts with
+        ``neg_``, as in scikit-learn. Labels and scores are predicted once for all
+        metrics.
 
     Raises
     ------
     ValueError, TypeError
-        If an option is not as described, or a metric has a value for each class or
-        target.
+        If an option is not as described, or a metric has several values, such as one
+        per class or target.
 
     See Also
     --------
-    MetricCI.scorer : A scorer by one metric, or one limit.
+    MetricCI.scorer : Scorer for one metric, or one limit.
     cross_validate_report : Intervals for the procedure, from all splits.
 
     Notes
     -----
-    Each interval is for the model fitted in a split, on its test rows. The intervals of
-    several splits stand side by side in ``cv_results_``; their mean over splits is no
-    interval of the mean.
+    Each interval refers to the model fitted in one split, and is computed from the test
+    rows of this split. ``cv_results_`` lists the intervals of all splits; the mean of
+    the limits over splits is not an interval for the mean.
 
     Examples
     --------
@@ -657,20 +664,20 @@ def interval_scorers(
     (array([0.93, 0.96, 0.96]), array([0.89, 0.93, 0.92]))
     """
     level = check_confidence_level(confidence_level)
-    signed = {}  # greater is better
+    signed = {}  # metrics for which higher is better
     for name, metric in named_metrics(metrics).items():
-        metric.scorer()  # raises for a metric of each class
+        metric.scorer()  # raises for a metric with several values
         if not metric.greater_is_better:
-            own = name == metric.name
+            is_default_name = name == metric.name
             metric = metric._replace({"negate": not metric.negate})
-            name = metric.name if own else f"neg_{name}"
+            name = metric.name if is_default_name else f"neg_{name}"
         signed[name] = metric
     return IntervalScorers(signed, level, pos_label)
 
 
 @dataclass(frozen=True, repr=False)
 class IntervalScorers:
-    """Scores an estimator by several metrics and their limits."""
+    """Scorer that returns several metrics and their confidence limits."""
 
     metrics: dict[str, MetricCI]
     confidence_level: float
@@ -679,7 +686,7 @@ class IntervalScorers:
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
     ) -> dict[str, float]:
-        """Estimate the metrics and their intervals on some rows."""
+        """Estimate the metrics and their intervals on the rows of `X`."""
         evaluator = JointEvaluator(
             [estimator],
             self.metrics,

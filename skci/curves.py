@@ -12,14 +12,22 @@ import numpy as np
 from skci._arrays import Array
 from skci._options import Rows, Settings, entry_point
 from skci._validation import check_choice, check_integer, is_iterable
-from skci.data.drawing import RowOptions
 from skci.data.reading import check_both_labels, read_scores
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
-from skci.metrics.clinical import AT_THRESHOLDS, MOST_BINS, STRATEGIES, bin_numbers
+from skci.metrics.clinical import (
+    AT_THRESHOLDS,
+    MOST_BINS,
+    STRATEGIES,
+    CalibrationInterceptCI,
+    CalibrationSlopeCI,
+    ObservedToExpectedCI,
+    bin_numbers,
+)
 from skci.metrics.metric_set import MetricSet, Points, estimate_at_points
 from skci.reports.curves import (
     BIN,
@@ -41,8 +49,8 @@ class ScoreOptions(Rows, Settings, total=False):
     pos_label: Any
 
 
-_OF_DECISIONS = np.arange(1, 20) / 20  # thresholds of decisions, if none are given
-_MAX_POINTS = 20  # number of thresholds of a curve, if none are given
+_DECISION_THRESHOLDS = np.arange(1, 20) / 20  # default
+_MAX_POINTS = 20  # default number of thresholds of a curve
 
 
 @entry_point(joint_report, ScoreOptions)
@@ -57,31 +65,31 @@ def threshold_report(
 ) -> ThresholdReport:
     """Joint confidence intervals for metrics at several thresholds of scores.
 
-    The intervals cover at all thresholds of all models at once, so that you may report
-    the best one.
+    The intervals cover simultaneously at all thresholds of all models, so that you may
+    report the best threshold.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two at most.
+        True labels, at most two distinct ones.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Scores that increase with the evidence for the positive label; for several
-        models a mapping by name or a data frame.
+        Scores that increase with the evidence for the positive label. Pass several
+        models as a mapping by name or a data frame.
     data : data frame or mapping of str to array-like, optional
-        Columns that `y_true`, `y_score`, `sample_weight` and `groups` name, `y_score`
-        one or several in a list.
+        Source of the columns that `y_true`, `y_score`, `sample_weight` and `groups`
+        name; `y_score` may be a list of columns.
     metrics : str, metric object, list of them, or mapping of str to them, optional
-        Metrics of labels; precision, recall and F1 if not given.
+        Label metrics; default to precision, recall and F1.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        A row is predicted positive if its score is at least the threshold; for all
-        models, or by model. Named in six digits in the report. If not given, those of
-        :func:`roc_report`.
+        Thresholds for all models, or by model. A row is predicted positive if its score
+        is at least the threshold. The report shows thresholds with six digits. Defaults
+        to the thresholds of :func:`roc_report`.
 
     Returns
     -------
     ThresholdReport
-        Labelled ``threshold``, ``metric``; of several models ``model``, ``metric``,
-        ``threshold``.
+        Indexed by ``threshold``, ``metric``; by ``model``, ``metric``, ``threshold`` if
+        there are several models.
 
     Raises
     ------
@@ -99,7 +107,7 @@ def threshold_report(
     >>> report["0.7", "recall"]
     recall at threshold 0.7 = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
 
-    Models are compared at the same threshold by ``differences``:
+    ``differences`` compares models at the same threshold:
 
     >>> models = {"A": scores, "B": [0.2] * 40 + [0.6] * 40}
     >>> report = threshold_report(y, models, metrics="recall", thresholds=[0.5, 0.7])
@@ -127,26 +135,26 @@ def roc_report(
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s \ge t \mid y = 1),
 
-    with intervals that cover at all these thresholds, of all models, at once.
+    with intervals that cover simultaneously at all these thresholds of all models.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        A row is predicted positive if its score is at least the threshold; for all
-        models, or by model. If not given, for each model up to 20 scores, rounded to
-        six digits, that divide its curve evenly; all give different points, and none
+        Thresholds for all models, or by model. A row is predicted positive if its score
+        is at least the threshold. By default, up to 20 scores of each model, rounded to
+        six digits, that divide its curve evenly; they give different points, and none
         makes all rows positive.
     method : str, default="score"
-        Interval method; the coverage of "score" is close to nominal in small samples.
+        Interval method; "score" has close to nominal coverage in small samples.
     pos_label : label, optional
-        Positive label; 1 if not given. Labels that are strings need it.
+        Positive label; defaults to 1. Required for labels that are strings.
 
     Returns
     -------
     ThresholdReport
-        Of "false_positive_rate" and "recall".
+        Report on "false_positive_rate" and "recall".
 
     Raises
     ------
@@ -157,19 +165,19 @@ def roc_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a metric is undefined, as precision where no row reaches a threshold.
+        If a metric is undefined, such as precision if no row reaches a threshold.
 
     See Also
     --------
-    threshold_report : Any metrics of labels at thresholds.
+    threshold_report : Any label metrics at thresholds.
     RocAucCI : The area under the curve.
 
     Notes
     -----
-    The band is simultaneous over these thresholds, not over those between. That the
-    same rows choose the thresholds has little effect on coverage: estimate and truth
-    are taken at the same threshold, and to first order their difference there is that
-    at the threshold of the population.
+    The band is simultaneous over these thresholds, but not over thresholds between
+    them. Choosing the thresholds from the same rows has little effect on coverage.
+    Estimate and truth refer to the same threshold, and to first order their difference
+    there equals the difference at the threshold of the population.
 
     Examples
     --------
@@ -204,14 +212,14 @@ def det_report(
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s < t \mid y = 1),
 
-    with intervals that cover at all these thresholds, of all models, at once, as do
-    those of :func:`roc_report`. Its plot has the axes of
+    with intervals that cover simultaneously at all these thresholds of all models, as
+    in :func:`roc_report`. The plot has the axes of
     :class:`sklearn.metrics.DetCurveDisplay`, normal quantiles of both rates.
 
     Returns
     -------
     ThresholdReport
-        Of "false_positive_rate" and "false_negative_rate".
+        Report on "false_positive_rate" and "false_negative_rate".
 
     Raises
     ------
@@ -250,13 +258,13 @@ def precision_recall_report(
 
     .. math:: P(s \ge t \mid y = 1), \quad P(y = 1 \mid s \ge t),
 
-    with intervals that cover at all these thresholds, of all models, at once, as do
-    those of :func:`roc_report`.
+    with intervals that cover simultaneously at all these thresholds of all models, as
+    in :func:`roc_report`.
 
     Returns
     -------
     ThresholdReport
-        Of "recall" and "precision".
+        Report on "recall" and "precision".
 
     Raises
     ------
@@ -267,7 +275,7 @@ def precision_recall_report(
     Warns
     -----
     UndefinedMetricWarning
-        If precision is undefined, where no row reaches a threshold.
+        If precision is undefined because no row reaches a threshold.
 
     See Also
     --------
@@ -295,47 +303,53 @@ def decision_curve_report(
     *,
     metrics: Any = ("net_benefit", "interventions_avoided"),
     thresholds: Any = None,
+    time: float | None = None,
     method: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> DecisionCurveReport:
     r"""Decision curves of one or more models, with a simultaneous band.
 
     The net benefit of treating the rows whose probability is at least a threshold t,
-    and the interventions that are avoided in comparison with treating all rows,
+    and the interventions avoided compared with treating all rows,
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0), \quad
         P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1),
 
-    with intervals that cover at all thresholds, of all models, at once [1]_. Treating
-    no row has a net benefit of 0, so that a model is better than that where its net
-    benefit is above 0, and better than treating all rows where it avoids interventions:
-    their number times :math:`t / (1 - t)` is the difference of the net benefits.
+    with intervals that cover simultaneously at all thresholds of all models [1]_.
+    Treating no row has net benefit 0, so a model is better than treating no row if its
+    net benefit is above 0. It is better than treating all rows if it avoids
+    interventions: their number times :math:`t / (1 - t)` is the difference in net
+    benefit.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; for several models a mapping by name or a
-        data frame.
+        Probabilities of the positive label. Pass several models as a mapping by name
+        or a data frame.
     metrics : str or list of str, optional
-        Of "net_benefit", "standardized_net_benefit", which is relative to that of
-        perfect predictions, and "interventions_avoided".
+        Any of "net_benefit", "standardized_net_benefit", which is relative to the net
+        benefit of perfect predictions, and "interventions_avoided".
     thresholds : array-like of float, or mapping of str to array-like, optional
-        Probabilities from which on a row is treated, above 0 and below 1; for all
-        models, or by model. Choose the range that is reasonable for the decision; from
-        .05 to .95 in steps of .05 if not given.
+        Threshold probabilities, above 0 and below 1, for all models or by model. A row
+        is treated if its probability is at least the threshold. Choose the range that
+        is reasonable for the decision; defaults to .05 to .95 in steps of .05.
+    time : float, optional
+        Time by which the event is predicted, above 0. `y_true` then contains the event,
+        0 or 1, and the time of each row, in two columns or a structured array of two
+        fields, and rows may be censored. By default, `y_true` contains labels.
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method; "auto" if not given, which is "score", and "hall" for the
-        standardized net benefit.
+        Interval method; defaults to "auto", which is "hall" for the standardized net
+        benefit and "score" otherwise.
     pos_label : label, optional
-        Positive label; 1 if not given. Labels that are strings need it.
+        Positive label; defaults to 1. Required for labels that are strings.
 
     Returns
     -------
     DecisionCurveReport
-        Labelled ``model``, ``metric``, ``threshold``. The model "treat all" treats all
-        rows.
+        Indexed by ``model``, ``metric``, ``threshold``. The model "treat all" treats
+        all rows.
 
     Raises
     ------
@@ -345,12 +359,12 @@ def decision_curve_report(
     See Also
     --------
     NetBenefitCI, InterventionsAvoidedCI : The metrics at one threshold.
-    threshold_report : Metrics of labels at thresholds.
+    threshold_report : Label metrics at thresholds.
 
     Notes
     -----
-    The band is simultaneous over these thresholds, not over those between. Models are
-    compared by ``report.differences(metrics="net_benefit")``.
+    The band is simultaneous over these thresholds, but not over thresholds between
+    them. ``report.differences(metrics="net_benefit")`` compares models.
 
     References
     ----------
@@ -372,16 +386,16 @@ def decision_curve_report(
     >>> print(*report.findings(), sep="\n")
     y_pred is shown to be better than to treat none and to treat all at thresholds 0...
     """
-    alone = isinstance(metrics, str) or not is_iterable(metrics)
-    names = [metrics] if alone else list(metrics)
+    is_single = isinstance(metrics, str) or not is_iterable(metrics)
+    names = [metrics] if is_single else list(metrics)
     for name in names:
         check_choice(name, tuple(AT_THRESHOLDS), "metrics")
     classes = {name: AT_THRESHOLDS[name] for name in names}
-    known = {name: cls(0.5) for name, cls in classes.items()}
-    metric_set, scored = _read(known, method, y_true, y_score, **options)
+    at_half = {name: cls(0.5, time=time) for name, cls in classes.items()}
+    metric_set, scored = _read(at_half, method, y_true, y_score, time=time, **options)
     check_both_labels(scored)
     if thresholds is None:
-        thresholds = _OF_DECISIONS
+        thresholds = _DECISION_THRESHOLDS
     chosen = _check_thresholds(thresholds, scored)
     everywhere = np.unique(np.concatenate([*chosen.values()]))
     if not 0 < everywhere[0] <= everywhere[-1] < 1:
@@ -391,8 +405,8 @@ def decision_curve_report(
         )
     if TREAT_ALL in scored.models:
         raise ValueError(
-            f"y_score must not name a model {TREAT_ALL!r}, which the report adds, got "
-            f"{scored.models}"
+            f"y_score must not contain a model named {TREAT_ALL!r}, which the report "
+            f"adds, got {scored.models}"
         )
     ones = Scores(np.ones(len(scored.rows.weights)))
     scored = replace(scored, scores={**scored.scores, TREAT_ALL: ones})
@@ -400,13 +414,14 @@ def decision_curve_report(
     for model, values in {**chosen, TREAT_ALL: everywhere}.items():
         for value in values.tolist():
             named[model, f"{value:g}"] = value
-            of_threshold = ((THRESHOLD, f"{value:g}"),)
+            subgroup = ((THRESHOLD, f"{value:g}"),)
             for name, cls in classes.items():
                 if (model, name) == (TREAT_ALL, "interventions_avoided"):
-                    continue  # none, whatever the rows
+                    continue  # always zero
                 settings = metric_set.methods[name], metric_set.pos_label
-                (parameter,) = cls(value).bind(scored, model, name, *settings)
-                key = replace(parameter.key, subgroup=of_threshold)
+                metric = cls(value, time=time)
+                (parameter,) = metric.bind(scored, model, name, *settings)
+                key = replace(parameter.key, subgroup=subgroup)
                 parameters.append(replace(parameter, key=key))
     return DecisionCurveReport(metric_set.joint(parameters, scored), named)
 
@@ -421,11 +436,19 @@ def _read(
     pos_label: Any = None,
     confidence_level: float = 0.95,
     random_state: Any = None,
+    time: float | None = None,
     **rows: Unpack[Rows],
 ) -> tuple[MetricSet, Sample]:
-    """Check the metrics, and read scores of two labels."""
+    """Check the metrics, and read scores for two labels, or for an event by `time`."""
+    if time is not None and pos_label is not None:
+        raise ValueError(
+            "pos_label must not be given with time, since the event is positive, "
+            f"got {pos_label!r}"
+        )
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    return metric_set, read_scores(y_true, y_score, RowOptions(**rows), pos_label, data)
+    columns = y_true, y_score, RowOptions(**rows), pos_label, data
+    truth = "labels" if time is None else "survival"
+    return metric_set, read_scores(*columns, truth)
 
 
 def _threshold_report(
@@ -437,7 +460,7 @@ def _threshold_report(
     is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    """Report metrics of labels at thresholds, by default those that divide a curve."""
+    """Report label metrics at thresholds, which by default divide a curve evenly."""
     metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     metric_set.must_read_labels()
     if thresholds is None:
@@ -450,7 +473,7 @@ def _threshold_report(
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
-    """Check thresholds for all scores, or by model."""
+    """Check thresholds for all models, or by model."""
     if not isinstance(thresholds, Mapping):
         return dict.fromkeys(scored.models, check_thresholds(thresholds))
     if {*map(str, thresholds)} != {*scored.models}:
@@ -468,7 +491,7 @@ def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
 def _estimate_at(
     metric_set: MetricSet, scored: Sample, thresholds: Mapping[str, Array]
 ) -> tuple[JointEstimate, dict[Point, float]]:
-    """Estimate metrics of labels at thresholds of each model; and these, by point."""
+    """Estimate label metrics at thresholds; also return the threshold of each point."""
     points = {}
     for model, values in thresholds.items():
         passed = np.searchsorted(np.sort(values), scored.scores[model].values, "right")
@@ -485,23 +508,23 @@ def _estimate_at(
 
 
 def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
-    """Thresholds that divide a curve into parts of equal L1 length; increasing."""
+    """Increasing thresholds that divide a curve into parts of equal L1 length."""
     counts, positive = scored.rows.counts, scored.codes[:, 0]
     if positive.all() or not positive.any():
         raise ValueError(
-            f"y_true must hold rows of two labels for a curve, got {positive.sum()} "
-            f"positive ones of {len(positive)}"
+            f"y_true must contain two labels for a curve, got {positive.sum()} "
+            f"positive rows out of {len(positive)}"
         )
     scores = scored.scores[model].values
     # Rounded, so that a threshold equals its name in the report.
     levels = np.unique([float(f"{score:g}") for score in np.unique(scores)])
     passed = np.searchsorted(levels, scores, side="right")
     tp, fp, units = (
-        np.cumsum(np.bincount(passed, each, len(levels) + 2)[::-1])[::-1]
-        for each in (positive * counts, ~positive * counts, None)
-    )  # where all rows are positive, at each level, and where none is
+        np.cumsum(np.bincount(passed, weights, len(levels) + 2)[::-1])[::-1]
+        for weights in (positive * counts, ~positive * counts, None)
+    )  # all rows predicted positive; each level as threshold; no row positive
     recall = tp / tp[0]
-    if curve in (ROC, DET):  # the distance along it, decreasing in the threshold
+    if curve in (ROC, DET):  # distance along the curve, decreasing in the threshold
         distance = recall + fp / fp[0]
     else:  # precision mostly increases
         with np.errstate(invalid="ignore"):
@@ -509,16 +532,16 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     proper = np.flatnonzero((units > 0) & (units < len(scores)))
     if not len(proper):
         raise ValueError(
-            f"{parameter_name(model, 'y_score')} must hold two scores that differ in "
-            f"six digits, got only {levels[0]:g}"
+            f"{parameter_name(model, 'y_score')} must contain two scores that differ "
+            f"in six digits, got only {levels[0]:g}"
         )
     distances, first = np.unique(distance[proper], return_index=True)
-    wanted = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
-    nearest = np.abs(distances - wanted[:, np.newaxis]).argmin(axis=1)
+    even = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
+    nearest = np.abs(distances - even[:, np.newaxis]).argmin(axis=1)
     return levels[np.unique(proper[first[nearest]]) - 1]
 
 
-_SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
+_SUMMARY = CalibrationInterceptCI, CalibrationSlopeCI, ObservedToExpectedCI
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -528,7 +551,8 @@ def calibration_report(
     *,
     n_bins: int = 10,
     strategy: str = "quantile",
-    method: str = "score",
+    time: float | None = None,
+    method: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> CalibrationReport:
     r"""Calibration curve of predicted probabilities, with joint intervals.
@@ -537,34 +561,40 @@ def calibration_report(
 
     .. math:: P(y = 1 \mid s \in B),
 
-    with intervals that cover in all bins of all models at once, the mean prediction and
-    the number of rows.
+    with intervals that cover simultaneously in all bins of all models. The report also
+    has the mean prediction and the number of rows of each bin.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, two.
+        True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label; for several models a mapping by name or a
-        data frame.
+        Probabilities of the positive label. Pass several models as a mapping by name
+        or a data frame.
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"
-        Whether bins have about the same number of rows or the same width, as in
-        :func:`sklearn.calibration.calibration_curve`. Empty bins are left out.
+        Whether bins have about the same number of rows ("quantile") or the same width
+        ("uniform"), as in :func:`sklearn.calibration.calibration_curve`. Empty bins are
+        omitted.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, up to a common factor, in the fractions and mean
-        predictions; they do not move the bins.
-    method : str, default="score"
-        Interval method; "score" is close to "wilson", and takes weights and groups.
+        Weights of the rows in the fractions and mean predictions; only their ratios
+        matter. The limits of the bins do not depend on weights.
+    time : float, optional
+        Time by which the event is predicted, above 0. `y_true` then contains the event,
+        0 or 1, and the time of each row, in two columns or a structured array of two
+        fields, and rows may be censored. By default, `y_true` contains labels.
+    method : str, optional
+        Interval method. Defaults to "score", which is close to "wilson" and supports
+        weights and groups, and to "logit" with `time`.
     pos_label : label, optional
-        Positive label; 1 if not given. Labels that are strings need it.
+        Positive label; defaults to 1. Required for labels that are strings.
 
     Returns
     -------
     CalibrationReport
-        Of "fraction_of_positives"; labelled ``bin``, ``metric``, of several models
-        ``model``, ``metric``, ``bin``. Bins are numbered from 1.
+        Report on "fraction_of_positives", indexed by ``bin``, ``metric``; by ``model``,
+        ``metric``, ``bin`` if there are several models. Bins are numbered from 1.
 
     Raises
     ------
@@ -579,16 +609,16 @@ def calibration_report(
 
     Notes
     -----
-    A bin is miscalibrated if the mean prediction in it is not the fraction of
-    positives. The test of a bin is whether its interval excludes the mean prediction of
-    its rows. That this mean is estimated makes it conservative: for calibrated
-    predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
-    the variance :math:`E[s] (1 - E[s])` that is taken.
+    A bin is miscalibrated if its mean prediction differs from its fraction of
+    positives. The test of a bin rejects if its interval excludes the mean prediction of
+    its rows. Because this mean is estimated, the test is conservative: for calibrated
+    predictions, the variance of the difference of both means is proportional to
+    :math:`E[s (1 - s)]`, at most the variance :math:`E[s] (1 - E[s])` that is used.
 
     The report ends with its `summary`: calibration intercept and slope and the ratio of
-    observed to expected positives, as prediction models are reported by. The squared
-    calibration error is :class:`skci.SquaredCalibrationErrorCI` [1]_; the mean of
-    absolute differences, ECE, has a bias that is not known.
+    observed to expected positives, the usual summary of prediction models. The squared
+    calibration error is :class:`skci.SquaredCalibrationErrorCI` [1]_; the mean absolute
+    difference, ECE, has an unknown bias.
 
     References
     ----------
@@ -612,16 +642,18 @@ def calibration_report(
     check_choice(strategy, STRATEGIES, "strategy")
     n_bins = check_integer(n_bins, "n_bins", maximum=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
-    metric_set, scored = _read(metrics, method, y_true, y_score, **options)
+    method = "score" if method is None and time is None else method
+    metric_set, scored = _read(metrics, method, y_true, y_score, time=time, **options)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
-    joint = estimate_at_points(metric_set, scored, BIN, bins)
+    joint = estimate_at_points(metric_set, scored, BIN, bins, time)
     weights, means, n_rows = scored.rows.counts, [], []
     for model, (_, number, _) in bins.items():
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
     level, pos_label = metric_set.confidence_level, metric_set.pos_label
-    overall = MetricSet(_SUMMARY, level, pos_label=pos_label)
+    summary = [cls(time=time) for cls in _SUMMARY]
+    overall = MetricSet(summary, level, pos_label=pos_label)
     overall.seed = metric_set.seed
     summarise = partial(overall.report, scored)
     bins_of_all = np.concatenate(means), np.concatenate(n_rows)
@@ -629,9 +661,9 @@ def calibration_report(
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
-    """Bins that are not empty, each of which is where a classifier is positive.
+    """Nonempty bins, as classifiers that predict positive inside one bin.
 
-    The precision of this classifier is the fraction of positives in the bin.
+    The precision of such a classifier is the fraction of positives in its bin.
     """
     probabilities, eps = scored.scores[model].values, scored.scores[model].eps
     probabilities = check_probabilities(

@@ -1,4 +1,4 @@
-"""Joint reports of several metrics of several models on the same rows."""
+"""Joint reports on several metrics of several models on the same rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,19 +12,18 @@ from sklearn.base import BaseEstimator
 
 from skci._options import (
     RowsOfSubgroups,
-    brief,
     entry_point,
+    short_repr,
     with_hints,
 )
 from skci._validation import (
     AllZeroError,
-    check_alone,
     check_estimators,
+    check_mutually_exclusive,
     is_iterable,
     named_estimators,
     printable,
 )
-from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -32,17 +31,18 @@ from skci.data.labels import (
     check_no_pos_label,
     check_not_swapped,
 )
-from skci.data.reading import Reader, Wanted
+from skci.data.reading import Reader, RequiredData
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import respond, task
+from skci.data.row_options import RowOptions, is_missing_named
 from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum
 from skci.inference.designs.strata import Prevalence, without_average
-from skci.inference.parameter import DEFAULT_MODEL, Key
+from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels
 from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.labels import F1CI, AccuracyCI, PrecisionCI, RecallCI
 from skci.metrics.metric_set import (
     MetricSet,
@@ -93,123 +93,120 @@ def joint_report(
 ) -> JointReport:
     r"""Joint confidence intervals for metrics of several models on the same rows.
 
-    All K intervals, one for each model and metric, cover at once with the confidence
-    level. Each extends to the critical value q, the quantile of the largest of K
-    correlated statistics: normal or, where variances are poorly estimated, t:
+    All K intervals, one for each model and metric, cover simultaneously at the
+    confidence level. Each extends to the critical value q, the quantile of the largest
+    of K correlated statistics. These are normal or, if variances are poorly estimated,
+    t distributed:
 
     .. math:: P\Bigl(\max_k |Z_k| \le q\Bigr) = \text{confidence level}, \qquad
         Z \sim N(0, R) ,
 
     with the estimated correlation matrix R. For fitted estimators see
-    :class:`JointEvaluator`. Dask arrays are read block by block where the blocks are.
+    :class:`JointEvaluator`. Dask arrays are read block by block on their workers.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True labels, or numbers for metrics of regression. Labels are two, or more where
-        all metrics average over classes or cover all classes, or 0 or 1 for each of
-        several targets; for metrics of survival an event, 0 or 1, and a time. Or a
-        mapping of these by metric, with "*" for all others; `y_pred` and `y_score` may
-        then be mappings by metric too. Rows are the same for all metrics.
+        True labels, or numbers for regression metrics. There must be two labels, unless
+        all metrics average over classes or cover all classes; several targets are 0 or
+        1 each. For survival metrics, pass an event, 0 or 1, and a time. A mapping by
+        metric, with "*" for all other metrics, gives metrics different truths on the
+        same rows; `y_pred` and `y_score` may then also be mappings by metric.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predicted labels, or numbers, of each model, by name; or of one model. Rows are
-        matched by position; columns of pandas whose indexes disagree are an error, here
-        and in all parameters, unless one is new and counts rows from 0 on. In place of
-        an array, and of that of its scores, a model may have the
-        :class:`~skci.designs.Runs` of several training seeds, readers or judges; of a
-        table with a row for each read, see :meth:`.Runs.from_long`.
+        Predictions by model name, or the predictions of a single model. Rows are
+        matched by position; pandas objects whose indexes disagree raise an error,
+        except for a default index that counts rows from 0, here and in all parameters.
+        A model with several training seeds, readers or judges is passed as
+        :class:`~skci.designs.Runs` instead of an array, also in `y_score`; for a table
+        with one row per read, see :meth:`.Runs.from_long`.
     y_score : mapping, list of (str, array-like), data frame, or array-like
-        Scores of each model, by the same names: such as probabilities of the positive
-        label, or of more than two labels a column for each in sorted order, or of
-        several targets a column for each, or the list of arrays that ``predict_proba``
-        returns of these. Columns of a data frame that are named by all labels or
-        targets are read by these names, and are those of one model.
+        Scores by model name, with the names of `y_pred`. For two labels, pass the
+        probability (or another score) of the positive label; for more labels, one
+        column per label in sorted order; for several targets, one column per target or
+        the list of arrays that ``predict_proba`` returns. The columns of a data frame
+        that are named by all labels or targets are matched by name and belong to one
+        model.
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
-        several by name. `y_true` may then be missing (None, NaN or NA) in rows that
-        were not labelled, which must be a random part of all rows. Estimates are those
-        of the labelled rows, corrected by the proxy of all rows: a proxy that is
-        often right makes intervals narrower, and one that is not changes little.
-        "prediction" where whether a row was labelled depends on `y_pred` alone, for
-        metrics of labels: labelled rows of a prediction, or of a combination of those
-        of the models, then stand for all of it. See the pages "I have a judge and 200
-        labels" and "Only some patients were verified".
+        several proxies by name. `y_true` may then be missing (None, NaN or NA) in
+        unlabelled rows; the labelled rows must be a random sample of all rows. Pass
+        "prediction" if the decision to label a row depended on `y_pred` alone. See the
+        Notes of :func:`joint_report`.
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which the label of each row was requested, where it was not the
-        same for all; each row independently. `y_true` may then be missing, with or
+        Probability with which the label of each row was requested, independently of
+        other rows, if it differs between rows. `y_true` may then be missing, with or
         without a proxy.
     data : data frame or mapping of str to array-like, optional
-        Columns that the other parameters name: `y_pred`, `y_score` and `by` one,
-        several in a list, or several by another name in a mapping, and a list in place
-        of a name for several targets or a score of each label. No value may be
-        missing. A frame may be of pandas, polars, Arrow, DuckDB, Dask, PySpark or
-        another library that narwhals reads, lazy or not, or an Arrow dataset or reader
-        of batches. For metrics of labels and scores its library groups the rows, and
-        only the distinct ones and their counts are fetched, at most ten million of them
-        for labels, unless they are in memory. For metrics of numbers all rows of the
-        columns named are fetched.
+        Source of the columns that the other parameters name: a mapping, a frame of
+        pandas, polars, Arrow, DuckDB, Dask, PySpark or another library that narwhals
+        reads, lazy or not, or an Arrow dataset or reader of batches. `y_pred`,
+        `y_score` and `by` name one column, a list of columns, or a mapping from other
+        names to columns; a list instead of a name refers to several targets or to one
+        score per label. No value may be missing. For the rows that are fetched, see the
+        Notes of :func:`joint_report`.
     metrics : str, metric object, list of them, or mapping of str to them
-        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
-        If not given, :func:`joint_report` and :class:`JointEvaluator` choose metrics
-        that are usual for the data, and the header of the report says for which: of
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
+        report. By default, :func:`joint_report` and :class:`JointEvaluator` choose
+        metrics that are usual for the data, as the header of the report states: for
         labels the accuracy, precision, recall, F1 and Matthews' correlation, averaged
-        over more than two classes, with scores also the areas under the curves, and
-        with probabilities the log loss and the Brier score; of numbers R2, and the
+        over more than two classes; with scores also the areas under the curves, and
+        with probabilities the log loss and the Brier score; for numbers R2, and the
         root mean squared and the mean absolute error.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
-        Interval method of metrics that do not set one, or methods by metric, with
-        "*" for all others. If not given, "auto": "score" for metrics of labels where it
-        can serve and else "blurred", "score" for Brier scores, "logit" for areas under
-        curves, "hall" for other losses and numbers; of several runs "logit" for all
-        metrics from 0 to 1, "hall" for other losses and numbers, and else "delta". The
-        docstring of a metric lists the methods that support it.
+        Interval method of metrics that do not set one, or methods by metric, with "*"
+        for all other metrics. Defaults to "auto": "score" for label metrics that
+        support it, and "blurred" for other label metrics; "score" for Brier scores,
+        "logit" for areas under curves, "hall" for other losses and numbers. With
+        several runs, "auto" is "logit" for all metrics between 0 and 1, "hall" for
+        other losses and numbers, and "delta" otherwise. The docstring of a metric lists
+        the methods that support it.
     pos_label : label, optional
-        Positive label of metrics that do not set one; 1 if not given.
+        Positive label of metrics that do not set one; defaults to 1.
     abstain : label, optional
-        Prediction that means no answer. Metrics of labels are then of the rows that a
-        model answers, and "rejection_rate" is the proportion of the others.
+        Prediction that means "no answer". Label metrics then refer to the rows that a
+        model answers, and "rejection_rate" is the proportion of unanswered rows.
     by : array-like of shape (n_samples,), mapping or data frame, optional
-        A column of subgroups, or several by name. Every metric is reported within each
-        subgroup; :meth:`.JointReport.gaps` compares them.
+        A column of subgroups, or several columns by name. Every metric is reported
+        within each subgroup; :meth:`.JointReport.gaps` compares them.
     missing : {"error", "group"}, default="error"
-        Whether rows whose entry of `by` is None, NaN, NaT or NA are an error, or a
-        subgroup "missing" of each column of `by`.
+        How to treat rows whose subgroup is None, NaN, NaT or NA: "error" raises,
+        "group" reports them as the subgroup "missing" of the column.
     folds : array-like of shape (n_samples,), optional
-        The fold in which each row was predicted, of predictions by
+        Fold in which each row was predicted, for predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see
         :func:`.cross_val_folds`. Estimates are then means over the folds, and intervals
-        cover the mean performance of the models fitted in the folds. They are not about
-        the procedure that made the models, for which see
-        :func:`cross_validate_report`.
+        cover the mean performance of the models fitted in the folds. For the
+        performance of the training procedure, see :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights of the rows; only their ratios matter. They are not
-        frequencies, for which see `counts` of :func:`joint_report`.
+        Sampling weights of the rows; only their ratios matter. For frequencies, use
+        `counts` of :func:`joint_report`.
     counts : array-like of shape (n_samples,), optional
-        How often each row occurs: frequencies, whole numbers. The report is that of
-        rows repeated so often.
+        Frequencies of the rows, as whole numbers. The report equals the report on rows
+        repeated that many times.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
-        are the independent units. 1 and "1" are two of them, and none may be missing.
-        They may hold several queries each.
+        are the independent units. 1 and "1" are two different clusters; none may be
+        missing. A cluster may contain several queries.
     query : array-like of shape (n_samples,), optional
-        Query that each row is a document of, for metrics of rankings, which read the
+        Query to which each document (row) belongs, for ranking metrics, which read the
         truth as relevance. The rows of a query are one independent unit; weights,
-        `groups` and `by` are the same in all of them.
+        `groups` and `by` must be constant within a query.
     design : design, optional
-        How the rows were drawn otherwise: one of :mod:`skci.designs`, such as
-        ``Strata(site)`` where a fixed number of rows was drawn from each site, or
-        ``Prevalence(0.05)`` for a test set that was enriched with positives; or an
-        object with the members of :class:`skci.designs.Design`.
+        Sampling design of the rows if it is not described by `groups` and weights: one
+        of :mod:`skci.designs`, or an object with the members of
+        :class:`skci.designs.Design`. Examples are ``Strata(site)`` if a fixed number of
+        rows was drawn from each site, and ``Prevalence(0.05)`` for a test set enriched
+        with positives.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
     JointReport
-        Indexed by model and metric, in subgroups by these as well. Of several runs of a
-        model a :class:`.RunsReport`.
+        Indexed by model and metric, and by subgroup if there are any. A
+        :class:`.RunsReport` if a model has several runs.
 
     Raises
     ------
@@ -224,8 +221,22 @@ def joint_report(
         When the intervals are first accessed, if a variance is zero or estimated from
         few rows or groups.
     UserWarning
-        If scores are integers and labels only, as if predicted; or if much of a log
-        loss is that of rows whose true label has probability 0.
+        If the scores are integer labels, as if predictions were passed as scores; or if
+        rows whose true label has probability 0 cause much of a log loss.
+
+    Notes
+    -----
+    With a `proxy`, estimates come from the labelled rows and are corrected by the proxy
+    of all rows. A proxy that is often right makes intervals narrower; a poor one
+    changes little. With "prediction", for label metrics, the labelled rows with a
+    prediction (or a combination of the models' predictions) represent all rows with
+    this prediction. See the pages "I have a judge and 200 labels" and "Only some
+    patients were verified".
+
+    With `data`, for metrics of labels and scores, the frame's library counts the rows.
+    Only distinct rows and their counts are fetched, at most ten million for labels,
+    unless they are in memory. For metrics of numbers, all rows of the named columns
+    are fetched.
 
     Examples
     --------
@@ -242,7 +253,7 @@ def joint_report(
     B      accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
     B      mcc       0.816     [0.672, 0.906]  [0.701, 0.894]
 
-    A table of counts, whose columns are named:
+    A table of counts with named columns:
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -253,7 +264,7 @@ def joint_report(
     >>> report["A", "recall"]
     recall = 0.733 [0.657, 0.798], 95% interval (score, n = 1100)
 
-    A truth for each metric, of the same rows:
+    A separate truth for each metric, on the same rows:
 
     >>> rng = np.random.default_rng(0)
     >>> clicked, seconds = rng.integers(0, 2, 200), rng.gamma(2, 30, 200)
@@ -271,13 +282,13 @@ def joint_report(
         *(metrics, confidence_level, method, pos_label, random_state),
     )
     if folds is not None:
-        check_alone("folds, whose means are reported", {"by": by})
+        check_mutually_exclusive("folds, whose means are reported", {"by": by})
         if is_missing_named(missing):
-            raise ValueError("missing='group' is for subgroups, and not for folds")
+            raise ValueError("missing must be 'error' with folds, got 'group'")
     design, macro = without_average(design)
     if macro:
         means = "Strata(average='macro'), whose means over strata are reported"
-        check_alone(means, {"by": by, "folds": folds})
+        check_mutually_exclusive(means, {"by": by, "folds": folds})
         by = {"stratum": design.strata}
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -299,7 +310,9 @@ def joint_report(
         joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
     else:
         if runs is not None:
-            check_alone("Runs, whose models are those of all rows", {"folds": folds})
+            check_mutually_exclusive(
+                "Runs, whose models predict all rows", {"folds": folds}
+            )
         sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
         if runs is not None:
             return report_over_runs(metric_set, sample, runs)
@@ -315,31 +328,31 @@ def joint_report(
 
 
 def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> None:
-    """Refuse what rows of which some lack a truth cannot be reported with."""
+    """Refuse options that do not support unlabelled rows."""
     name = "proxy" if proxy is not None else "label_probability"
     by_metric = y_true if isinstance(y_true, Mapping) else None
     for other, value, instead in (
         ("Runs of a model", runs, "report on one run"),
         ("y_true by metric", by_metric, "report on the metrics of one truth"),
     ):
-        check_alone(other, {name: value}, f"; {instead}")
+        check_mutually_exclusive(other, {name: value}, f"; {instead}")
     if isinstance(design, Prevalence):
         raise ValueError(
             f"{name} must not be given with design={design!r}; report on the "
-            "population that the rows are of"
+            "population from which the rows were drawn"
         )
 
 
 def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
-    """Report the metrics of all models of a sample, means over the runs of some."""
-    of_runs = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
-    return runs_report(of_runs.estimate(sample), runs)
+    """Report the metrics of all models, averaged over runs for models with runs."""
+    metrics = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
+    return runs_report(metrics.estimate(sample), runs)
 
 
 class EvaluatedRows(RowsOfSubgroups, total=False):
-    """Options that say how rows were drawn on which estimators are evaluated."""
+    """Options that describe how the evaluated rows were drawn."""
 
     query: Any
 
@@ -356,23 +369,23 @@ class JointEvaluator(BaseEstimator):
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Fitted classifiers, or anything with ``predict``, by name: the models. Without
-        names they have those of their classes, as in
-        :func:`sklearn.pipeline.make_pipeline`. In place of an estimator of a mapping,
-        or of all, the :class:`~skci.designs.Runs` of one with several training seeds.
+        Fitted classifiers, or other objects with ``predict``, by model name. Without
+        names they are named by their classes, as in
+        :func:`sklearn.pipeline.make_pipeline`. A model with several training seeds is
+        passed as :class:`~skci.designs.Runs`, alone or in a mapping.
     abstain : label, optional
-        What an estimator predicts instead of a label when it has no answer.
+        Prediction by which an estimator abstains from a label.
     n_jobs : int, optional
         Number of estimators that predict in parallel, as in joblib.
     verbose : int, optional
-        Nothing is printed if 0, and a line when an estimator has predicted if 1. By
-        default, predictions of more than 3 seconds show their progress on a terminal or
+        0 prints nothing; 1 prints a line when an estimator has predicted. By default,
+        predictions that take more than 3 seconds show their progress on a terminal or
         in a notebook.
 
     See Also
     --------
-    joint_report : The same from predictions.
-    cross_validate_report : Without held-out rows.
+    joint_report : Report on predictions.
+    cross_validate_report : Report without held-out rows.
 
     Examples
     --------
@@ -415,7 +428,9 @@ class JointEvaluator(BaseEstimator):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         options = self.get_params(deep=False).items()
-        rows = (f"<tr><th>{k}</th><td>{escape(brief(v))}</td></tr>" for k, v in options)
+        rows = (
+            f"<tr><th>{k}</th><td>{escape(short_repr(v))}</td></tr>" for k, v in options
+        )
         caption = f"<caption>{escape(repr(self))}</caption>"
         html = f"<table>{caption}<tbody>{''.join(rows)}</tbody></table>"
         return {"text/plain": repr(self), "text/html": html}
@@ -430,16 +445,16 @@ class JointEvaluator(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows that none of the estimators was fitted on. The blocks of Dask arrays
-            are predicted where they are.
+            Held-out rows, on which no estimator was fitted. Dask arrays are predicted
+            block by block on their workers.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their true labels, or numbers.
+            True labels of these rows, or numbers.
 
         Returns
         -------
         JointReport
-            Models have the names of the estimators. Of several runs of one a
-            :class:`.RunsReport`.
+            Models have the names of the estimators. A :class:`.RunsReport` if an
+            estimator has several runs.
 
         Raises
         ------
@@ -475,30 +490,31 @@ class JointEvaluator(BaseEstimator):
     ) -> JointReport:
         """Predict held-out data batch by batch and report the metrics jointly.
 
-        The report is that of `evaluate` on all rows at once. Of metrics of labels only
-        distinct outcomes are kept, and of others no features of the rows.
+        The report equals that of `evaluate` on all rows at once. Label metrics keep
+        only the counts of distinct outcomes; other metrics keep no features.
 
         Parameters
         ----------
         batches : iterable of (X, y) or (X, y, sample_weight)
-            Batches of rows that none of the estimators was fitted on; all of them with
-            weights, or none; one whose weights are all zero adds nothing. They need not
-            hold all labels, of which those that all estimators know are enough.
+            Batches of held-out rows, all of them with weights or none. A batch whose
+            weights are all zero adds nothing. A batch may lack some labels if all
+            estimators know the same labels.
         score_bins : int or array-like of edges, optional
-            Count scores in bins in place of rows; see :class:`JointAccumulator`.
+            Count scores in bins instead of keeping rows; see :class:`JointAccumulator`.
         moments : bool, default=False
-            Keep moments of losses and numbers in place of rows; see there.
+            Keep moments of losses and numbers instead of rows; see
+            :class:`JointAccumulator`.
 
         Returns
         -------
         JointReport
-            Models have the names of the estimators.
+            Report whose models have the names of the estimators.
 
         Raises
         ------
         ValueError, TypeError
-            If an option is not as described. Errors of a batch, and of an estimator,
-            are raised with its number, from 0 on, and its name.
+            If an option is not as described. An error names the batch, counted from 0,
+            and the estimator in which it occurred.
 
         Examples
         --------
@@ -514,8 +530,8 @@ class JointEvaluator(BaseEstimator):
         """
         if split_runs(estimators=self.estimators)[1] is not None:
             raise ValueError(
-                "estimators must not be Runs in batches, of which no rows are kept; "
-                "use evaluate, with all rows at once"
+                "estimators must not be Runs with evaluate_batches, which keeps no "
+                "rows; pass all rows to evaluate"
             )
         metric_set = self._metric_set()
         summary = Summary(metric_set, score_bins, moments)
@@ -531,8 +547,8 @@ class JointEvaluator(BaseEstimator):
                 sample = self._read(metric_set, estimators, rows, X, y)
                 total.add(summary(sample))
         if not total.parts:
-            of = " with rows of positive weight" if weighted else ""
-            raise ValueError(f"batches must be {_BATCHES}{of}, got none")
+            rows_needed = " with rows of positive weight" if weighted else ""
+            raise ValueError(f"batches must be {_BATCHES}{rows_needed}, got none")
         return metric_set.report(total.total())
 
     def _metric_set(self) -> MetricSet:
@@ -546,10 +562,10 @@ class JointEvaluator(BaseEstimator):
         rows: RowOptions,
         X: Any,
         y: Any,
-        **of_block: Any,
+        **block: Any,
     ) -> Sample:
-        """Read rows, or those of a block, and what the estimators predict of them."""
-        rows = rows.with_columns(of_block)
+        """Read the rows, or one block of rows, and predict them."""
+        rows = rows.with_columns(block)
         columns = {"y": y, "X": X, **rows.columns}
         if are_in_blocks(columns):
             check_separable(rows)
@@ -569,7 +585,7 @@ class JointEvaluator(BaseEstimator):
 
 
 def _with_name(estimators: Any) -> Any:
-    """Name runs of a single estimator as one without a name."""
+    """Name the runs of a single estimator by its class."""
     if not isinstance(estimators, Runs):
         return estimators
     (name,) = named_estimators(estimators.predictions[:1])
@@ -577,12 +593,12 @@ def _with_name(estimators: Any) -> Any:
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
-    """Check a batch, with weights or without if those before are; None if none are."""
+    """Check a batch; `weighted` is None for the first, or whether it had weights."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise TypeError(
             f"batches must be {_BATCHES}, got {type(batch).__name__}{size}; "
-            "a list of a single one is [(X, y)]"
+            "pass a single batch as [(X, y)]"
         )
     X, y, weights = (*batch, None)[:3]
     if weighted not in (None, weights is not None):
@@ -604,18 +620,19 @@ def confusion_matrix_report(
     Parameters
     ----------
     matrix : array-like of shape (n_labels, n_labels)
-        Counts as in :func:`sklearn.metrics.confusion_matrix`: rows are the truth and
-        columns the prediction; labels are the numbers from 0 on.
+        Counts as in :func:`sklearn.metrics.confusion_matrix`: rows are true labels and
+        columns predicted labels. The labels are 0, 1, ...
 
     Returns
     -------
     JointReport
-        Of the only model, "y_pred".
+        Report on a single model, named "y_pred".
 
     Raises
     ------
     ValueError
-        If `matrix` is not square or not of whole numbers, or an option is wrong.
+        If `matrix` is not square, has entries that are not counts, or an option is
+        invalid.
 
     Examples
     --------
@@ -655,29 +672,29 @@ def classification_report_ci(
 ) -> ClassificationReport:
     """Precision, recall and F1 of each class and on average, with joint intervals.
 
-    The estimates are those of :func:`sklearn.metrics.classification_report`. All
-    intervals cover at once with the confidence level, so that you may report the worst
-    class.
+    The estimates equal those of :func:`sklearn.metrics.classification_report`. All
+    intervals cover simultaneously at the confidence level, so that you may report the
+    worst class.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True and predicted labels; or 0 or 1 for each of several targets.
+        True and predicted labels; 0 or 1 for each of several targets.
     labels : array-like, optional
-        Classes to report on, in this order; those that occur if not given.
+        Classes to report on, in this order; defaults to the classes in the data.
     target_names : sequence of str, optional
-        Names to show for the classes, in their order.
+        Displayed names of the classes, in their order.
     method : str or mapping of str to str, optional
-        Interval method, or methods by metric, "precision", "recall", "f1-score" and
-        "accuracy", with "*" for all others: "auto" if not given, or another that
-        :class:`skci.F1CI` describes.
+        Interval method, or methods by metric ("precision", "recall", "f1-score" and
+        "accuracy"), with "*" for all other metrics. Defaults to "auto"; see
+        :class:`skci.F1CI` for other methods.
     zero_division : {0, 1, nan}, default=nan
-        Estimate of an undefined measure and its value in averages, which omit NaN.
+        Value of an undefined measure, also in averages; averages omit NaN.
 
     Returns
     -------
     ClassificationReport
-        Laid out as that of scikit-learn, with intervals.
+        The layout of scikit-learn's classification report, with intervals.
 
     Raises
     ------
@@ -687,7 +704,7 @@ def classification_report_ci(
     Warns
     -----
     UndefinedMetricWarning
-        If a metric is undefined, as the precision of a class never predicted.
+        If a metric is undefined, such as the precision of a class never predicted.
 
     Examples
     --------
@@ -706,12 +723,12 @@ def classification_report_ci(
     macro avg     0.889 [0.787, 0.936]  0.833 [0.766, 0.900]  0.822 [0.719, 0.899]  120
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
-    known = [] if labels is None else check_labels(labels)
-    wanted = Wanted(infer_pos_label=True, labels=tuple(known))
+    all_labels = [] if labels is None else check_labels(labels)
+    required = RequiredData(infer_pos_label=True, labels=tuple(all_labels))
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
-    sample = Reader.open(wanted, y_true, rows).sample({DEFAULT_MODEL: y_pred})
+    sample = Reader.open(required, y_true, rows).sample({DEFAULT_MODEL: y_pred})
     zero_division = check_zero_division(zero_division)
-    binding = Binding(sample, DEFAULT_MODEL, "", "delta")
+    binding = ParameterBuilder(sample, DEFAULT_MODEL, "", "delta")
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
@@ -720,7 +737,7 @@ def classification_report_ci(
     options = {"labels": labels, "zero_division": zero_division}
     lines_of: dict[str | None, list[str]] = {None: names}
     lines_of |= {average: [line] for line, average in averages.items()}
-    keys: list[Key] = []
+    keys: list[ParameterLabels] = []
     chosen: dict[str, MetricCI] = {}
     for average, lines in lines_of.items():
         metrics: dict[str, MetricCI] = {
@@ -730,9 +747,11 @@ def classification_report_ci(
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
         keys += [
-            Key(column, line, factor="class") for column in metrics for line in lines
+            ParameterLabels(column, line, factor="class")
+            for column in metrics
+            for line in lines
         ]
-        chosen |= {f"{column}, {average}": each for column, each in metrics.items()}
+        chosen |= {f"{column}, {average}": metric for column, metric in metrics.items()}
     metric_set = MetricSet(chosen, confidence_level, random_state=random_state)
     bound = zip(metric_set.bind(sample), keys, strict=True)
     joint = metric_set.joint((replace(p, key=key) for p, key in bound), sample)
@@ -742,8 +761,8 @@ def classification_report_ci(
     return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)
 
 
-def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
-    """Averages by the name of their line; the accuracy needs all classes."""
+def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, str]:
+    """Averages by the name of their line; accuracy only if all classes are reported."""
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)
     averages = {"accuracy": "accuracy"} if complete else {"micro avg": "micro"}
@@ -754,14 +773,14 @@ def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
 def check_target_names(
     target_names: Any, names: list[str], reserved: Collection[str]
 ) -> list[str]:
-    """Check names to show for classes; those of the labels if none are given."""
+    """Check the displayed names of classes, which default to the labels."""
     if not (target_names is None or is_iterable(target_names)):
         raise TypeError(f"target_names must be a list of names, got {target_names!r}")
     shown = names if target_names is None else [str(name) for name in target_names]
     if set(reserved) & set(shown):
         raise ValueError(
-            f"target_names must be others than {sorted(reserved)}, which are lines of "
-            f"the report, got {shown}"
+            f"target_names must differ from {sorted(reserved)}, which are lines of the "
+            f"report, got {shown}"
         )
     if len(shown) != len(names) or len(set(shown)) < len(shown):
         raise ValueError(

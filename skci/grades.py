@@ -1,4 +1,4 @@
-"""Joint reports of grades without a truth, of items and of runs on a suite."""
+"""Joint reports on grades of items, and on scores of runs on a suite of tasks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from skci._validation import (
     as_array,
     as_whole_numbers,
     by_metric,
-    check_alone,
     check_choice,
     check_directions,
     check_integer,
+    check_mutually_exclusive,
     check_names,
     check_number,
     check_range,
@@ -28,7 +28,6 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import (
     MEAN,
@@ -40,17 +39,18 @@ from skci.data.items import (
     parameter_name,
     sizes_of,
 )
+from skci.data.row_options import RowOptions
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
 from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.functional import exp_ratio
-from skci.measures.traits import IDENTITY, LOG, Trait
-from skci.metrics.binding import Binding, bind_references
+from skci.measures.traits import IDENTITY, LOG, MeasureProperties
+from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.metric_set import methods_by_metric
 from skci.metrics.proxies import estimate_judged_grades
 from skci.reports.joint import JointReport
@@ -74,7 +74,7 @@ def grades_report(
     samples: str | None = None,
     tasks: Any = None,
     average: str = "macro",
-    tasks_are: str = "fixed",
+    task_effects: str = "fixed",
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -89,106 +89,99 @@ def grades_report(
 ) -> GradesReport | RunsReport | JointReport:
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
-    A grade is a number given to an item, such as the answer of a language model to a
+    A grade is a number for an item, such as the answer of a language model to a
     question. Items are a random sample of the population of items; several samples of
-    an item, such as several answers, are averaged. Where several scorers grade the
-    same items, such as exact match and a judge, each is a metric.
+    an item, such as several answers, are averaged. If several scorers, such as exact
+    match and a judge, grade the same items, each scorer is a metric.
 
     Parameters
     ----------
     grades : mapping, list of (str, array-like), data frame, or array-like
-        Grades of each model, by name, or of one model: of shape (n_items,), or
-        (n_items, n_columns) with `samples`, or the :class:`~skci.designs.Runs` of a
-        model. An array is always of one model; for
-        several give a mapping, or a data frame with a column for each. Grades of a
-        model by several scorers are a mapping from their names to arrays, or a data
-        frame with a column for each. Rows of models are matched by the column `item`
-        of their frames, or by a named index of pandas, and else by position: of files
-        in another order give either, or all below one another as `data`. NaN is a
-        missing sample; see `missing_grades` for items without any. With `data` the name
-        of their column; or of a column for each scorer, in a list, or a mapping from
-        the names of the scorers.
+        Grades by model name, or the grades of one model: an array of shape (n_items,),
+        or (n_items, n_columns) with `samples`, or :class:`~skci.designs.Runs`. Pass
+        several models as a mapping, or as a data frame with one column per model. Pass
+        several scorers, for each model, as a mapping from scorer names to arrays, or as
+        a data frame with one column per scorer. With `data`, pass the name of the grade
+        column, a list of one column per scorer, or a mapping from scorer names to
+        columns. NaN is a missing sample; see Notes for the order of items.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
-        Grades of all items by a judge, in the form of `grades`, which may then be NaN
-        where people graded none. They graded a random part of the items, perhaps
-        another for each model; with `tasks` or strata a random part of each, whose
-        share may differ between them. Means are those of the items that people graded,
-        corrected by the grades of the judge of all; see the page "I have a judge and
-        200 labels".
+        Grades of all items by a judge, in the form of `grades`; `grades` may then be
+        NaN for items that no person graded. The items graded by people must be a random
+        sample, possibly a different one for each model; with `tasks` or strata, a
+        random sample within each. See Notes.
     data : data frame or mapping of str to array-like, optional
-        Columns with a row for each sample, which the other parameters name. A frame may
-        be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
-        be the same in all rows of an item.
+        Source of the columns that the other parameters name, with one row per sample.
+        The frame may come from any library that narwhals reads. `groups`,
+        `sample_weight` and `by` must be constant within an item.
     model, item, sample, scorer : str, optional
-        Columns of `data` with the names of the model, the item and the sample that a
-        row grades, and of who or what graded it. `item` is required, and may also name
-        a column of a data frame for each model; without `model` or
-        `scorer` there is one. `sample` only serves to detect duplicate rows.
+        Columns of `data` with the names of the model, the item, the sample and the
+        scorer of each row. `item` is required; without `data`, it may name a column of
+        each model's data frame. `model` and `scorer` may be omitted for a single model
+        or scorer. `sample` only serves to detect duplicate rows.
     run : str, optional
-        Column of `data` with the name of the run that a row is of: a training seed, a
-        judge or another source of variation that all items share. The variance between
-        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
+        Column of `data` with the run of each row: a training seed, a judge or another
+        source of variation that all items share. The standard error then includes the
+        variance between runs; see :class:`~skci.designs.Runs`.
     samples : {"independent", "runs", "paired-runs"}, optional
         Required for arrays of shape (n_items, n_columns). "independent": the samples of
-        an item are drawn independently of those of other items, and averaged. "runs":
-        all items of a column share a run, such as a training seed. Taken for
-        independent samples, the variance between seeds would be missed, and equal
-        models often found to differ. "paired-runs": so do the columns of the same
-        position of all models, such as those of one judge; this is also for the column
-        `run` of `data`.
+        an item are drawn independently of other items, and averaged. "runs": all items
+        in a column share a run, such as a training seed; treating runs as independent
+        samples would omit the variance between seeds and often declare equal models
+        different. "paired-runs": columns at the same position also share the run across
+        models, such as a judge. With `data`, "paired-runs" applies to the column `run`.
     tasks : array-like of shape (n_items,), optional
-        The task of a suite that each item belongs to. Reports over the suite are then
-        of `average` over tasks.
+        Task of the suite to which each item belongs. Means over the suite then follow
+        `average`.
     average : {"macro", "micro"}, default="macro"
-        With `tasks`, whether the mean over the suite is that of the means of the tasks,
-        or that of all items.
-    tasks_are : {"fixed", "drawn"}, default="fixed"
-        Whether the suite would consist of the same tasks if it were made again, with
-        other items, or the tasks are a sample of more of them, which needs as many
-        tasks as clusters elsewhere.
+        With `tasks`, "macro" averages the means of the tasks and "micro" averages all
+        items.
+    task_effects : {"fixed", "random"}, default="fixed"
+        "fixed" if a repetition of the suite would use the same tasks with new items;
+        "random" if the tasks are themselves a sample. "random" needs many tasks, as
+        clustered intervals need many clusters.
     groups : array-like of shape (n_items,), optional
-        Clusters of items that need not be independent within, such as the questions
-        about one passage. The variance is then estimated between clusters.
+        Clusters of dependent items, such as the questions about one passage. The
+        variance is then estimated between clusters.
     sample_weight : array-like of shape (n_items,), optional
         Weights of the items; only their ratios matter.
     by : array-like of shape (n_items,), mapping or data frame, optional
-        A column of subgroups, or several by name, as in :func:`joint_report`.
+        A column of subgroups, or several columns by name, as in :func:`joint_report`.
     missing : {"error", "group"}, default="error"
-        Whether items without a subgroup are an error or a subgroup "missing".
+        How to treat items without a subgroup: "error" raises, "group" reports them as
+        the subgroup "missing".
     missing_grades : {"error", "drop", "pairwise"} or float, default="error"
-        What becomes of items that some model, scorer or run has no grade of. "drop":
-        all are compared on the items that all have. "pairwise": the mean of a model is
-        that of its items, and each two are compared on the items that both have, which
-        is unbiased if grades are missing at random. A number, as 0, counts in place of
-        a missing grade, such as where no answer is a wrong one. The header states
-        which, and how many are missing.
+        How to treat items without a grade from some model, scorer or run. "drop" keeps
+        the items graded for all of them. "pairwise" averages each model over its graded
+        items and compares two models on the items graded for both, which is unbiased if
+        grades are missing at random. A number is substituted for missing grades, for
+        example 0 if no answer counts as wrong. The header states the treatment and how
+        many grades are missing.
     design : design, optional
-        How the items were drawn otherwise: one of :mod:`skci.designs`, such as
-        ``Strata(topic)`` where a fixed number was drawn of each topic.
+        Sampling design of the items if it is not described by `groups` and weights: one
+        of :mod:`skci.designs`, such as ``Strata(topic)`` if a fixed number of items was
+        drawn from each topic.
     bounds : (float, float) or mapping of str to (float, float), optional
-        Least and greatest possible grade, as (0, 1), of all scorers or by scorer.
-        Intervals are then reliable also for few items, and for items that are all right
-        or all wrong, since grades at either end may be possible although no item has
-        them. Where grades lie close together that costs width, which the header states
-        from a factor of two on: give the range that can occur, as (0.5, 1), or
-        ``method="hall"`` if rare failures can be excluded. Scorers that a mapping does
-        not name are without.
+        Smallest and largest possible grade, such as (0, 1), for all scorers or by
+        scorer; scorers missing from a mapping have no bounds. Intervals are then
+        reliable also for few items, and if all items are right or all wrong. See Notes
+        if grades lie close together.
     higher_is_better : bool or mapping of str to bool, default=True
-        Whether a higher grade is a better one, of all scorers or by scorer; False for
-        losses. True for those that a mapping does not name.
+        Whether higher grades are better, for all scorers or by scorer; False for
+        losses. Scorers missing from a mapping default to True.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"auto", "score", "hall", "logit", "delta"} or mapping, optional
-        Interval method, or methods by scorer, with "*" for all others: "score" needs
-        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall";
-        of runs "logit" of grades from 0 to 1, and else "hall".
+        Interval method, or methods by scorer, with "*" for all other scorers; "score"
+        requires `bounds`. By default "score" if there are `bounds` and "hall"
+        otherwise; with runs, "logit" for grades between 0 and 1 and "hall" otherwise.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
-    GradesReport, or RunsReport of several runs, or with `proxy` JointReport
-        Metrics have the names of the scorers; that of grades without is "mean".
+    GradesReport, RunsReport or JointReport
+        Report whose metrics are the scorers; without scorers, the metric is "mean". A
+        RunsReport if a model has several runs, and a JointReport with `proxy`.
 
     Raises
     ------
@@ -197,20 +190,34 @@ def grades_report(
 
     See Also
     --------
-    joint_report : Measures of predictions with a truth.
-    pass_at_k : Grades of tasks of which one of k samples is to be correct.
+    joint_report : Metrics of predictions with a truth.
+    pass_at_k : Grades of tasks that are solved if any of k samples is correct.
 
     Notes
     -----
-    The score interval of the mean of bounded grades holds the values M that a test in
-    the multinomial of the values does not reject: of those observed and of both ends of
-    `bounds`, which may have probability without having been observed. The probabilities
-    under the null are Owen's [1]_, :math:`p_i = f_i / (1 + \lambda (x_i - M))`. For
-    grades 0 and 1 it is the score interval of a proportion, and a difference of two
-    models has Tango's. More than 4,096 distinct grades have "hall".
+    Items are matched across models by the column `item` of their frames or by a named
+    pandas index, and otherwise by position. For files in a different order, pass `item`
+    or stack them as `data`.
 
-    With groups or weights the statistic is divided by the design effect and the
-    quantile is that of t with the degrees of freedom of the variance.
+    With a `proxy`, means come from the items graded by people and are corrected by the
+    judge's grades of all items. Sampling fractions may differ between tasks or strata.
+    See the page "I have a judge and 200 labels".
+
+    With `bounds`, intervals allow for grades at the bounds that no item has. If grades
+    lie close together, this makes intervals wider; the header says so if they are twice
+    as wide or more. Then pass a range such as (0.5, 1) that covers all possible grades,
+    or ``method="hall"`` if rare failures can be excluded.
+
+    The score interval of a mean of bounded grades contains the values M that a
+    multinomial score test does not reject. The categories are the observed grades and
+    both `bounds`, which may have positive probability without having been observed. The
+    probabilities under the null are Owen's [1]_, :math:`p_i = f_i / (1 + \lambda (x_i -
+    M))`. For grades 0 and 1 the interval is the score interval of a proportion, and for
+    a difference of two models it is Tango's. With more than 4,096 distinct grades,
+    "hall" is used.
+
+    With groups or weights, the statistic is divided by the design effect and compared
+    with a quantile of Student's t, with the degrees of freedom of the variance.
 
     References
     ----------
@@ -231,7 +238,7 @@ def grades_report(
     >>> report.differences()["mean", "A", "B"].low > 0
     True
 
-    A data frame with a row for each sample:
+    A data frame with one row per sample:
 
     >>> import pandas as pd
     >>> samples = pd.DataFrame(
@@ -242,7 +249,7 @@ def grades_report(
     >>> report.estimates
     array([0.475, 0.25 ])
 
-    Two scorers, of which one counts words:
+    Two scorers; the second one counts words:
 
     >>> grades = {
     ...     "A": {"right": [1] * 27 + [0] * 3, "words": [90, 110, 100] * 10},
@@ -262,7 +269,7 @@ def grades_report(
     missing_grades = check_missing_grades(missing_grades)
     design, macro = without_average(design)
     if tasks is not None:
-        groups, design = _tasks(tasks, average, tasks_are, groups, design)
+        groups, design = _tasks(tasks, average, task_effects, groups, design)
         macro = average == "macro"
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -278,22 +285,23 @@ def grades_report(
     graded, runs = read(grades)
     over_runs = runs is not None
     functions = data.functions if isinstance(data, AggregatedGrades) else {}
-    scorers = [x for x in graded.scorers if x not in map(sizes_of, functions)]
+    sizes = [*map(sizes_of, functions)]
+    scorers = [scorer for scorer in graded.scorers if scorer not in sizes]
     metrics = _metrics(scorers, bounds, higher_is_better, method, over_runs, functions)
     if proxy is not None:
         judge, runs_of_judge = read(proxy)
-        one = "runs; average the grades of each item over runs, or report on one run"
-        check_alone(one, {"proxy": runs or runs_of_judge})
+        remedy = "runs; average the grades of each item over runs, or report on one run"
+        check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
             raise ValueError("proxy must not be given with missing_grades")
-        are_tasks = tasks is not None and tasks_are == "drawn"
+        are_tasks = tasks is not None and task_effects == "random"
         joint = estimate_judged_grades(graded, judge, metrics, settings, are_tasks)
         return JointReport(joint)
     if functions and not isinstance(missing_grades, str):
         raise ValueError(
-            "missing_grades must be 'error', 'drop' or 'pairwise', since grades by "
-            f"{join_names([*functions])} are means over units of an item, got "
-            f"{missing_grades}"
+            "missing_grades must be 'error', 'drop' or 'pairwise' if grades, such as "
+            f"those by {join_names([*functions])}, are means over units of an item, "
+            f"got {missing_grades}"
         )
     by_pair = missing_grades == "pairwise"
     if over_runs and by_pair:
@@ -320,9 +328,10 @@ def grades_report(
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
-    r"""Unbiased estimate of pass@k, by task: that any of k samples is correct.
+    r"""Unbiased estimate of pass@k for each task.
 
-    With c correct ones of n samples of a task, it is
+    Pass@k is the probability that at least one of k samples of a task is correct. If c
+    of n samples are correct, the estimate is
 
     .. math:: 1 - \binom{n - c}{k} \Bigl/ \binom{n}{k} .
 
@@ -333,9 +342,9 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     n_samples : int or array-like of int
         Number of samples of each task, at least `k`.
     n_correct : int or array-like of int
-        How many of them are correct.
+        Number of correct samples of each task.
     k : int
-        Number of samples of which one is to be correct.
+        Number of samples drawn; a task is solved if at least one of them is correct.
 
     Returns
     -------
@@ -345,8 +354,8 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     Raises
     ------
     ValueError, TypeError
-        If the numbers are not whole, `k` is not from 1 to the least of `n_samples`, or
-        `n_correct` is not from 0 to `n_samples`.
+        If the numbers are not whole, `k` is not between 1 and the smallest of
+        `n_samples`, or `n_correct` is not between 0 and `n_samples`.
 
     See Also
     --------
@@ -374,18 +383,18 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
         n, correct = np.broadcast_arrays(n, correct)
     except ValueError:
         raise ValueError(
-            "n_samples and n_correct must have one shape, or one of them be a number, "
-            f"got the shapes {n.shape} and {correct.shape}"
+            "n_samples and n_correct must have the same shape, or one of them must be "
+            f"a number, got shapes {n.shape} and {correct.shape}"
         ) from None
-    hint = f"; the least of n_samples is {n.min()}"
+    hint = f"; the smallest of n_samples is {n.min()}"
     k = check_integer(k, "k", maximum=int(n.min()), hint=hint)
     if (correct < 0).any() or (correct > n).any():
         raise ValueError(
-            "n_correct must be from 0 to n_samples, got values from "
+            "n_correct must be between 0 and n_samples, got values from "
             f"{correct.min()} to {correct.max()}"
         )
     log_failure: Array = np.zeros(n.shape)
-    with np.errstate(divide="ignore"):  # no set is without a correct sample
+    with np.errstate(divide="ignore"):  # every set of k contains a correct sample
         for i in range(k):
             log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
     result = 0.0 - np.expm1(log_failure)
@@ -403,38 +412,38 @@ def _whole_numbers(values: Any, name: str) -> Array:
 def _check_samples(
     samples: str | None, data: Any, names: Mapping[str, str | None]
 ) -> None:
-    """Check what samples are, and that columns are named of data alone."""
+    """Check `samples`, and that columns are named only if there is `data`."""
     if samples is not None:
         check_choice(samples, SAMPLES, "samples")
     if data is None:
-        given = [k for k, name in names.items() if name is not None and k != "item"]
-        if given:
+        needing = [k for k, name in names.items() if name is not None and k != "item"]
+        if needing:
             raise ValueError(
-                f"data must be given for {join_names(given)}, got None; it is the data "
-                "frame, and grades the name of a column of it"
+                f"data must be given for {join_names(needing)}, got None; pass the "
+                "data frame as data, and the name of its grade column as grades"
             )
     elif samples == "independent":
         raise ValueError(
-            "samples must not be given with data, each row of which is a sample of its "
-            f"item that is independent of other items, got {samples!r}"
+            "samples must not be 'independent' with data, whose rows already are "
+            f"independent samples, got {samples!r}"
         )
 
 
 def _tasks(
-    tasks: Any, average: str, tasks_are: str, groups: Any, design: Any
+    tasks: Any, average: str, task_effects: str, groups: Any, design: Any
 ) -> tuple[Any, Any]:
-    """Groups and design of the items of a suite of tasks."""
+    """Groups and design that correspond to `tasks`."""
     check_choice(average, ["macro", "micro"], "average")
-    check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
-    how = "tasks, which say how items were drawn"
-    check_alone(how, {"groups": groups, "design": design})
-    return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
+    check_choice(task_effects, ["fixed", "random"], "task_effects")
+    describing = "tasks, which describe how items were drawn"
+    check_mutually_exclusive(describing, {"groups": groups, "design": design})
+    return (None, Strata(tasks)) if task_effects == "fixed" else (tasks, None)
 
 
 def _read(
     grades: Any, data: Any, names: dict[str, Any], rows: RowOptions, samples: str | None
 ) -> tuple[GradedSamples, RunsOfModels | None]:
-    """Read grades, or the columns of a data frame that have them."""
+    """Read grades from arrays or from a data frame."""
     if data is not None:
         return _read_frame(data, grades, names, rows, samples)
     if samples in _RUNS:
@@ -445,11 +454,11 @@ def _read(
             shape = columns[name].shape
             if len(shape) != 2 or shape[1] < 2:
                 raise ValueError(
-                    f"{parameter} must have two columns or more with {samples=}, one "
+                    f"{parameter} must have at least two columns with {samples=}, one "
                     f"for each run, got shape {shape}"
                 )
         paired = samples == "paired-runs"
-        grades = {k: Runs(list(each.T), paired=paired) for k, each in columns.items()}
+        grades = {k: Runs(list(x.T), paired=paired) for k, x in columns.items()}
     (grades,), runs = split_runs("grades", grades=grades)
     several = samples == "independent"
     return GradedSamples.of_arrays(grades, several, rows, names["item"]), runs
@@ -462,16 +471,16 @@ def _read_frame(
     rows: RowOptions,
     samples: str | None,
 ) -> tuple[GradedSamples, RunsOfModels | None]:
-    """Read the columns of a data frame with a row for each sample."""
+    """Read the columns of a data frame with one row per sample."""
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     _check_named({k: name for k, name in columns.items() if k != "by"})
     if grades is None:
-        raise TypeError("grades must name a column of data, or columns, got None")
+        raise TypeError("grades must name one or more columns of data, got None")
     if isinstance(grades, str):
         grades = {UNNAMED: grades}
     elif columns["scorer"] is not None:
         raise TypeError(
-            f"grades must name one column of data with scorer=, got {grades!r}"
+            f"grades must name a single column of data with scorer=, got {grades!r}"
         )
     frame = Frame(data, {"grades": grades, **columns})
     read = frame.read(["numbers"], rows, missing=["grades"])
@@ -482,7 +491,7 @@ def _read_frame(
 
 
 def _check_named(columns: Mapping[str, Any]) -> None:
-    """Check that columns of data are named, of which some are needed."""
+    """Check names of columns of `data`, some of which are required."""
     for parameter, name in columns.items():
         needed = parameter in ("item", "scores", "task") or name is not None
         if needed and not isinstance(name, str):
@@ -496,8 +505,8 @@ def _metrics(
     method: Any,
     over_runs: bool,
     functions: Mapping[str, str],
-) -> dict[str, tuple[Trait, str]]:
-    """Properties and the interval method of the grades of each scorer."""
+) -> dict[str, tuple[MeasureProperties, str]]:
+    """Properties and interval method of the grades, by scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
@@ -508,16 +517,16 @@ def _metrics(
         if function == PERPLEXITY and bound is not None:
             raise ValueError(
                 f"bounds must not be given for {name!r}, which is a perplexity, got "
-                f"{bound}; pass a mapping of the bounds of other scorers"
+                f"{bound}; pass the bounds of other scorers as a mapping"
             )
         if bound is not None:
-            wanted = (
-                "the least and the greatest possible grade, two increasing numbers "
+            requirement = (
+                "the smallest and the largest possible grade, two increasing numbers "
                 "such as (0, 1), or None"
             )
-            low, high = check_range(bound, wanted, np.finfo(float).max)
+            low, high = check_range(bound, requirement, np.finfo(float).max)
         is_bounded_mean = bound is not None and function == MEAN
-        trait = Trait(
+        trait = MeasureProperties(
             name,
             bounds=(low, high),
             greater_is_better=better[name],
@@ -529,9 +538,11 @@ def _metrics(
         )
         chosen = methods[name] or AUTO
         if over_runs:
-            available, preferred = RunEstimates.available, RunEstimates.preferred
             chosen = method_without_table(
-                chosen, trait, available=available, preferred=preferred
+                chosen,
+                trait,
+                available=RunEstimates.available,
+                preferred=RunEstimates.preferred,
             )
         metrics[name] = trait, chosen
     return metrics
@@ -539,27 +550,29 @@ def _metrics(
 
 def _bind(
     sample: Sample,
-    metrics: Mapping[str, tuple[Trait, str]],
+    metrics: Mapping[str, tuple[MeasureProperties, str]],
     columns: Sequence[str],
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Bind the grades of each model and scorer in each part, such as a subgroup.
+    """Yield the parameter of each model and scorer in each part, such as a subgroup.
 
     `columns` names the columns of the numbers of each model.
     """
     for model, numbers in sample.numbers.items():
-        of = dict(zip(columns, numbers.T, strict=True))
+        column_values = dict(zip(columns, numbers.T, strict=True))
         for scorer, (trait, method) in metrics.items():
             for part in parts:
-                binding = Binding(sample, model, scorer, method, subgroups=part)
-                values = of[scorer][binding.within]
+                binding = ParameterBuilder(
+                    sample, model, scorer, method, subgroups=part
+                )
+                values = column_values[scorer][binding.within]
                 if scorer not in functions:
                     yield binding.of_mean(trait, values)
                     continue
                 is_perplexity = functions[scorer] == PERPLEXITY
                 function = exp_ratio if is_perplexity else truediv
-                sizes = of[sizes_of(scorer)][binding.within]
+                sizes = column_values[sizes_of(scorer)][binding.within]
                 yield binding.of_sums(trait, function, values, sizes)
 
 
@@ -567,8 +580,8 @@ def _references(
     sample: Sample,
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
     to: str,
-) -> dict[Key, TableParameter]:
-    """Bind the grades of the rest, or of all, of the items of each subgroup."""
+) -> dict[ParameterLabels, TableParameter]:
+    """Reference parameter of each subgroup, from the other items or all items."""
     return bind_references(sample, to, lambda part: bind([part]))
 
 
@@ -585,31 +598,31 @@ def suite_report(
     confidence_level: float = 0.95,
     random_state: Any = None,
 ) -> SuiteReport:
-    r"""Joint confidence intervals of aggregates of runs over the tasks of a suite.
+    r"""Joint confidence intervals for scores aggregated over the tasks of a suite.
 
-    For a suite of fixed tasks of which each has several runs, such as training seeds of
-    agents, and a score for each run. Where scores are means over items, such as answers
-    to questions, :func:`skci.grades_report` also takes the items into account.
+    The tasks of the suite are fixed, and each has several runs, such as training seeds
+    of agents, with one score per run. If scores are means over items, such as answers
+    to questions, :func:`skci.grades_report` also accounts for the sampling of items.
 
     Parameters
     ----------
     scores : mapping of str to array-like, data frame of arrays, or array-like
-        Scores of each model, of shape (n_runs, n_tasks), as in rliable, by name; of one
-        model an array. Models have the same tasks, and may have different numbers of
-        runs. Higher scores are better. NaN is a run that is missing; two of each task
-        are needed. With `data` the name of the column of scores.
+        Scores by model name, of shape (n_runs, n_tasks) as in rliable, or the array of
+        a single model. Models must have the same tasks, and may have different numbers
+        of runs. Higher scores are better. NaN is a missing run; each task needs two
+        runs. With `data`, the name of the score column.
     data : data frame or mapping of str to array-like, optional
-        Columns with a row for each run of a task, which the other parameters name.
+        Source of the columns that the other parameters name, with one row per run of a
+        task.
     model, task, run : str, optional
         Columns of `data` with the names of the model, the task and the run. `task` is
         required; `run` only serves to detect duplicate rows.
     metrics : str or sequence of str, default=("iqm", "mean", "optimality_gap")
-        Aggregates: "iqm", the interquartile mean, the mean of the middle half of the
-        scores of all runs on all tasks; "mean", over tasks of the means over runs;
-        "optimality_gap", the mean of what scores lack of `target`.
+        Aggregates: "iqm", the interquartile mean, which is the mean of the middle half
+        of all scores; "mean", the mean over tasks of the means over runs;
+        "optimality_gap", the mean shortfall of the scores below `target`.
     target : float, default=1.0
-        Score of the optimality gap beyond which there is no gain, such as that of a
-        human.
+        Score beyond which the optimality gap counts no gain, such as the human score.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None
@@ -618,7 +631,7 @@ def suite_report(
     Returns
     -------
     SuiteReport
-        With differences and ranks as any report, and
+        A report with the additional methods
         :meth:`~skci.reports.SuiteReport.probability_of_improvement` and
         :meth:`~skci.reports.SuiteReport.performance_profile`.
 
@@ -629,19 +642,19 @@ def suite_report(
 
     See Also
     --------
-    grades_report : Grades of items, of which tasks may be made.
+    grades_report : Grades of items, which may be grouped into tasks.
 
     Notes
     -----
-    Tasks are strata, and runs are independent within each task, those of different
-    models too. The variance follows from the influence values of the runs around the
-    mean of their task, and the quantile is that of Student's t with Satterthwaite's
-    degrees of freedom: with three runs the variance within a task has two, but that of
-    a suite of 26 tasks up to 52. The stratified bootstrap of rliable [1]_ resamples S
-    runs from S, whose variance is smaller by the factor :math:`(S - 1) / S`.
+    Tasks are strata; runs are independent within each task, also between models. The
+    variance is computed from the influence values of the runs around the mean of their
+    task, and the quantile is Student's t with Satterthwaite's degrees of freedom: with
+    three runs, the variance within a task has two, and the variance of a suite of 26
+    tasks up to 52. The stratified bootstrap of rliable [1]_ resamples S of S runs, so
+    its variance is smaller by the factor :math:`(S - 1) / S`.
 
-    The median over tasks has no reliable interval: of few runs its distribution depends
-    on the one or two tasks in the middle.
+    The median over tasks has no reliable interval: with few runs, its distribution
+    depends on the one or two tasks in the middle.
 
     References
     ----------

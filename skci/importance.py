@@ -1,4 +1,4 @@
-"""Permutation importance with the error of the sample and of the permutations."""
+"""Permutation importance with standard errors from rows and permutations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from skci._validation import (
     column_names,
     fixed_seed,
 )
-from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
+from skci.data.row_options import RowOptions
 from skci.data.runs import DF_METHODS, run_name
 from skci.evaluation import JointEvaluator
-from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
+from skci.inference.parameter import (
+    Contrast,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
 from skci.measures.functional import Component, Evaluation, Functional
@@ -50,37 +55,36 @@ def importance_report(
 ) -> ImportanceReport:
     r"""Joint confidence intervals for the permutation importance of features.
 
-    The importance of a feature is how much worse a metric is where the values of the
-    feature are permuted among the rows, as in
-    :func:`sklearn.inspection.permutation_importance`. Its standard error allows for
-    other rows and for other permutations; `importances_std` of scikit-learn is that of
-    the permutations alone.
+    The importance of a feature is the loss in a metric if the values of the feature are
+    permuted among the rows, as in :func:`sklearn.inspection.permutation_importance`.
+    Its standard error covers the sampling of rows and of permutations;
+    `importances_std` of scikit-learn covers only the permutations.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows that none of the estimators was fitted on.
+        Held-out rows, on which no estimator was fitted.
     y : array-like of shape (n_samples,)
-        Their true labels, or numbers.
+        True labels of these rows, or numbers.
     n_repeats : int, default=10
-        Number of permutations of each feature, at least two.
+        Number of permutations per feature, at least two.
     features : sequence of int or str, optional
-        Positions or names of the features to permute; all if not given.
+        Positions or names of the features to permute; defaults to all features.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights of the rows.
     groups : array-like of shape (n_samples,), optional
         Clusters of rows that may be dependent.
     verbose : int, optional
-        Nothing is printed if 0. By default, predictions of more than 3 seconds show
+        0 prints nothing. By default, predictions that take more than 3 seconds show
         their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the permutations and of the quasi-Monte Carlo points behind the critical
+        Seed of the permutations, and of the quasi-Monte Carlo points for the critical
         value; fixed if None.
 
     Returns
     -------
     ImportanceReport
-        Indexed by feature and metric, of several estimators by these as well.
+        Indexed by feature and metric, and by estimator if there are several.
 
     Raises
     ------
@@ -90,15 +94,15 @@ def importance_report(
 
     Notes
     -----
-    With the metric :math:`T` of the rows and :math:`T_s` of permutation :math:`\pi_s`
-    the importance is :math:`\pm (T - \frac 1S \sum_s T_s)`, positive where the metric
-    is worse. A row takes part in :math:`T_s` as the one that is predicted and as the
-    one that gives its value to another, :math:`j = \pi_s^{-1}(i)`: its influence value
-    is :math:`L_s(i) + L_s(j) - L(j)`.
+    With the metric :math:`T` on the rows and :math:`T_s` after permutation
+    :math:`\pi_s`, the importance is :math:`\pm (T - \frac 1S \sum_s T_s)`, positive if
+    permutation makes the metric worse. Row i contributes to :math:`T_s` as a predicted
+    row and as the donor of its value to row :math:`j = \pi_s^{-1}(i)`: its influence
+    value is :math:`L_s(i) + L_s(j) - L(j)`.
 
-    Rows and permutations are crossed as rows and runs are; see
-    :class:`skci.designs.Runs`. Where a feature has no influence on any prediction the
-    variance vanishes, and the interval is the whole range with a warning.
+    Rows and permutations are crossed like rows and runs; see
+    :class:`skci.designs.Runs`. If a feature does not affect any prediction, the
+    variance is zero, and the interval covers all possible values, with a warning.
 
     References
     ----------
@@ -130,8 +134,8 @@ def importance_report(
     reader = metric_set.reader(y, rows, "y")
     weighted = np.arange(len(reader.y))[reader.rows.kept]
     permutations = {
-        each: rng.permutation(len(weighted))
-        for each in product(chosen, range(1, n_repeats + 1))
+        repeat: rng.permutation(len(weighted))
+        for repeat in product(chosen, range(1, n_repeats + 1))
     }
     reader.alignment.check("X", X)
     reader, scored = metric_set.with_labels_of(named, reader)
@@ -141,7 +145,7 @@ def importance_report(
     )
     request = metric_set.request(named, scored)
     number = 1 + len(permutations)
-    observed, *found = respond_to_each(
+    observed, *responses_permuted = respond_to_each(
         named, chain([X], permuted), number, request, n_jobs, verbose
     )
     columns: dict[str, tuple[str, str | None]] = {
@@ -150,7 +154,7 @@ def importance_report(
     receivers: dict[str, tuple[str, Array]] = {}
     predicted, scores = map(dict, observed)
     for ((feature, s), permutation), responses in zip(
-        permutations.items(), found, strict=True
+        permutations.items(), responses_permuted, strict=True
     ):
         for name, _ in named:
             model = _permuted_name(name, feature)
@@ -181,20 +185,20 @@ def importance_report(
     )
     names = [name for name, _ in named]
     contrasts = _contrasts(means.parameters, names, [*metric_set.metrics], [*chosen])
-    # The skewness of the rows is not that of the permutations, which come on top.
-    of_contrasts = "delta" if method is None else None
-    importances = means.contrast(contrasts, method=of_contrasts)
-    given: Any = importances.source
-    parameters = tuple(  # estimates, of which more is neither better nor worse
+    # The skewness is known for rows, but not for permutations.
+    contrast_method = "delta" if method is None else None
+    importances = means.contrast(contrasts, method=contrast_method)
+    contrast_source: Any = importances.source
+    parameters = tuple(  # estimates without a better direction
         replace(
-            each,
-            trait=replace(each.trait, greater_is_better=True, has_better=False),
+            parameter,
+            trait=replace(parameter.trait, greater_is_better=True, has_better=False),
             components=(),
             coefficients=(),
         )
-        for each in given.parameters
+        for parameter in contrast_source.parameters
     )
-    source = replace(given, parameters=parameters)
+    source = replace(contrast_source, parameters=parameters)
     return ImportanceReport(replace(importances, source=source))
 
 
@@ -204,37 +208,36 @@ def _contrasts(
     metrics: Sequence[str],
     features: Sequence[str],
 ) -> list[Contrast]:
-    """Loss in each metric of each model by the permutation of each feature."""
+    """Contrasts for the loss in each metric of each model by permuting each feature."""
     position = {p.key: k for k, p in enumerate(parameters)}
     contrasts: list[Contrast] = []
     for model, metric in product(models, metrics):
         subgroup = (("model", model),) if len(models) > 1 else ()
-        base = position[Key(metric, model)]
+        base = position[ParameterLabels(metric, model)]
         sign = 1.0 if parameters[base].trait.greater_is_better else -1.0
         for feature in features:
-            changed = position[Key(metric, _permuted_name(model, feature))]
-            key = Key(metric, feature, subgroup, factor="feature")
+            changed = position[ParameterLabels(metric, _permuted_name(model, feature))]
+            key = ParameterLabels(metric, feature, subgroup, factor="feature")
             contrasts.append((key, {base: sign, changed: -sign}))
     return contrasts
 
 
 def _permuted_name(estimator: str, feature: str) -> str:
-    """Name of an estimator with a permuted feature, as messages tell it."""
+    """Name of an estimator with a permuted feature, used in messages."""
     return f"{estimator}, {feature} permuted"
 
 
 @dataclass(frozen=True, eq=False)
 class _WithDonors(Functional):
-    """A functional of rows, each of which also gives a value to another.
+    """Functional of rows that also donate the value of a feature to another row.
 
-    What a row adds as a donor is the difference that its value makes to the influence
-    of the row that receives it.
+    As a donor, a row contributes the change in the influence of the receiving row.
     """
 
     permuted: Component
     unpermuted: Component
     receivers: Array
-    """Row that each row gives its value to."""
+    """Row that receives the value of each row."""
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = self.permuted(p)
@@ -244,20 +247,19 @@ class _WithDonors(Functional):
 
 def _with_donors(
     parameter: TableParameter,
-    by_key: Mapping[Key, TableParameter],
+    by_key: Mapping[ParameterLabels, TableParameter],
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Add the influence of rows as donors of a permuted feature.
+    """Add the influence of rows as donors of the values of a permuted feature.
 
-    `receivers` are, by the names of permuted models, that of the model and the row that
-    each row gives its value to.
+    `receivers` maps the names of permuted models to the name of the model and the row
+    that receives the value of each row.
     """
     model, receiver = receivers[parameter.key.model]
     unpermuted = by_key[replace(parameter.key, model=model)]
     permuted, reference = (
-        Component(each.functional, each.index, each.size)
-        for each in (parameter, unpermuted)
+        Component(p.functional, p.index, p.size) for p in (parameter, unpermuted)
     )
     return replace(
         parameter,
@@ -274,18 +276,18 @@ def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
     shape = np.shape(X)
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions, got shape {shape}")
-    known = list(range(shape[1])) if names is None else list(names)
-    chosen = known if features is None else list(features)
+    all_features = list(range(shape[1])) if names is None else list(names)
+    chosen = all_features if features is None else list(features)
     positions = {}
     for feature in chosen:
-        if feature not in known:
-            raise ValueError(f"features must be some of {known}, got {feature!r}")
-        positions[str(feature)] = known.index(feature)
+        if feature not in all_features:
+            raise ValueError(f"features must be among {all_features}, got {feature!r}")
+        positions[str(feature)] = all_features.index(feature)
     return positions
 
 
 def _permuted(X: Any, k: int, rows: Array, permutation: Array) -> Any:
-    """Features with the values of one permuted among some rows."""
+    """Copy of `X` with feature `k` permuted among some rows."""
     donors = np.arange(len(X))
     donors[rows] = rows[permutation]
     if hasattr(X, "iloc"):

@@ -1,4 +1,4 @@
-"""Joint reports of estimates that are known, and of reports on several test sets."""
+"""Joint reports of user-supplied estimates, and of reports on several test sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,14 +13,14 @@ from skci._validation import (
     LARGEST,
     as_matrix,
     as_numbers,
-    check_alone,
     check_degrees,
     check_directions,
+    check_mutually_exclusive,
     check_settings,
     check_sizes,
     is_iterable,
 )
-from skci.data.drawing import RowOptions
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_length
 from skci.evaluation import joint_report
 from skci.exceptions import warn_caller
@@ -28,8 +28,8 @@ from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import GivenEstimates
-from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.measures.traits import BY_INFLUENCE, Trait
+from skci.inference.parameter import Parameter, ParameterLabels, TableParameter
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 
@@ -54,40 +54,42 @@ def joint_intervals(
 ) -> JointReport:
     r"""Joint confidence intervals for estimates with a covariance or influence values.
 
-    The estimates may come from a fitted model, a bootstrap or a formula of your own.
+    The estimates may come from a fitted model, a bootstrap or a custom formula.
 
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
-        The keys of a mapping, or the index of a pandas Series, name them; see `names`.
+        Estimates of K parameters; the keys of a mapping, or the index of a pandas
+        Series, name the parameters; see `names`.
     covariance : array-like of shape (K, K), optional
-        Their estimated covariance matrix V, of any rank, with the squares of standard
-        errors on the diagonal; required without `influence`. A zero variance is treated
-        as unknown, and the interval is the whole range. The columns of a data frame
-        must be the names.
+        Estimated covariance matrix V of the estimates, of any rank, with squared
+        standard errors on the diagonal; required without `influence`. A zero variance
+        is treated as unknown, and the interval covers all possible values. The columns
+        of a data frame must be the names of the parameters.
     influence : array-like of shape (n_samples, K), or mapping of the names to columns
-        Influence value of each row on each estimate, instead of a covariance: the
-        deviation of the row from the estimate, if it is a mean. Without a row of n an
-        estimate changes by about its influence value / -n. NaN in rows that an estimate
-        is not computed from. The mean of the others is zero, weighted by
-        `sample_weight`.
+        Influence value of each row on each estimate, instead of a covariance. For a
+        mean, it is the deviation of the row from the estimate. In general, removing a
+        row from n rows changes the estimate by about its influence value / -n. NaN in
+        rows that an estimate does not use. The mean over the other rows must be zero,
+        weighted by `sample_weight`.
     df : float, optional
-        Degrees of freedom of V, at least 1, if it is the residual variance of a linear
-        model times a known matrix. By default V counts as known, as it does for large
+        Degrees of freedom of V, at least 1, if V is the residual variance of a linear
+        model times a known matrix. By default V is treated as known, as in large
         samples.
     names : sequence of K str or (str, str), optional
-        Names of the parameters: of the model alone, for a metric called "estimate", or
-        of the model and the metric. "1", "2", ... if not given.
-    bounds : (float, float) or sequence of K of them, optional
+        Names of the parameters: a model, whose metric is then called "estimate", or a
+        model and a metric. Default to "1", "2", ...
+    bounds : (float, float) or sequence of K such pairs, optional
         Range of the parameters, at which intervals are truncated; unlimited by default.
     greater_is_better : bool or mapping of str to bool, default=True
-        Which of two estimates of a metric is called better, of all metrics or by
-        metric; True for those that a mapping does not name.
+        Whether higher values are better, for all metrics or by metric. Metrics missing
+        from the mapping default to True.
     confidence_level : float, default=0.95
-        Probability that all intervals cover at once, between 0 and 1.
+        Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"delta", "logit"}, default="delta"
-        Whether intervals are symmetric around the estimate, or on the logit scale. The
-        latter needs `bounds` (0, 1); an estimate of 0 or 1 has the whole range.
+        "delta" intervals are symmetric around the estimate; "logit" intervals are
+        symmetric on the logit scale and require `bounds` (0, 1). The "logit" interval
+        of an estimate of 0 or 1 is [0, 1].
     random_state : int, Generator, RandomState or None
         Seed of the quasi-random points behind the critical value; see
         :func:`.critical_value`.
@@ -95,10 +97,10 @@ def joint_intervals(
     Returns
     -------
     JointReport
-        Labelled ``model`` and ``metric``. :meth:`.JointReport.differences` compares
+        Indexed by ``model`` and ``metric``. :meth:`.JointReport.differences` compares
         models on the same metric, :meth:`.JointReport.contrasts` combines any
-        estimates. With a covariance there are no rows to plan with: its ``sample_size``
-        is refused.
+        estimates. A report from a covariance has no rows, so its ``sample_size`` raises
+        an error.
 
     Raises
     ------
@@ -108,33 +110,34 @@ def joint_intervals(
     Warns
     -----
     DegenerateVarianceWarning
-        When the intervals are first accessed, of estimates with a zero variance.
+        When the intervals are first accessed, for estimates with a zero variance.
     SmallSampleWarning
-        Then, of influence values of few rows or clusters, or with heavy tails.
+        At the same time, for influence values from few rows or clusters, or with heavy
+        tails.
 
     See Also
     --------
-    skci.inference.critical_value : The critical value alone.
-    combine_independent : Reports on several test sets in one.
+    skci.inference.critical_value : Only the critical value.
+    combine_independent : Combine reports on several test sets.
 
     Notes
     -----
-    The estimates are taken to be jointly normal. The intervals are
+    The estimates are assumed to be jointly normal. The intervals are
 
     .. math:: \hat\theta_k \pm q \sqrt{V_{kk}}, \qquad
         P\left(\max_k \frac{|\hat\theta_k - \theta_k|}{\sqrt{V_{kk}}} < q\right)
         = \text{confidence level},
 
-    where V follows from influence values :math:`L_i` by the design of the rows, such as
-    :math:`\sum_i L_i L_i^T / n (n - 1)` for independent ones,
-    q from the normal distribution with the correlation of V or, with df degrees of
-    freedom, from the multivariate t distribution [1]_: what ``glht(parm(coef, vcov,
-    df))`` of R's multcomp computes. A combination :math:`L \theta` has the covariance
-    :math:`L V L^T` and the same df.
+    where V is computed from influence values :math:`L_i` by the design of the rows,
+    such as :math:`\sum_i L_i L_i^T / n (n - 1)` for independent rows. The critical
+    value q comes from the normal distribution with the correlation of V or, with df
+    degrees of freedom, from the multivariate t distribution [1]_, as in
+    ``glht(parm(coef, vcov, df))`` of R's multcomp. A combination :math:`L \theta` has
+    the covariance :math:`L V L^T` and the same df.
 
-    Estimates from different test sets have covariance zero. Those from the same rows
-    are usually positively correlated; a covariance of zero then makes the intervals of
-    differences too wide, and too narrow for a negative correlation.
+    Estimates from different test sets have covariance zero. Estimates from the same
+    rows are usually positively correlated; a covariance of zero then makes intervals
+    for differences too wide. If the correlation is negative, it makes them too narrow.
 
     References
     ----------
@@ -156,7 +159,7 @@ def joint_intervals(
     >>> report.differences()["accuracy", "A", "B"]
     accuracy of A - B = 0.030 [0.002, 0.058], 95% interval (delta)
 
-    The geometric mean of ratios by its influence values, with clusters of ten rows:
+    The geometric mean of ratios, from its influence values, with clusters of ten rows:
 
     >>> import numpy as np
     >>> ratio = np.exp(np.random.default_rng(0).normal(0.1, 0.3, 200))
@@ -169,9 +172,9 @@ def joint_intervals(
     >>> report["A", "ratio"]
     ratio = 1.110 [1.056, 1.164], 95% interval (delta, n = 200 in 20 groups)
 
-    Mean minutes until patients under one of four blankets were warm again: group means
-    with a pooled variance of 6.71 on 37 degrees of freedom, compared with the first
-    (Dunnett's test):
+    Mean minutes until patients under one of four blankets were warm again. The group
+    means have a pooled variance of 6.71 on 37 degrees of freedom and are compared with
+    the first group (Dunnett's test):
 
     >>> minutes = {"b0": 14.80, "b1": 12.67, "b2": 7.33, "b3": 13.13}
     >>> patients = np.array([20, 3, 3, 15])
@@ -181,7 +184,7 @@ def joint_intervals(
     >>> report.differences(control="b0").findings()
     ['On estimate, b0 is worse than b2.']
     """
-    values, given, keys = _check_estimates(estimates, names)
+    values, user_names, keys = _check_estimates(estimates, names)
     method = check_method(method)
     if method == AUTO:
         method = "delta"
@@ -193,59 +196,61 @@ def joint_intervals(
     named: list[dict[str, Any]] = []
     for key, bound in zip(keys, ranges, strict=True):
         properties["greater_is_better"] = better[key.metric]
-        trait = Trait(key.title, bounds=bound, **properties)
+        trait = MeasureProperties(key.title, bounds=bound, **properties)
         check_serves(method, trait, where, available="covariance")
         named.append({"key": key, "trait": trait, "method": method})
     settings = check_settings(confidence_level, random_state)
     if influence is None:
-        check_alone("a covariance", rows)
+        check_mutually_exclusive("a covariance", rows)
         source = GivenEstimates(
             tuple(
-                Parameter(fixed_estimate=x, **y)
-                for x, y in zip(values, named, strict=True)
+                Parameter(fixed_estimate=x, **fields)
+                for x, fields in zip(values, named, strict=True)
             ),
-            _check_covariance(covariance, len(values), given),
+            _check_covariance(covariance, len(values), user_names),
             check_degrees(np.inf if df is None else df),
             common_variance=True,
         )
         return JointReport(JointEstimate(source, **settings))
-    check_alone("influence", {"covariance": covariance, "df": df})
-    columns = _check_influence(influence, len(values), given)
+    check_mutually_exclusive("influence", {"covariance": covariance, "df": df})
+    columns = _check_influence(influence, len(values), user_names)
     alignment = Alignment()
     alignment.check("influence", influence, ["index"])
     checked = RowOptions(**rows).read(len(columns), "influence", alignment.check)
     sample = checked.sample_without_labels()
     columns, counts = columns[checked.kept].T, sample.rows.counts
     parameters = [
-        _of_influence(value, column, counts, **each)
-        for value, column, each in zip(values, columns, named, strict=True)
+        _from_influence(value, column, counts, **fields)
+        for value, column, fields in zip(values, columns, named, strict=True)
     ]
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return JointReport(joint)
 
 
-def _of_influence(
+def _from_influence(
     value: float, influence: Array, counts: Array, **named: Any
 ) -> TableParameter:
-    """Parameter with the influence values of rows, NaN where it does not use them."""
+    """Parameter from influence values of rows, NaN for rows that it does not use."""
     levels, index = np.unique(influence, return_inverse=True)
     levels = levels[~np.isnan(levels)]
     table = np.bincount(index, counts, len(levels) + 1)[: len(levels)]
     mean = float(table @ levels / table.sum()) if len(levels) else np.nan
     if not abs(mean) <= _MEAN * np.abs(levels).max(initial=0):
         raise ValueError(
-            f"influence of {named['key']} must have values, of which the mean weighted "
-            f"by sample_weight is zero, got the mean {mean:.2g}"
+            f"influence of {named['key']} must have mean zero, weighted by "
+            f"sample_weight, got the mean {mean:.2g}"
         )
     return TableParameter.from_influence(value, levels, table, index=index, **named)
 
 
 def _check_estimates(
     estimates: Any, names: Any
-) -> tuple[list[float], list[Any], list[Key]]:
-    """Check estimates, their names as given and as keys; numbers if there are none."""
+) -> tuple[list[float], list[Any], list[ParameterLabels]]:
+    """Check estimates; return their values, the user's names for them, and keys."""
     if isinstance(estimates, Mapping):
-        check_alone("a mapping of estimates, whose keys are names", {"names": names})
+        check_mutually_exclusive(
+            "a mapping of estimates, whose keys are names", {"names": names}
+        )
     if hasattr(estimates, "items"):
         pairs = list(estimates.items())
         estimates = [value for _, value in pairs]
@@ -259,26 +264,26 @@ def _check_estimates(
             "estimates must be a sequence of at least one finite number, got "
             f"{estimates!r}"
         )
-    check_sizes(values, "estimates must hold numbers", 0, LARGEST)
-    given, keys = [] if names is None else list(names), []
-    for name in range(1, len(values) + 1) if names is None else given:
+    check_sizes(values, "estimates must contain numbers", 0, LARGEST)
+    user_names, keys = [] if names is None else list(names), []
+    for name in range(1, len(values) + 1) if names is None else user_names:
         pair = name if isinstance(name, tuple) else (name, "estimate")
         if len(pair) != 2:
             raise ValueError(
-                f"names must be of a model, or of a model and a metric, got {name!r}"
+                f"names must be models, or pairs of a model and a metric, got {name!r}"
             )
-        keys.append(Key(str(pair[1]), str(pair[0])))
+        keys.append(ParameterLabels(str(pair[1]), str(pair[0])))
     if len(keys) != len(values):
         raise ValueError(
-            f"names must be one for each of {len(values)} estimates, got {len(keys)}"
+            f"names must name each of {len(values)} estimates, got {len(keys)} names"
         )
     if len(set(keys)) < len(keys):
-        raise ValueError(f"names must be distinct, got {given}")
-    return values.tolist(), given, keys
+        raise ValueError(f"names must be distinct, got {user_names}")
+    return values.tolist(), user_names, keys
 
 
 def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
-    """Check influence values, a column for each estimate, (n, K)."""
+    """Check influence values; return one column per estimate, shape (n, K)."""
     if isinstance(influence, Mapping):
         if influence.keys() != {*names}:
             raise ValueError(
@@ -293,45 +298,44 @@ def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
     matrix = as_matrix(influence, "influence", names, missing=True)
     if matrix.ndim != 2 or matrix.shape[1] != size or not len(matrix):
         raise ValueError(
-            f"influence must be of shape (n_samples, {size}), as there are {size} "
-            f"estimates, got shape {matrix.shape}"
+            f"influence must have shape (n_samples, {size}) for {size} estimates, got "
+            f"shape {matrix.shape}"
         )
     return matrix
 
 
 def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
-    """Check a covariance matrix."""
-    must = "covariance must be"
+    prefix = "covariance must be"
     matrix = as_matrix(covariance, "covariance", names)
     if matrix.shape != (size, size):
         raise ValueError(
-            f"{must} of shape {(size, size)}, as there are {size} estimates, got shape "
-            f"{matrix.shape}"
+            f"covariance must have shape {(size, size)} for {size} estimates, got "
+            f"shape {matrix.shape}"
         )
     variances = matrix.diagonal()
     if variances.min() < 0:
         raise ValueError(
-            f"{must} positive semidefinite, got a variance of {variances.min():.2g}"
+            f"{prefix} positive semidefinite, got a variance of {variances.min():.2g}"
         )
-    check_sizes(variances, "covariance must hold variances", LARGEST**-2, LARGEST**2)
+    check_sizes(variances, "covariance must contain variances", LARGEST**-2, LARGEST**2)
     # Parameters may be on scales of any size.
     scale = np.sqrt(np.where(variances > 0, variances, variances.max() or 1))
     correlation = matrix / np.outer(scale, scale)
     if np.abs(correlation - correlation.T).max() > _ROUNDING:
-        raise ValueError(f"{must} symmetric, got {covariance!r}")
-    least = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
-    if least < -_ROUNDING * size:
+        raise ValueError(f"{prefix} symmetric, got {covariance!r}")
+    smallest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
+    if smallest < -_ROUNDING * size:
         raise ValueError(
-            f"{must} positive semidefinite, got correlations with an eigenvalue of "
-            f"{least:.2g}"
+            f"{prefix} positive semidefinite, got correlations with an eigenvalue of "
+            f"{smallest:.2g}"
         )
     return (matrix + matrix.T) / 2
 
 
 def _check_bounds(
-    bounds: Any, values: Sequence[float], keys: Sequence[Key]
+    bounds: Any, values: Sequence[float], keys: Sequence[ParameterLabels]
 ) -> list[tuple[float, float]]:
-    """Check the ranges of the parameters, and that the estimates are within."""
+    """Check the ranges of the parameters, and that they contain the estimates."""
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
@@ -339,7 +343,7 @@ def _check_bounds(
         ranges = np.broadcast_to(numbers, (len(values), 2))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "bounds must be a pair (low, high), or one for each of "
+            "bounds must be a pair (low, high), or one pair for each of "
             f"{len(values)} estimates, got {bounds!r}"
         ) from error
     for value, key, (low, high) in zip(values, keys, ranges.tolist(), strict=True):
@@ -347,8 +351,8 @@ def _check_bounds(
             raise ValueError(f"bounds must be (low, high), got {(low, high)}")
         if not low <= value <= high:
             raise ValueError(
-                f"bounds must hold the estimates, got {value:g} of {key} outside of "
-                f"[{low:g}, {high:g}]"
+                f"bounds must contain the estimates, got {value:g} for {key} outside "
+                f"of [{low:g}, {high:g}]"
             )
     return [(low, high) for low, high in ranges.tolist()]
 
@@ -356,33 +360,34 @@ def _check_bounds(
 def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointReport:
     """Combine reports or estimates from independent test sets into one joint report.
 
-    The covariance matrix of the report is block diagonal, a block for each test set.
-    Differences between test sets, or a mean over them, are contrasts like any other.
+    The covariance matrix of the report is block diagonal, with one block per test set.
+    Differences between test sets and means over test sets are ordinary contrasts.
 
     Parameters
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
-        By the names of the test sets; those of a sequence are "1", "2", ... An estimate
-        from a report is taken without the others.
+        Reports or estimates by the name of their test set; in a sequence, test sets are
+        named "1", "2", ... An estimate taken from a report enters without the rest of
+        the report.
 
     Returns
     -------
     JointReport
-        A model is named by its test set and its name there.
+        Report whose models are named by their test set and their name within it.
 
     Raises
     ------
     TypeError
-        If an entry is neither a report nor an estimate, or is a report of contrasts.
+        If an entry is neither a report nor an estimate, or is a report on contrasts.
     ValueError
-        If there are none, two are of the same rows, their confidence levels or labels
-        differ, or two models have one name.
+        If there are no reports, two reports use the same rows, confidence levels or
+        labels differ, or two models have the same name.
 
     Warns
     -----
     UserWarning
-        If two have the same counts, or row by row the same values, as copies have.
-        Other reports that share rows are not recognised.
+        If two reports look like copies, with the same counts or the same values row by
+        row. Other reports that share rows are not detected.
 
     Examples
     --------
@@ -402,19 +407,19 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
             f"{type(reports).__name__}"
         )
     pairs = reports.items() if isinstance(reports, Mapping) else enumerate(reports, 1)
-    joints = [(str(name), _joint_of(each, str(name))) for name, each in pairs]
+    joints = [(str(name), _joint_of(report, str(name))) for name, report in pairs]
     if not joints:
-        raise ValueError("reports must hold at least one report, got none")
+        raise ValueError("reports must contain at least one report, got none")
     levels = {joint.confidence_level for _, joint in joints}
     if len(levels) > 1:
         raise ValueError(
-            f"reports must have one confidence level, got {sorted(levels)}; see their "
-            "method at"
+            f"reports must have the same confidence level, got {sorted(levels)}; "
+            "change it with report.at(level)"
         )
     for (name, joint), (other_name, other) in combinations(joints, 2):
         check_different(joint, other, "reports", f"{name!r} and {other_name!r}")
-    together = _stacked(joints)
-    labels = [parameter.key.labels for parameter in together.parameters]
+    combined = _stacked(joints)
+    labels = [parameter.key.labels for parameter in combined.parameters]
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
@@ -423,10 +428,10 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     for names in labels:
         if labels.count(names) > 1:
             raise ValueError(
-                f"reports must give models different names, got {names['model']!r} "
+                f"reports must have different names for models, got {names['model']!r} "
                 f"twice with {names['metric']}"
             )
-    return JointReport(together)
+    return JointReport(combined)
 
 
 def _joint_of(value: Any, name: str) -> JointEstimate:
@@ -437,7 +442,7 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must hold reports of models or estimates of a model, got "
+        "reports must contain reports on models or estimates of a model, got "
         f"{type(value).__name__} at {name!r}"
     )
 
@@ -445,27 +450,27 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
 def check_different(
     first: JointEstimate, second: JointEstimate, parameter: str, names: str
 ) -> None:
-    """Refuse estimates of the same rows, and warn of those that may be copies."""
-    must = f"{parameter} must be of different test sets, got"
+    """Refuse estimates from the same rows, and warn of estimates that may be copies."""
+    prefix = f"{parameter} must be from different test sets, got"
     hint = "compare models on the same rows by report.differences()"
     if first.rows is second.rows:
-        raise ValueError(f"{must} two of the same rows; {hint}")
+        raise ValueError(f"{prefix} two from the same rows; {hint}")
     if _tables(first) & _tables(second):
         warn_caller(
-            f"{must} the same counts in {names}; unless that is by chance, one is a "
-            f"copy of the other, and what is said of both is wrong; {hint}",
+            f"{prefix} the same counts in {names}; unless the counts agree by chance, "
+            f"one is a copy of the other, and their comparison is wrong; {hint}",
             UserWarning,
         )
 
 
 def _tables(joint: JointEstimate) -> set[int]:
-    """Tables that the parameters are functionals of, to tell which are the same."""
+    """Hashes of the tables of the parameters, to detect equal tables."""
     tables = (p for p in joint.parameters if isinstance(p, TableParameter))
-    return {hash((each.counts.tobytes(), each.index.tobytes())) for each in tables}
+    return {hash((p.counts.tobytes(), p.index.tobytes())) for p in tables}
 
 
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
-    """Joint estimate of independent samples, with its names before the models'."""
+    """Joint estimate of independent samples, whose names precede the model names."""
     parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
     rows, design = stack_samples(parts)
     parameters = []

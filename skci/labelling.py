@@ -20,32 +20,32 @@ from skci._validation import (
     check_positive_number,
     fixed_seed,
 )
-from skci.data.drawing import RowOptions
 from skci.data.partial_truth import Columns, check_enough, read_columns
+from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment
 from skci.metrics.base import MetricCI
 from skci.metrics.metric_set import MetricSet
 from skci.metrics.names import resolve_metric
 
-_FEWEST_OF_LEAF = 5  # labelled rows that a mean square is estimated from
-_LEAST = 0.1  # root of an expected square, over that of the mean of all
-_NO_WEIGHT = 1e-12  # weight of a possible row, if that of a row is 1
-_TOLERANCE = 1e-12  # error of the scale of probabilities, relative to the largest
+_MIN_LEAF_ROWS = 5  # labelled rows from which a mean square is estimated
+_MIN_RELATIVE_SIZE = 0.1  # smallest expected residual over the root mean square
+_NO_WEIGHT = 1e-12  # weight of a hypothetical row; actual rows have weight 1
+_TOLERANCE = 1e-12  # relative error of the scale of probabilities
 _ROUNDING = 1e-9  # rounding error of a number of labels
 
 
 class LabelPlan(NamedTuple):
-    """Rows to label next, as :func:`label_next` returns them.
+    """Rows to label next, returned by :func:`label_next`.
 
     Parameters
     ----------
     rows : array of shape (n_labels,)
-        Positions of the rows, in ascending order.
+        Positions of the rows, increasing.
     label_probability : array of shape (n_samples,)
-        Probability with which each label has been requested, now or before, for
-        ``label_probability=`` of :func:`skci.joint_report`.
+        Probability with which each label has been requested, now or earlier. Pass it to
+        :func:`skci.joint_report` as ``label_probability=``.
     half_width : float
-        Half width to expect of the interval once they are labelled.
+        Expected half width of the interval after labelling.
 
     Examples
     --------
@@ -89,38 +89,39 @@ def label_next(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, or numbers, of the rows that have been labelled: at least 10, at
-        first of a random part. Those of the others are missing (None, NaN or NA).
+        True labels, or numbers, for labelled rows; missing (None, NaN or NA) for other
+        rows. At least 10 rows must be labelled, initially a random sample.
     y_pred, y_score : mapping, list of (str, array-like), data frame, or array-like
         Predictions and scores of the models for all rows, as in
         :func:`skci.joint_report`.
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
-        several by name.
+        several proxies by name.
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which each label has been requested, such as that of the plan
-        before; the same for all rows if not given.
+        Probability with which each label has been requested so far, such as
+        ``label_probability`` of the previous plan; defaults to equal probabilities.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights of the rows; only their ratios matter.
     groups : array-like of shape (n_samples,), optional
-        Clusters of rows that may be dependent. Labels are requested row by row.
+        Clusters of rows that may be dependent. Labels are still requested for single
+        rows.
     data : data frame, optional
-        Data frame of which the parameters above name columns.
+        Data frame whose columns the parameters above name.
     metric : str or metric object
-        The metric of the interval, which must have one value.
+        Metric of the interval; it must have a single value.
     models : str or pair of str, optional
-        Model whose metric is estimated, or two, for the difference of the first less
-        the second; may be left out if there are no others.
+        Model whose metric is estimated, or two models, for the first minus the second.
+        May be omitted if there are no other models.
     n_labels : int, optional
         Number of rows to label next.
     half_width : float, optional
-        In place of a number, half width of the interval that is to be expected.
+        Target half width of the interval; alternative to `n_labels`.
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     pos_label : label, optional
-        Positive label of a metric that does not set one; 1 if not given.
+        Positive label of a metric that does not set one; defaults to 1.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the rows; give an int for the same rows in each call.
+        Seed of the random choice of rows; pass an int for reproducible rows.
 
     Returns
     -------
@@ -130,32 +131,34 @@ def label_next(
     Raises
     ------
     ValueError, TypeError
-        If a parameter is not as described, the labelled rows show no variance, or the
-        labels of all rows do not suffice for the width.
+        If a parameter is not as described, the labelled rows show no variance, or
+        labels of all rows are not enough for the half width.
 
     See Also
     --------
-    skci.joint_report : Takes `proxy` and `label_probability` for the estimates.
+    skci.joint_report : Estimates from `proxy` and `label_probability`.
 
     Notes
     -----
-    With the influence value L of a row, that of the proxies K and the coefficients
-    :math:`\lambda` that explain most of L, the variance of an estimate from rows of N
-    of clusters g that are labelled with probabilities :math:`\pi_i` is about
+    Let L be the influence value of a row, K the influence value from the proxies and
+    :math:`\lambda` the coefficients by which K explains most of L. If N rows in
+    clusters g are labelled with probabilities :math:`\pi_i`, the variance of the
+    estimate is about
 
     .. math:: \frac{1}{N^2} \Bigl( \sum_i \bigl(\tfrac{1}{\pi_i} - 1\bigr) E r_i^2
         + \sum_g E \bigl(\sum_{i \in g} L_i\bigr)^2 \Bigr) , \qquad
         r_i = L_i - \lambda K_i ,
 
-    and least for :math:`\pi_i` in proportion to :math:`\sqrt{E r_i^2}` [1]_ [2]_,
-    whatever the clusters. L and K are those of a row times its weight, over the mean.
-    Expected squares are means over the leaves of a regression tree, from labelled
-    rows, on predictions, scores and proxies: where possible labels are few, over the
-    cells of prediction and proxy. To each row one more is added that has the largest
-    square which any label would give it, and of labelled rows the square is left out:
-    probabilities that depended on it would leave estimates with a bias.
+    It is smallest for :math:`\pi_i` proportional to :math:`\sqrt{E r_i^2}` [1]_ [2]_,
+    for any clusters. L and K are multiplied by the weight of the row over the mean
+    weight. Expected squares are means over the leaves of a regression tree fitted to
+    labelled rows, with predictions, scores and proxies as features: with few possible
+    labels, the leaves are the cells of prediction and proxy. Each mean includes an
+    additional row with the largest square that any label would give, and excludes the
+    square of a labelled row itself, since probabilities that depend on it would bias
+    the estimates.
 
-    Rows without a label are drawn by systematic sampling in random order.
+    Unlabelled rows are drawn by systematic sampling in random order.
 
     References
     ----------
@@ -164,7 +167,7 @@ def label_next(
 
     Examples
     --------
-    Of 5,000 rows 200 have been labelled at random, and all by a judge:
+    A judge labelled all 5,000 rows, and people a random sample of 200:
 
     >>> import numpy as np
     >>> from skci import joint_report
@@ -190,7 +193,7 @@ def label_next(
     >>> report.differences()["accuracy", "A", "B"]
     accuracy of A - B = 0.033 [0.011, 0.056], 95% interval (hall, of 5000 rows...
 
-    More rows for a half width of .015:
+    Additional rows for a half width of .015:
 
     >>> options = {"proxy": judge, "label_probability": plan.label_probability}
     >>> more = label_next(known, models, metric="accuracy", half_width=0.015, **options)
@@ -204,91 +207,91 @@ def label_next(
             f"{half_width=}"
         )
     metric_set = MetricSet(metric, confidence_level)
-    given = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
-    given["label_probability"] = label_probability
+    inputs = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, "proxy": proxy}
+    inputs["label_probability"] = label_probability
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
-    columns, rows = read_columns(given, rows, data)
+    columns, rows = read_columns(inputs, rows, data)
     metric_set.must_be_given(columns.predicted or None, columns.scores or None)
     if columns.by_prediction:
         raise ValueError(
-            "proxy must be columns to choose labels by, or None, got 'prediction'"
+            "proxy must contain columns of proxies, or be None, got 'prediction'"
         )
     check_enough(*columns.sizes)
     compared = _compared_models(columns, metric, models)
     if metric.get_params().get("pos_label", "") is None:
         metric = clone(metric).set_params(pos_label=pos_label)
-    choice = _LabelChoice.of(columns, rows, metric, compared)
+    choice = _LabelChoice.from_columns(columns, rows, metric, compared)
     if not choice.variance_of_sum > 0:
         raise ValueError(
-            f"y_true must show a variance of {metric.name}, got none; label more rows "
-            "at random first"
+            f"y_true must show a variance of {metric.name}, got variance zero; label "
+            "more rows at random first"
         )
     z = -float(ndtri((1 - metric_set.confidence_level) / 2))
     if half_width is not None:
         value = check_positive_number(half_width, "half_width")
-        least = z * choice.standard_error(np.ones(len(columns.labelled)))
-        if value < least:
+        smallest = z * choice.standard_error(np.ones(len(columns.labelled)))
+        if value < smallest:
             raise ValueError(
-                f"half_width must be at least {least:.3g}, that of labels of all rows, "
-                f"got {half_width!r}"
+                f"half_width must be at least {smallest:.3g}, the half width if all "
+                f"rows are labelled, got {half_width!r}"
             )
         enough = choice.where(lambda p: value / z - choice.standard_error(p))
-        n_labels = math.ceil(choice.of_unlabelled(enough).sum() - _ROUNDING)
-    most = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
-    n = check_integer(n_labels, "n_labels", minimum=0, maximum=int(most))
-    probability = choice.where(lambda p: choice.of_unlabelled(p).sum() - n)
+        n_labels = math.ceil(choice.request_probability(enough).sum() - _ROUNDING)
+    maximum = (~choice.labelled & (choice.expected_squared_residual > 0)).sum()
+    n = check_integer(n_labels, "n_labels", minimum=0, maximum=int(maximum))
+    probability = choice.where(lambda p: choice.request_probability(p).sum() - n)
     # Systematic sampling in random order; probabilities sum to n up to rounding.
     rng = np.random.default_rng(fixed_seed(random_state))
     candidates = np.flatnonzero(~choice.labelled)
     order = rng.permutation(len(candidates))
-    ends = np.cumsum(choice.of_unlabelled(probability)[order])
-    points = (rng.random() + np.arange(n)) * (ends[-1] / n if n else 1.0)
-    places = np.searchsorted(ends, points, side="right")
-    drawn = np.sort(candidates[order[places]])
+    cumulative = np.cumsum(choice.request_probability(probability)[order])
+    points = (rng.random() + np.arange(n)) * (cumulative[-1] / n if n else 1.0)
+    positions = np.searchsorted(cumulative, points, side="right")
+    drawn = np.sort(candidates[order[positions]])
     return LabelPlan(drawn, probability, z * choice.standard_error(probability))
 
 
 def _compared_models(
     columns: Columns, metric: MetricCI, models: Any
 ) -> dict[str, float]:
-    """Coefficients of the model, or of the two, whose metric is estimated."""
-    known = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
-    chosen = [models] if isinstance(models, str) else [*(models or known)]
+    """Coefficients of the estimated model, or of the two compared models."""
+    names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
+    chosen = [models] if isinstance(models, str) else [*(models or names)]
     if not 1 <= len(chosen) <= 2 or len({*chosen}) < len(chosen):
         raise ValueError(
-            f"models must be one model, or two to be compared, got {chosen}"
+            f"models must be one model, or two models to be compared, got {chosen}"
         )
-    if unknown := [name for name in chosen if name not in known]:
-        raise ValueError(f"models must be among {known}, got {unknown[0]!r}")
+    if unknown := [name for name in chosen if name not in names]:
+        raise ValueError(f"models must be among {names}, got {unknown[0]!r}")
     return dict(zip(chosen, (1.0, -1.0), strict=False))
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Requested labels, and what others are expected to tell."""
+    """Labelled rows, and the expected contribution of each row to the variance."""
 
     labelled: Array
     probability: Array
-    """With which each label has been requested."""
+    """Probability with which each label has been requested."""
     expected_squared_residual: Array
-    """Values of all rows, times the squared weight of the row."""
+    """Expected squares for all rows, times the squared weight of the row."""
     labelled_squared_residuals: Array
-    """Values of labelled rows, times the number of rows that each represents."""
+    """Squares for labelled rows, times the number of rows that each row represents."""
     variance_of_sum: float
-    """Variance of the sum of the influence values of the truth."""
+    """Variance of the sum of the influence values if all rows were labelled."""
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: Columns,
         rows: RowOptions,
         metric: MetricCI,
         models: Mapping[str, float],
     ) -> _LabelChoice:
-        """Estimate the expected squares from labelled rows; models have coefficients.
+        """Estimate expected squares from labelled rows; `models` are coefficients.
 
-        They are means over the leaves of a regression tree on what all rows have:
-        the predictions or scores of all models, and the proxies.
+        Expected squares are means over the leaves of a regression tree, whose features
+        are the predictions or scores of all models, and the proxies.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -307,49 +310,52 @@ class _LabelChoice:
         represented = 1 / probability[labelled]
         represented *= n / represented.sum()
         expected = _expected(columns, residuals**2, represented, largest)
-        least = _LEAST**2 * np.average(residuals**2, weights=represented)
+        minimum = np.average(residuals**2, weights=represented)
+        minimum *= _MIN_RELATIVE_SIZE**2
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
             influence = explained.copy()  # for all rows, unbiased given the clusters
             influence[labelled] += represented * residuals
-            of_rows = (row_weights * influence)[checked.kept]
-            totals = np.bincount(checked.cluster_numbers, of_rows)
-            of_labels = squared_weights * (represented - 1) @ residuals**2
-            variance = max(variance, totals @ totals - of_labels)
+            weighted = (row_weights * influence)[checked.kept]
+            totals = np.bincount(checked.cluster_numbers, weighted)
+            label_variance = squared_weights * (represented - 1) @ residuals**2
+            variance = max(variance, totals @ totals - label_variance)
         return cls(
             labelled,
             probability,
-            expected_squared_residual=row_weights**2 * np.maximum(expected, least),
+            expected_squared_residual=row_weights**2 * np.maximum(expected, minimum),
             labelled_squared_residuals=squared_weights * residuals**2,
             variance_of_sum=float(variance),
         )
 
     def standard_error(self, probability: Array) -> float:
-        """Standard error to expect if rows are labelled with these probabilities."""
-        of_labels = self.labelled_squared_residuals @ (
+        """Expected standard error if rows are labelled with these probabilities."""
+        label_variance = self.labelled_squared_residuals @ (
             1 / probability[self.labelled] - 1
         )
         n = len(probability)
-        return float(np.sqrt(of_labels + self.variance_of_sum) / n)
+        return float(np.sqrt(label_variance + self.variance_of_sum) / n)
 
-    def of_unlabelled(self, probability: Array) -> Array:
-        """Probabilities with which labels of rows without one are requested now."""
+    def request_probability(self, probability: Array) -> Array:
+        """Probabilities with which labels of unlabelled rows are requested now."""
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
     def where(self, excess: Callable[[Array], float]) -> Array:
-        """Probabilities at which an increasing function of their scale is zero."""
+        """Probabilities whose scale makes `excess`, an increasing function, zero."""
         size = np.sqrt(self.expected_squared_residual)
-        size /= size[size > 0].min()  # at the scale 1 all rows of weight are labelled
+        size /= size[
+            size > 0
+        ].min()  # at scale 1 all rows with positive weight are labelled
 
         def scaled(scale: float) -> Array:
             return np.clip(scale * size, self.probability, 1.0)
 
-        for end in (0.0, 1.0):
-            if excess(scaled(end)) * (1 - 2 * end) >= 0:
-                return scaled(end)
+        for bound in (0.0, 1.0):
+            if excess(scaled(bound)) * (1 - 2 * bound) >= 0:
+                return scaled(bound)
         root = brentq(lambda scale: excess(scaled(scale)), 0, 1, xtol=_TOLERANCE)
         return scaled(root)
 
@@ -361,9 +367,10 @@ def _influences(
     row_weights: Array,
     probability: Array,
 ) -> tuple[Array, Array, Array]:
-    """Influence values of labelled rows, of all by possible label, and explained ones.
+    """Influence values: observed, by possible label, and explained by proxies.
 
-    Explained by the proxies are those of all rows. There are no possible numbers.
+    Observed values refer to labelled rows, the others to all rows. Numbers have no
+    possible labels.
     """
     labelled, n = columns.labelled, len(columns.labelled)
     weights = row_weights[labelled] / probability[labelled]
@@ -377,15 +384,15 @@ def _influences(
     possible = np.zeros((len(labels), n))
     for model, sign in models.items():
         response = as_array(responses[model], model, "an array")
-        few = response[labelled]
-        values = sign * metric.influence(truth, few, weights)[1]
+        response_labelled = response[labelled]
+        values = sign * metric.influence(truth, response_labelled, weights)[1]
         observed += values
-        many = np.concatenate([few, *[response] * len(labels)])
-        of_labels = metric.influence(truths, many, many_weights)[1][len(weights) :]
-        possible += sign * of_labels.reshape(-1, n)
+        many = np.concatenate([response_labelled, *[response] * len(labels)])
+        by_label = metric.influence(truths, many, many_weights)[1][len(weights) :]
+        possible += sign * by_label.reshape(-1, n)
         if proxies:
-            of_proxies = [metric.influence(x, response, row_weights) for x in proxies]
-            design = np.transpose([influence for _, influence in of_proxies])
+            by_proxy = [metric.influence(x, response, row_weights) for x in proxies]
+            design = np.transpose([influence for _, influence in by_proxy])
             weighted = design[labelled] * weights[:, np.newaxis], values * weights
             explained += design @ np.linalg.lstsq(*weighted, rcond=None)[0]
     return observed, possible, explained
@@ -394,11 +401,11 @@ def _influences(
 def _expected(
     columns: Columns, squares: Array, weights: Array, largest: Array
 ) -> Array:
-    """Expected squares of all rows, of a labelled row from those of the others.
+    """Expected squares for all rows: means over the leaf of a row.
 
-    Else rows would have a greater probability, and less weight, because their residual
-    is large. They are means over the leaf of a row, with one more that has the largest
-    square that is possible for it.
+    Each mean includes an additional row with the largest square that the row can have.
+    It excludes the row itself if labelled: otherwise rows would have a larger
+    probability, and a smaller weight, because their residual is large.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 
@@ -410,14 +417,14 @@ def _expected(
                 codes = np.unique(array.astype(str), return_inverse=True)[1]
                 array = codes.reshape(array.shape)
             features.append(array)
-    labelled, known = columns.labelled, np.column_stack(features)
-    tree = DecisionTreeRegressor(min_samples_leaf=_FEWEST_OF_LEAF, random_state=0)
-    tree.fit(known[labelled], squares, sample_weight=weights)
-    leaf = tree.apply(known)
-    some, size = leaf[labelled], leaf.max() + 1
+    labelled, feature_matrix = columns.labelled, np.column_stack(features)
+    tree = DecisionTreeRegressor(min_samples_leaf=_MIN_LEAF_ROWS, random_state=0)
+    tree.fit(feature_matrix[labelled], squares, sample_weight=weights)
+    leaf = tree.apply(feature_matrix)
+    labelled_leaf, size = leaf[labelled], leaf.max() + 1
     total, weight, number = (
-        np.bincount(some, each, size)[leaf]
-        for each in (weights * squares, weights, np.ones(len(some)))
+        np.bincount(labelled_leaf, values, size)[leaf]
+        for values in (weights * squares, weights, np.ones(len(labelled_leaf)))
     )
     total[labelled] -= weights * squares
     weight[labelled] -= weights

@@ -1,8 +1,7 @@
-"""Sample sizes and detectable differences from what is expected, without a pilot.
+"""Sample sizes and detectable differences from expected tables, without a pilot.
 
-What is expected is a table with the proportion of rows by truth and prediction, or by
-truth and the predictions of two models, the negative label first. It is planned with
-like a pilot.
+An expected table contains the proportion of rows by truth and prediction, or by truth
+and the predictions of two models, the negative label first. It is used like a pilot.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ def __dir__() -> list[str]:
 
 
 _RATES = "prevalence", "recall", "specificity"
-_LARGEST = 2**53  # number of rows, as of counts, and rows of a group
-_NEAR = 1e-10  # how near to the ends of its range a difference is looked for
+_LARGEST = 2**53  # largest number of rows, and of rows of a group
+_NEAR = 1e-10  # relative distance of the search interval from its bounds
 
 
 @with_hints
@@ -69,45 +68,47 @@ def sample_size(
     Parameters
     ----------
     metric : str or metric object
-        A metric of labels, such as "accuracy", "f0.5" or ``F05CI()``. Those of scores
-        and of numbers are planned from a pilot, by :meth:`.JointReport.sample_size`.
+        A label metric, such as "accuracy", "f0.5" or ``F05CI()``. To plan metrics of
+        scores or numbers, use :meth:`.JointReport.sample_size` of a pilot.
     half_width : float, optional
-        Largest half width of the interval, such as 0.03: of the value of one model, or
-        of the difference of two.
+        Largest half width of the interval, such as 0.03, for the value of one model or
+        the difference of two models.
     expected : float, mapping of str to float, or array-like, optional
-        Assumed performance: the value, for accuracy and error rate;
-        ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without what the
-        metric does not depend on, for recall needs no specificity; or a table of counts
-        or proportions, the negative label first: of shape (2, 2) by truth and
-        prediction, or of two models on the same rows of shape (2, 2, 2) by truth, the
-        prediction of the first and that of the second. With `difference` it is the
-        prevalence alone, for rates of one label.
+        Assumed performance. For accuracy and error rate, the value. For other metrics,
+        ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without rates that
+        do not affect the metric: recall needs no specificity. Or a table of counts or
+        proportions, the negative label first: of shape (2, 2) by truth and prediction,
+        or, for two models on the same rows, of shape (2, 2, 2) by truth, first
+        prediction and second prediction. With `difference`, only ``{"prevalence":
+        ...}``, for rates of one label.
     difference : float, optional
-        In place of a table of two models, for accuracy, error rate and rates of one
-        label: the value of the second model less that of the first.
+        Value of the second model minus the value of the first, instead of a table of
+        two models; for accuracy, error rate and rates of one label.
     disagreement : float, optional
-        With `difference`, the proportion of rows on which exactly one of two models is
-        right, of all rows or of the label.
+        With `difference`, the proportion of rows, or of rows with the label, on which
+        exactly one of the two models is right.
     power : float, optional
-        Least probability, between 0 and 1, with which the interval of the difference
-        shall exclude zero, or show the claim.
+        Minimum probability, between 0 and 1, that the interval for the difference
+        excludes zero, or shows the claim.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
-        What the interval shall show of the second model beside the first instead; see
+        Margin, and claim about the second model compared with the first, that the
+        interval must show instead of a difference from zero; see
         :meth:`.JointReport.differences`.
     group_size : float, optional
-        Rows of each group, for a design effect of
-        ``1 + (group_size - 1) * correlation``.
+        Number of rows per group, for the design effect ``1 + (group_size - 1) *
+        correlation``.
     correlation : float, optional
-        Correlation within groups of what is averaged, with `group_size`.
+        Intraclass correlation, with `group_size`, of the row values whose mean is the
+        metric.
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     method : str, optional
-        Interval method of a metric that does not set its own; "auto" if not given.
+        Interval method, if the metric sets none; defaults to "auto".
 
     Returns
     -------
     int
-        Number of rows.
+        Required number of rows.
 
     Raises
     ------
@@ -117,9 +118,9 @@ def sample_size(
 
     See Also
     --------
-    minimum_detectable : The difference that a number of rows detects.
-    skci.reports.JointReport.sample_size : The same for a whole report, from a pilot.
-    skci.reports.ContrastReport.sample_size : Rows to detect a difference, from a pilot.
+    minimum_detectable : Smallest difference that a number of rows detects.
+    skci.reports.JointReport.sample_size : Plan a whole report from a pilot.
+    skci.reports.ContrastReport.sample_size : Plan a comparison from a pilot.
 
     Notes
     -----
@@ -128,22 +129,22 @@ def sample_size(
 
     .. math:: n = \frac{z^2}{m^2} \sum_i p_i L_i^2 ,
 
-    which is :math:`z^2 p (1 - p) / m^2` for the accuracy [1]_. For other methods n is
-    the least number whose interval at the expected table is narrow enough. The interval
-    of about half of all test sets will be a little wider than planned.
+    which is :math:`z^2 p (1 - p) / m^2` for the accuracy [1]_. For other methods, n is
+    the smallest number of rows whose interval at the expected table is narrow enough.
+    The intervals of about half of all test sets are a little wider than planned.
 
-    For a difference d of accuracies and a disagreement D the power needs about
+    For a difference d of accuracies and a disagreement D, the power requires about
 
     .. math:: n = \frac{(z + z_{power})^2 (D - d^2)}{d^2} ,
 
-    with D and d the sum and the difference of the proportions of rows that one model
-    alone gets right [2]_. With a margin, the distance of d from it replaces d in the
-    denominator, and score intervals have the standard error at the margin in their
-    half width [4]_, which may be much greater where D is small. All are multiplied by
-    the design effect [3]_, as for normal quantiles:
-    few groups need some more. The correlation of a difference within groups is often
-    lower than that of either model. If the design effect is known, multiply the number
-    of rows by it.
+    rows, where D and d are the sum and the difference of the proportions of rows that
+    only one model gets right [2]_. With a margin, the distance of d from the margin
+    replaces d in the denominator. Score intervals use the standard error at the margin
+    in their half width [4]_, which may be much larger if D is small. All numbers are
+    multiplied by the design effect [3]_, as for normal quantiles: with few groups,
+    somewhat more rows are needed. The correlation of a difference within groups is
+    often lower than the correlation of either model. If you know the design effect,
+    multiply the number of rows by it.
 
     References
     ----------
@@ -162,18 +163,18 @@ def sample_size(
     >>> sample_size("f1", 0.05, expected=rates, method="score")
     1792
 
-    Two models that differ on a tenth of the rows, one by .02 better than the other:
+    Two models that differ on a tenth of the rows, with accuracies that differ by .02:
 
     >>> sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
     1955
 
-    The same of ten rows of each patient, with a correlation of .05:
+    The same comparison with ten rows per patient and a correlation of .05:
 
     >>> options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
     >>> sample_size("accuracy", **options, group_size=10, correlation=0.05)
     2835
 
-    Two models with an F1 of .81 and .84, from a table of what both predict:
+    Two models with F1 of .81 and .84, from a table of both predictions:
 
     >>> negative, positive = [[640, 20], [30, 10]], [[40, 30], [20, 210]]
     >>> sample_size("f1", power=0.8, expected=[negative, positive])
@@ -187,9 +188,10 @@ def sample_size(
     effect = _design_effect(group_size, correlation)
     if power is not None and expected is None and difference is None:
         raise ValueError(
-            "difference must be given with power, and disagreement: the power is that "
-            "of showing a difference of two models, as in difference=0.02, "
-            f"disagreement=0.1; got {difference=}, {disagreement=}"
+            "difference and disagreement must be given with power, which is the "
+            "probability of showing a difference of two models; got "
+            f"{difference=}, {disagreement=}; pass for example difference=0.02, "
+            "disagreement=0.1"
         )
     if difference is not None or disagreement is not None:
         table = _compared_table(metric, expected, difference, disagreement)
@@ -203,8 +205,8 @@ def sample_size(
         n = report.sample_size(half_width)
     else:
         raise ValueError(
-            "power, margin and claim need two models: their difference and "
-            "disagreement, or expected of shape (2, 2, 2), got "
+            "power, margin and claim need two models: pass difference and "
+            "disagreement, or expected of shape (2, 2, 2); got "
             f"{power=}, {margin=} and {claim=}"
         )
     return math.ceil(effect * n)
@@ -225,35 +227,35 @@ def minimum_detectable(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> float:
-    """Least improvement that a number of rows detects, the inverse of `sample_size`.
+    """Smallest improvement that a number of rows detects: the inverse of `sample_size`.
 
     Parameters
     ----------
     n_samples : int
         Number of rows on which two models are compared.
     metric : str or metric object
-        Accuracy or error rate, or a rate of the rows of one label, such as "recall".
+        Accuracy, error rate, or a rate among the rows with one label, such as "recall".
     disagreement : float
-        Proportion of rows on which exactly one of the two models is right: of all, or
-        of those of the label.
+        Proportion of rows, or of rows with the label, on which exactly one of the two
+        models is right.
     power : float
-        Probability, between 0 and 1, with which the interval of the difference shall
-        exclude zero, or show the claim.
+        Probability, between 0 and 1, that the interval for the difference excludes
+        zero, or shows the claim.
     prevalence : float, optional
-        Proportion of rows of the positive label, for rates of one label.
+        Proportion of positive rows, for rates of one label.
     margin : float, optional
-        Difference, above 0, by which the second model may be worse and is "not worse",
-        or that it exceeds and is "better".
+        Positive margin: the second model is "not worse" if it is worse by less than the
+        margin, and "better" if it is better by more.
     claim : {"not worse", "better"}, optional
-        What the interval shall show of the second model beside the first, if there is a
-        margin.
+        Claim about the second model, compared with the first, that the interval must
+        show; requires a margin.
 
     Returns
     -------
     float
-        Value of the second model less that of the first: the least improvement with
-        that power; with the claim "not worse" it may be a loss. An improvement is below
-        0 where lower values of the metric are better.
+        Value of the second model minus the value of the first, for the smallest
+        improvement with this power. With the claim "not worse" it may be a loss. An
+        improvement is negative if lower values of the metric are better.
 
     Raises
     ------
@@ -286,28 +288,29 @@ def minimum_detectable(
         differences = report.differences(margin=margin)
         return power - float(differences.power(n, claim=claim)[0])
 
-    least = _least_improvement(claim, margin)
-    ends = least + _NEAR * (share - least), share - _NEAR * (share - least)
-    if not least < share or shortfall(ends[1]) > 0:
+    smallest = _smallest_improvement(claim, margin)
+    tolerance = _NEAR * (share - smallest)
+    bracket = smallest + tolerance, share - tolerance
+    if not smallest < share or shortfall(bracket[1]) > 0:
         raise ValueError(
-            "n_samples must be so large that a difference up to the disagreement, "
-            f"{share:g}, is detected, got {n_samples!r}"
+            "n_samples must be large enough to detect a difference equal to the "
+            f"disagreement, {share:g}, got {n_samples!r}"
         )
-    if (excess := -shortfall(ends[0])) > 0:
+    if (excess := -shortfall(bracket[0])) > 0:
         raise ValueError(
-            f"power must be above {power + excess:.3g}, that of an improvement of "
-            f"{least:g}, got {power!r}"
+            f"power must be above {power + excess:.3g}, the power at the smallest "
+            f"improvement that satisfies the claim, {smallest:g}, got {power!r}"
         )
-    improvement = brentq(shortfall, *ends, xtol=_NEAR)
+    improvement = brentq(shortfall, *bracket, xtol=_NEAR)
     return float(sign * improvement)
 
 
-def _least_improvement(claim: str | None, margin: float | None) -> float:
-    """Least improvement at which a claim holds."""
+def _smallest_improvement(claim: str | None, margin: float | None) -> float:
+    """Smallest improvement that satisfies a claim."""
     if claim is None:
         return 0.0
-    known = isinstance(claim, str) and claim in ("not worse", "better")
-    if margin is None or not known:
+    is_valid = isinstance(claim, str) and claim in ("not worse", "better")
+    if margin is None or not is_valid:
         raise ValueError(
             "claim must be 'not worse' or 'better', with a margin, got "
             f"{claim=}, {margin=}"
@@ -321,8 +324,8 @@ def _check_metric(metric: Any) -> MetricCI:
     metric = resolve_metric(metric)
     if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
-            "metric must be of labels, to be planned from an expected table, got "
-            f"{metric.name!r}, which is of {metric.reads}; plan it from a pilot, as in "
+            "metric must be a label metric to be planned from an expected table, got "
+            f"{metric.name!r}, a metric of {metric.reads}; plan it from a pilot, as in "
             f"joint_report(..., metrics={metric.name!r}).sample_size(...)"
         )
     check_no_pos_label(metric.pos_label, A_MATRIX)
@@ -330,10 +333,10 @@ def _check_metric(metric: Any) -> MetricCI:
 
 
 def _table_of_rates(
-    expected: Mapping[str, Any], needed: Sequence[str], known: Sequence[str] = _RATES
+    expected: Mapping[str, Any], needed: Sequence[str], allowed: Sequence[str] = _RATES
 ) -> Array:
-    """Table at some rates; those that are not needed have any value."""
-    if not {*needed} <= {*expected} <= {*known}:
+    """Table for the expected rates; missing rates are set to an arbitrary value."""
+    if not {*needed} <= {*expected} <= {*allowed}:
         raise ValueError(
             f"expected must be a mapping with the keys {needed}, got the keys "
             f"{list(expected)}"
@@ -341,7 +344,7 @@ def _table_of_rates(
     rates = {k: check_share(value, f"expected[{k!r}]") for k, value in expected.items()}
     if rates["prevalence"] in (0, 1):
         raise ValueError(
-            "expected['prevalence'] must leave rows of both labels, got "
+            "expected['prevalence'] must be above 0 and below 1, got "
             f"{expected['prevalence']!r}"
         )
     prevalence, recall, specificity = (rates.get(name, 0.5) for name in _RATES)
@@ -350,47 +353,47 @@ def _table_of_rates(
 
 
 def _needed_rates(metric: Any) -> list[str]:
-    """Return the prevalence, and the rates that a metric depends on."""
+    """Names of the rates on which a metric depends, with the prevalence."""
     if metric.average != "binary":
         return [*_RATES]
 
-    def value(**others: float) -> float:
-        rates = dict.fromkeys(_RATES, 0.4) | others
+    def value(**changes: float) -> float:
+        rates = dict.fromkeys(_RATES, 0.4) | changes
         (tn, fp), (fn, tp) = _table_of_rates(rates, _RATES)
         return float(metric._measure.function(tp, fp, fn, tn))
 
-    same = [name for name in _RATES[1:] if np.isclose(value(**{name: 0.7}), value())]
-    return [name for name in _RATES if name not in same]
+    unused = [name for name in _RATES[1:] if np.isclose(value(**{name: 0.7}), value())]
+    return [name for name in _RATES if name not in unused]
 
 
 def _outcomes(metric: Any) -> tuple[Array, Array]:
-    """Masks of the cells of a table that are successes, and trials, of a proportion."""
-    of_label = metric.average == "binary"  # else it is an average of proportions
-    successes, trials = (of_label and metric._measure.proportion) or ("", "")
+    """Masks of the cells that count as successes and as trials of a proportion."""
+    is_single = metric.average == "binary"  # not an average of proportions
+    successes, trials = (is_single and metric._measure.proportion) or ("", "")
     cells = np.array([["tn", "fp"], ["fn", "tp"]])
     return np.isin(cells, successes.split()), np.isin(cells, trials.split())
 
 
 def _expected_table(metric: Any, expected: Any) -> Array:
-    """Table of one model or of two, as it is given or from a value or rates."""
+    """Read an expected table of one or two models, or compute it from rates."""
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
-    wanted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
+    accepted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
     if isinstance(expected, Mapping):
         return _table_of_rates(expected, rates)
     if isinstance(expected, Real):
         is_success, is_trial = _outcomes(metric)
         if not is_trial.all():
             raise ValueError(
-                f"expected must be {wanted} for {metric._measure.name!r}, got "
+                f"expected must be {accepted} for {metric._measure.name!r}, got "
                 f"{expected!r}"
             )
         value = check_probability(expected, "expected")
         failures = (1 - value) / (~is_success).sum()
         return np.where(is_success, value / is_success.sum(), failures)
-    table = as_array(expected, "expected", f"a number, {wanted}")
+    table = as_array(expected, "expected", f"a number, {accepted}")
     if table.shape not in ((2, 2), (2, 2, 2)) or table.dtype.kind not in "iuf":
-        raise ValueError(f"expected must be a number, {wanted}, got {expected!r}")
+        raise ValueError(f"expected must be a number, {accepted}, got {expected!r}")
     check_nonnegative(as_numbers(table, "expected"), "expected")
     return table / table.sum()
 
@@ -398,30 +401,30 @@ def _expected_table(metric: Any, expected: Any) -> Array:
 def _compared_table(
     metric: Any, expected: Any, difference: Any, disagreement: Any
 ) -> Array:
-    """Table of two models, the second of which differs in the metric from the first.
+    """Table of two models whose values of the metric differ by `difference`.
 
-    They disagree on a proportion of the rows of which the metric is a proportion. The
-    variance of the difference does not depend on the values of the metric: where both
-    models are alike, half of the rows are successes.
+    The models disagree on a proportion of the rows that the metric counts. The variance
+    of the difference does not depend on the values of the metric, so half of the rows
+    on which the models agree are successes.
     """
     is_success, is_trial = _outcomes(metric)
     name = metric._measure.name
-    decides = is_success.sum(axis=1) == 1  # whether the prediction does, by label
+    decides = is_success.sum(axis=1) == 1  # whether the prediction matters, by label
     if not is_trial.any() or not np.equal(is_trial, decides[:, np.newaxis]).all():
         raise ValueError(
-            f"expected must be a table of shape (2, 2, 2), and neither difference nor "
-            f"disagreement be given, for {name!r}, which is no proportion of "
-            "the rows of a label or of all"
+            f"difference and disagreement must not be given for {name!r}, which is not "
+            "a proportion of all rows or of the rows of one label; pass expected, a "
+            "table of shape (2, 2, 2)"
         )
-    wanted = "a number between -1 and 1"
-    d = check_number(difference, "difference", wanted, lambda x: -1 < x < 1)
+    requirement = "a number between -1 and 1"
+    d = check_number(difference, "difference", requirement, lambda x: -1 < x < 1)
     d = -d if metric.negate else d
-    wanted = (
+    requirement = (
         "the proportion of rows on which exactly one of the two models is right, from "
         f"{abs(d):.3g} to 1"
     )
     share = check_number(
-        disagreement, "disagreement", wanted, lambda x: abs(d) <= x <= 1
+        disagreement, "disagreement", requirement, lambda x: abs(d) <= x <= 1
     )
     if expected is None and is_trial.all():
         expected = {"prevalence": 0.5}
@@ -440,7 +443,7 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Report on an expected table as on a pilot; the second of two models is first."""
+    """Report for an expected table, used like a pilot; lists the second model first."""
     if table.ndim == 2:
         sample = Sample.from_matrix(table, "")
     else:
@@ -452,17 +455,21 @@ def _pilot(
 
 
 def _design_effect(group_size: Any, correlation: Any) -> float:
-    """Return the design effect of groups of one size."""
+    """Design effect of groups of equal size."""
     if (group_size is None) != (correlation is None):
         raise ValueError(
-            "group_size and correlation must both be given for rows in groups, got "
+            "group_size and correlation must both be given for grouped rows, got "
             f"{group_size=}, {correlation=}"
         )
     if group_size is None:
         return 1.0
-    wanted = "from 1 to 2**53"
-    m = check_number(group_size, "group_size", wanted, lambda x: 1 <= x <= _LARGEST)
-    least = -1 / (m - 1) if m > 1 else -1.0
-    wanted = f"above {least:.3g} and at most 1"
-    rho = check_number(correlation, "correlation", wanted, lambda x: least < x <= 1)
+    requirement = "from 1 to 2**53"
+    m = check_number(
+        group_size, "group_size", requirement, lambda x: 1 <= x <= _LARGEST
+    )
+    minimum = -1 / (m - 1) if m > 1 else -1.0
+    requirement = f"above {minimum:.3g} and at most 1"
+    rho = check_number(
+        correlation, "correlation", requirement, lambda x: minimum < x <= 1
+    )
     return 1 + (m - 1) * rho

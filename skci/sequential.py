@@ -1,4 +1,4 @@
-"""Requirements judged while the data come, until every requirement is decided."""
+"""Requirements evaluated as data arrive, until every requirement is decided."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._options import brief
-from skci._validation import check_alone, column_names, is_iterable
+from skci._options import short_repr
+from skci._validation import check_mutually_exclusive, column_names, is_iterable
 from skci.accumulation import JointAccumulator
 from skci.data.items import UNNAMED
 from skci.data.responses import task
@@ -33,20 +33,20 @@ def sequential_report(
     metrics: Any = None,
     **options: Any,
 ) -> SequentialReport:
-    """Judge requirements while the data come, and stop when all are decided.
+    """Evaluate requirements as data arrive, and stop when all are decided.
 
     This function is for evaluations whose items cost money or time, such as answers of
     a language model by an API. `batches` may be a generator that evaluates the next
     items on request. The function requests no more batches once every requirement is
-    shown or refuted. With the confidence level, all verdicts of all looks are right.
+    shown or refuted. At the confidence level, all verdicts at all looks are right.
 
     Parameters
     ----------
     batches : iterable of mapping
         Batches of items, in random order. Each batch has the arguments of
-        :func:`grades_report`, as ``{"grades": {"new": [...], "old": [...]}}``,
-        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics` these
-        are arguments of :meth:`JointAccumulator.update`, as
+        :func:`grades_report`, such as ``{"grades": {"new": [...], "old": [...]}}``,
+        optionally with `groups`, `sample_weight`, `by` or `tasks`. With `metrics`, each
+        batch has the arguments of :meth:`JointAccumulator.update`, such as
         ``{"y_true": [...], "y_pred": {"new": [...]}}``.
     requirements : str, list of str, or mapping of str to (str, float)
         Requirements, such as ``"new - old >= -0.05"``; see
@@ -122,17 +122,17 @@ def sequential_report(
     """
     gate = Gate(requirements, horizon)
     if not is_iterable(batches) or isinstance(batches, Mapping):
-        raise TypeError(f"batches must be {_BATCHES}, got {brief(batches)}")
-    of_grades = metrics is None
+        raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batches)}")
+    has_grades = metrics is None
     rows: Any = _Grades(options)
-    if not of_grades:
+    if not has_grades:
         rows = JointAccumulator(metrics, **options)
     for k, batch in enumerate(batches):
         with task(f"batch {k}"):
-            needed = "grades" if of_grades else "y_true"
+            needed = "grades" if has_grades else "y_true"
             if not (isinstance(batch, Mapping) and needed in batch):
-                raise TypeError(f"batches must be {_BATCHES}, got {brief(batch)}")
-            check_alone(_LOOKS, {"proxy": batch.get("proxy")})
+                raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batch)}")
+            check_mutually_exclusive(_LOOKS, {"proxy": batch.get("proxy")})
             rows.update(**batch)
         gate.check_names(rows.metrics, rows.models)
         if gate.is_due(rows.n_samples):
@@ -143,27 +143,27 @@ def sequential_report(
         if not rows.n_samples:
             raise ValueError(f"batches must be {_BATCHES}, got none")
         gate.look(rows.report(), is_last=True)
-    return gate.found
+    return gate.report
 
 
 class _Grades:
-    """Grades of items, and what else the batches have, for reports on all so far."""
+    """Grades and other columns of all batches so far, for reports on them."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        others = {name: options.get(name) for name in ("proxy", "design", "data")}
+        excluded = {name: options.get(name) for name in ("proxy", "design", "data")}
         if options.get("samples") != "independent":
-            others |= {"samples": options.get("samples")}
-        check_alone(_LOOKS, others)
+            excluded |= {"samples": options.get("samples")}
+        check_mutually_exclusive(_LOOKS, excluded)
         self._options = options
         self._batches: list[dict[tuple[str, ...], Array]] = []
         self.n_samples = 0
 
     def update(self, **batch: Any) -> None:
-        """Add a batch, whose columns are those of the batches before."""
+        """Add a batch, which must have the columns of the earlier batches."""
         columns = dict(_columns(batch))
-        known = self._batches[0] if self._batches else columns
-        if columns.keys() != known.keys():
-            got = [sorted(map(".".join, each)) for each in (known, columns)]
+        first = self._batches[0] if self._batches else columns
+        if columns.keys() != first.keys():
+            got = [sorted(map(".".join, names)) for names in (first, columns)]
             raise ValueError(
                 f"batches must all have the columns {got[0]}, got {got[1]}"
             )
@@ -183,9 +183,9 @@ class _Grades:
         """Names of the scorers."""
         return self._names(2, UNNAMED)
 
-    def _names(self, place: int, default: str) -> list[str]:
+    def _names(self, level: int, default: str) -> list[str]:
         paths = [path for path in self._batches[0] if path[0] == "grades"]
-        named = (path[place] if len(path) > place else default for path in paths)
+        named = (path[level] if len(path) > level else default for path in paths)
         return [*dict.fromkeys(named)]
 
     def report(self) -> JointReport:
@@ -201,7 +201,7 @@ class _Grades:
 
 
 def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Columns of nested mappings and data frames, by the names on the way to each."""
+    """Yield columns of nested mappings and data frames, with the path to each."""
     names = [*values] if isinstance(values, Mapping) else column_names(values)
     if names is None:
         yield path, np.atleast_1d(values)

@@ -1,4 +1,4 @@
-"""Procedures of textbooks that are asked for by name."""
+"""Textbook procedures."""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling
 from skci.resampling.schemes import SCHEMES
 
-_ENOUGH_VERDICTS = 5  # right, and wrong, for the variance of a rate without smoothing
+_ENOUGH_VERDICTS = 5  # right and wrong verdicts needed for an unsmoothed variance
 
 __all__ = ["five_by_two_f_test", "rogan_gladen", "two_proportion_test"]
 
@@ -51,15 +51,17 @@ def two_proportion_test(
 
     .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}}
 
-    with p the pooled proportion. For every measure, and for intervals, see the
+    with p the pooled proportion. For other measures, and for intervals, use the
     differences of :func:`.combine_independent`.
 
     Parameters
     ----------
     first, second : MetricEstimate
-        Of one proportion, such as accuracy, precision or recall, on two test sets.
+        Estimates of the same proportion, such as accuracy, precision or recall, on two
+        test sets.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Whether the first differs from the second, is less, or is greater.
+        Alternative hypothesis: the first proportion differs from the second, is less,
+        or is greater.
 
     Returns
     -------
@@ -69,15 +71,15 @@ def two_proportion_test(
     Raises
     ------
     TypeError
-        If one is not an estimate.
+        If an argument is not an estimate.
     ValueError
-        If one is not a proportion, they are of different measures or of the same rows,
-        or both together have no successes or no failures.
+        If an estimate is not a proportion, the measures differ, the rows are the same,
+        or there are no successes or no failures in total.
 
     Warns
     -----
     UserWarning
-        If both have the same counts; see :func:`skci.combine_independent`.
+        If the counts are equal; see :func:`skci.combine_independent`.
 
     Examples
     --------
@@ -95,10 +97,10 @@ def two_proportion_test(
     names = [estimate._parameter.trait.name for estimate in (first, second)]
     if names[0] != names[1]:
         raise ValueError(
-            f"first and second must be of the same measure, got {join_names(names)}"
+            f"first and second must have the same measure, got {join_names(names)}"
         )
-    both = "first and second"
-    check_different(first._joint, second._joint, both, both)
+    names_of_both = "first and second"
+    check_different(first._joint, second._joint, names_of_both, names_of_both)
     pooled = (a + b) / (n + m)
     if not 0 < pooled < 1:
         raise ValueError(
@@ -119,15 +121,15 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
     if not value._joint.source.is_simple:
         raise ValueError(
-            f"{name} must be of a simple random sample, got sample_weight, groups or "
-            "strata; compare by combine_independent"
+            f"{name} must be from a simple random sample, got sample_weight, groups or "
+            "strata; compare with combine_independent"
         )
     parameter, trait = value._parameter, value._parameter.trait
     if trait.proportion is None or not isinstance(parameter, TableParameter):
-        raise ValueError(f"{name} must be a proportion, which {parameter} is not")
+        raise ValueError(f"{name} must be a proportion, got {parameter}")
     successes, trials = trait.successes_and_trials(parameter.counts)
     if not trials:
-        raise ValueError(f"{name} must be defined, got {trait.name} of no rows")
+        raise ValueError(f"{name} must be defined, got {trait.name} without rows")
     return successes, trials
 
 
@@ -145,28 +147,28 @@ def five_by_two_f_test(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> SignificanceTest:
-    r"""Test two models by the combined 5 x 2 cross-validated F test.
+    r"""Combined 5 x 2 cross-validated F test for two models.
 
     .. math:: F = \frac{\sum_r \sum_h d_{rh}^2}
         {2 \sum_r \sum_h (d_{rh} - \bar d_r)^2}
 
-    with :math:`d_{rh}` the difference of the models on half h in repetition r, tested
-    by F with 10 and 5 degrees of freedom [1]_. It depends less on the order of the
-    halves than the t statistic, whose interval ``resampling="5x2-t"`` of
-    :func:`.cross_validate_report` gives; no interval belongs to it.
+    with :math:`d_{rh}` the difference of the models on half h in repetition r, compared
+    with the F distribution with 10 and 5 degrees of freedom [1]_. The F statistic
+    depends less on the order of the halves than the t statistic of
+    ``resampling="5x2-t"`` in :func:`.cross_validate_report`, but has no interval.
 
     Parameters
     ----------
     estimator1, estimator2 : estimator
-        Estimators, which are cloned and fitted.
+        Estimators. They are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
         Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers.
     metric : str or metric
-        Metric to compare on, of one value.
+        Metric with a single value, on which the models are compared.
     cv : splitter, optional
-        Five pairs of halves; at random if not given.
+        Splitter that makes five pairs of halves; random halves by default.
 
     Returns
     -------
@@ -176,8 +178,8 @@ def five_by_two_f_test(
     Raises
     ------
     ValueError, TypeError
-        If `metric` is not one of one value, `cv` does not make five pairs of halves, or
-        as of :func:`.cross_validate_report`.
+        If `metric` does not have a single value, `cv` does not make five pairs of
+        halves, and as in :func:`.cross_validate_report`.
 
     References
     ----------
@@ -210,7 +212,9 @@ def five_by_two_f_test(
     ((halves, _, _),) = procedures.evaluate(SCHEMES["5x2-t"])
     values = np.array([half.values for half in halves])
     if values.shape[1] != 2:
-        raise ValueError(f"metric must be one metric of one value, got {metric!r}")
+        raise ValueError(
+            f"metric must be one metric with a single value, got {metric!r}"
+        )
     statistic = five_by_two_f((values[:, 0] - values[:, 1]).reshape(5, 2))
     return SignificanceTest(statistic, float(stats.f.sf(statistic, 10, 5)))
 
@@ -227,59 +231,60 @@ def rogan_gladen(
     method: str = "delta",
     random_state: Any = None,
 ) -> JointReport:
-    r"""Prevalences from the verdicts of a judge whose errors are known.
+    r"""Prevalences from the verdicts of a judge with known error rates.
 
-    With the share p of positive verdicts, the sensitivity s and the specificity t of
-    the judge, the prevalence is
+    With the proportion p of positive verdicts, and the judge's sensitivity s and
+    specificity t, the prevalence is
 
     .. math:: \pi = \frac{p + t - 1}{s + t - 1} ,
 
-    such as the share of right answers of each model where a judge says of each answer
-    whether it is right. The estimates are joint, with the same s and t.
+    For example, this is the proportion of correct answers of each model, if a judge
+    decides which answers are correct. The estimates are joint, with the same s and t.
 
     Parameters
     ----------
     verdicts : mapping, list of (str, array-like), data frame, or array-like
-        Verdicts of the judge, 0 or 1, by name: of each model on the same rows.
+        Verdicts of the judge, 0 or 1, by model name, on the same rows for all models.
     sensitivity, specificity : float or pair of int
-        Probabilities of a right verdict on positive and on negative rows, if they are
-        known; or, of other rows whose truth is known, the number of right verdicts and
-        of rows, as in ``(45, 50)``.
+        Sensitivity and specificity of the judge, if known; or pairs ``(n_correct, n)``
+        from other rows with a known truth, such as ``(45, 50)``.
     method : {"delta", "logit"}, default="delta"
-        Whether intervals are symmetric around the estimate, or on the logit scale.
+        "delta" intervals are symmetric around the estimate, "logit" intervals on the
+        logit scale.
 
     Returns
     -------
     JointReport
-        Of the metric "prevalence". Estimates below 0 or above 1 are set to these.
+        Report on the metric "prevalence". Estimates are clipped to the range from 0 to
+        1.
 
     Raises
     ------
     ValueError, TypeError
         If a parameter is not as described, or sensitivity and specificity add up to 1
-        or less, as of a judge that is no better than chance.
+        or less, like a judge that is no better than chance.
 
     Warns
     -----
     SmallSampleWarning
-        If a rate is of fewer than five right or wrong verdicts.
+        If a rate comes from fewer than five right or five wrong verdicts.
 
     See Also
     --------
-    skci.joint_report : Takes a judge of unknown errors, and labels of some rows.
+    skci.joint_report : Uses a judge with unknown error rates, and labels of some rows.
 
     Notes
     -----
-    The variance is that of three independent samples, by the delta method,
+    The three rates come from independent samples; by the delta method the variance is
 
     .. math:: \frac{\operatorname{Var}(\hat p) + \pi^2 \operatorname{Var}(\hat s) +
         (1 - \pi)^2 \operatorname{Var}(\hat t)}{(s + t - 1)^2} ,
 
-    with :math:`s (1 - s) / m` for a rate of m rows [1]_. Of a rate of fewer than five
-    right or wrong verdicts one of each is added in its variance [2]_, which is zero for
-    a judge without any error otherwise. A judge who errs otherwise on
-    these rows than on those that its rates are of leaves a bias, which labels of some
-    of the rows would show.
+    with :math:`s (1 - s) / m` for a rate from m rows [1]_. If a rate has fewer than
+    five right or five wrong verdicts, one of each is added in its variance [2]_, which
+    is otherwise zero for a judge without errors. If the judge's error rates on these
+    rows differ from the rates on the other rows, the estimate is biased; labels of some
+    of the rows would reveal the bias.
 
     References
     ----------
@@ -309,25 +314,25 @@ def rogan_gladen(
     for name, values in named.items():
         if not np.isin(values, (0, 1)).all():
             raise ValueError(
-                f"verdicts[{name!r}] must hold 0 and 1, got "
+                f"verdicts[{name!r}] must contain 0 and 1, got "
                 f"{values[~np.isin(values, (0, 1))].ravel()[0]:g}"
             )
-    s, of_s = _rate(sensitivity, "sensitivity")
-    t, of_t = _rate(specificity, "specificity")
-    better = s + t - 1
-    if not better > 0:
+    s, variance_of_s = _rate(sensitivity, "sensitivity")
+    t, variance_of_t = _rate(specificity, "specificity")
+    youden = s + t - 1
+    if not youden > 0:
         raise ValueError(
             "sensitivity and specificity must add up to more than 1, got "
             f"{s:g} and {t:g}"
         )
     rows = {"groups": groups, "sample_weight": sample_weight}
     shares = grades_report(named, method="delta", **rows)
-    prevalence = np.clip((shares.estimates + t - 1) / better, 0, 1)
+    prevalence = np.clip((shares.estimates + t - 1) / youden, 0, 1)
     covariance = (
         shares.covariance
-        + of_s * np.outer(prevalence, prevalence)
-        + of_t * np.outer(1 - prevalence, 1 - prevalence)
-    ) / better**2
+        + variance_of_s * np.outer(prevalence, prevalence)
+        + variance_of_t * np.outer(1 - prevalence, 1 - prevalence)
+    ) / youden**2
     return joint_intervals(
         {(name, "prevalence"): k for name, k in zip(named, prevalence, strict=True)},
         covariance,
@@ -339,22 +344,22 @@ def rogan_gladen(
 
 
 def _rate(value: Any, name: str) -> tuple[float, float]:
-    """Rate of right verdicts, and the variance of its estimate; 0 if it is known."""
+    """Rate of right verdicts, and the variance of its estimate, 0 for a known rate."""
     if not isinstance(value, tuple | list | np.ndarray):
         return check_share(value, name), 0.0
     numbers = as_whole_numbers(value, name)
     if numbers.shape != (2,) or not 0 <= numbers[0] <= numbers[1] or numbers[1] < 1:
         raise ValueError(
-            f"{name} must be a rate, or the number of right verdicts and of rows, as "
-            f"in (45, 50), got {value!r}"
+            f"{name} must be a rate, or a pair (n_correct, n) such as (45, 50), got "
+            f"{value!r}"
         )
     right, n = map(int, numbers)
     rate = right / n
     if min(right, n - right) >= _ENOUGH_VERDICTS:
         return rate, rate * (1 - rate) / n
     warn_caller(
-        f"{name} is of fewer than {_ENOUGH_VERDICTS} right or wrong verdicts, so that "
-        "its variance has pseudo-counts, and intervals are only approximate",
+        f"{name} comes from fewer than {_ENOUGH_VERDICTS} right or wrong verdicts, so "
+        "that its variance uses pseudo-counts, and intervals are only approximate",
         SmallSampleWarning,
     )
     smoothed = (right + 1) / (n + 2)

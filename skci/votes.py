@@ -1,4 +1,4 @@
-"""Joint reports of strengths of models from pairwise votes."""
+"""Joint reports of model strengths from pairwise votes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions, distinct_names
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions, distinct_names
 from skci.data.rows import Alignment, as_column, check_columns, check_length
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import ManyContrasts
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.row_estimates import RowEstimates
-from skci.measures.strengths import FIRST, SECOND, TIE, Votes
-from skci.measures.traits import BY_INFLUENCE, Trait
+from skci.measures.bradley_terry import FIRST, SECOND, TIE, Votes
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
-_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # of arenas
+_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # labels of arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 _ELO = 400 / math.log(10)
 _ELO_MEAN = 1000.0
 _SCALES = {"logit": (0.0, 1.0), "elo": (_ELO_MEAN, _ELO)}
@@ -55,36 +55,40 @@ def votes_report(
     confidence_level: float = 0.95,
     random_state: Any = None,
 ) -> VotesReport:
-    r"""Joint confidence intervals for strengths of models from pairwise votes.
+    r"""Joint confidence intervals for model strengths from pairwise votes.
 
     A vote compares two models, such as two answers to a prompt or two teams. Strengths
-    are those of the model of Bradley and Terry, with ties by Davidson's: a model of
-    strength :math:`\theta_i` beats one of strength :math:`\theta_j` with the log-odds
-    :math:`\theta_i - \theta_j`. Their mean is zero.
+    are parameters of the Bradley-Terry model, with Davidson's extension for ties: a
+    model of strength :math:`\theta_i` beats a model of strength :math:`\theta_j` with
+    log-odds :math:`\theta_i - \theta_j`. The mean strength is zero.
 
     Parameters
     ----------
     first : array-like of shape (n_votes,), or str
-        Name of the first model of each vote, or of a column of `data`.
+        Names of the first model of each vote, or a column of `data`.
     second : array-like of shape (n_votes,), or str
-        Name of the second model of each vote, or of a column of `data`.
+        Names of the second model of each vote, or a column of `data`.
     outcome : array-like of shape (n_votes,), or str
-        "first", "second" or "tie"; or as arenas write them, "model_a", "model_b",
-        "tie", and "tie (bothbad)" or "both_bad", which are ties.
+        Outcomes "first", "second" or "tie", or a column of `data`. The labels of arenas
+        are also accepted: "model_a", "model_b", "tie", and "tie (bothbad)" or
+        "both_bad", which count as ties.
     data : data frame or mapping of str to array-like, optional
-        Columns that the other parameters name.
+        Source of the columns that the other parameters name.
     position : bool, default=False
-        Whether the model that comes first may have an advantage, as a team at home or
-        an answer on the left; the report then has its log-odds as "position".
+        Whether to estimate an advantage of the first model, such as a home team or the
+        answer on the left. The report then contains its log-odds as "position".
     covariates : array-like of shape (n_votes,) or (n_votes, k), mapping or data frame
-        What the outcome depends on besides the models, such as the difference in length
-        of the two answers, first minus second. Strengths are those at zero.
+        Covariates that affect the outcome in addition to the models, such as the length
+        of the first answer minus the length of the second. Strengths refer to
+        covariates of zero.
     groups : array-like of shape (n_votes,), optional
-        Clusters of votes that may be dependent, such as those of a voter or a prompt.
+        Clusters of votes that may be dependent, such as votes by one voter or on one
+        prompt.
     sample_weight : array-like of shape (n_votes,), optional
         Weights of the votes; only their ratios matter.
     scale : {"logit", "elo"}, default="logit"
-        Scale of strengths: log-odds, or 400 for odds of ten with the mean 1000.
+        Scale of strengths: log-odds, or Elo points, where a difference of 400 means
+        odds of ten to one and the mean is 1000.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None
@@ -93,21 +97,21 @@ def votes_report(
     Returns
     -------
     VotesReport
-        With a strength of each model; differences are log-odds of winning.
+        Report with the strength of each model; differences are log-odds of winning.
 
     Raises
     ------
     ValueError, TypeError
         If an option or the votes are not as described, or strengths have no finite
-        estimate: some models never meet, directly or through others, or only win, or
-        only lose, against the others; all votes are ties; or, with ties, no weaker
-        model ever wins.
+        estimate. This happens if some models are not connected to the remaining models,
+        or only win or only lose against them; if all votes are ties; or, with ties, if
+        no weaker model ever wins.
 
     Notes
     -----
-    The estimates maximise the likelihood, and their covariance is the sandwich of the
-    influence values of the votes, summed within clusters, which holds also if the
-    model does not [1]_.
+    The estimates maximise the likelihood [2]_. Their covariance is the sandwich
+    estimator from the influence values of the votes, summed within clusters, which is
+    valid even if the model is misspecified [1]_.
 
     References
     ----------
@@ -139,10 +143,10 @@ def votes_report(
     sample = checked.sample_without_labels()
     distinct, index = np.unique(coded[checked.kept], axis=0, return_inverse=True)
     index = index.ravel()
-    one, other, result = distinct[:, :3].astype(int).T
+    first_codes, second_codes, result = distinct[:, :3].astype(int).T
     votes = Votes(
-        one,
-        other,
+        first_codes,
+        second_codes,
         result,
         covariates=distinct[:, 3:],
         weights=np.bincount(index, sample.rows.counts, len(distinct)),
@@ -152,25 +156,25 @@ def votes_report(
     _check_strengths(votes.without_effects, models)
     _check_effects(votes)
     parameters = _parameters(votes, models, names, index, scale)
-    of_votes = RowEstimates(tuple(parameters), sample.rows, sample.design)
-    estimates = ManyContrasts.from_estimates(of_votes).with_minimum_df
+    row_estimates = RowEstimates(tuple(parameters), sample.rows, sample.design)
+    estimates = ManyContrasts.from_estimates(row_estimates).with_minimum_df
     return VotesReport(JointEstimate(estimates, **settings))
 
 
 def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
-    """Models; codes of the votes and covariates, (n, 3 + k); names of the latter."""
+    """Models, coded votes with covariates of shape (n, 3 + k), and covariate names."""
     read = {}
     for name in ("first", "second", "outcome"):
-        read[name] = as_column(columns[name], name, several="give one column")
+        read[name] = as_column(columns[name], name, several="pass one column")
         check_length(read[name], len(read["first"]), name, "first")
     both = np.concatenate([read["first"], read["second"]])
-    known, position = distinct_names(both, "first and second", "model")
-    if len(known) < 2:
-        raise ValueError(f"first and second must name two models, got {len(known)}")
+    names, position = distinct_names(both, "first and second", "model")
+    if len(names) < 2:
+        raise ValueError(f"first and second must name two models, got {len(names)}")
     first, second = np.split(position, 2)
     if len(same := np.flatnonzero(first == second)):
         raise ValueError(
-            f"first and second must differ, got {known[first[same[0]]]!s} twice in row "
+            f"first and second must differ, got {names[first[same[0]]]!s} twice in row "
             f"{same[0]}"
         )
     result = []
@@ -181,72 +185,73 @@ def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
                 f"{row}"
             )
         result.append(_OUTCOMES[str(outcome)])
-    given, extra = columns["covariates"], {}
-    if column_names(given) is not None or isinstance(given, Mapping):
-        named = named_columns(given, "covariates", "covariate")
+    covariates, extra = columns["covariates"], {}
+    if column_names(covariates) is not None or isinstance(covariates, Mapping):
+        named = named_columns(covariates, "covariates", "covariate")
         extra = {k: as_numbers(x, f"covariates[{k!r}]") for k, x in named.items()}
-    elif given is not None:
-        of_rows = check_columns(given, "covariates").T
-        extra = {f"covariate {k}": column for k, column in enumerate(of_rows, 1)}
+    elif covariates is not None:
+        unnamed = check_columns(covariates, "covariates").T
+        extra = {f"covariate {k}": column for k, column in enumerate(unnamed, 1)}
     for values in extra.values():
         check_length(values, len(first), "covariates", "first")
     coded = np.column_stack([first, second, result, *extra.values()])
-    return [*map(str, known.tolist())], coded, [*map(str, extra)]
+    return [*map(str, names.tolist())], coded, [*map(str, extra)]
 
 
 def _check_strengths(votes: Votes, models: list[str]) -> None:
-    """Check that the likelihood of the models alone has a maximum."""
+    """Check that the likelihood without covariates has a maximum."""
 
     def named(indices: Array) -> str:
         names = [models[k] for k in indices.tolist()]
-        return join_names(first_names(names, _MOST_NAMED))
+        return join_names(first_names(names, _MAX_NAMED))
 
     parts = votes.sets("weak")
     if len(parts) > 1:
         raise ValueError(
             "first and second must connect all models, directly or through other "
-            f"models, got {len(parts)} parts of the models that never meet, one of "
-            f"them {named(min(parts, key=len))}; report the votes of each part alone"
+            f"models, got {len(parts)} sets of models that never meet, one of them "
+            f"{named(min(parts, key=len))}; report each set separately"
         )
     if (votes.outcome == TIE).all():
         raise ValueError(
             "outcome must have wins, got only ties; strengths are log-odds of "
-            "winning, a scale on which ties alone do not identify differences"
+            "winning, whose differences cannot be estimated from ties alone"
         )
     if one_sided := votes.one_sided():
         part, missing = one_sided
         raise ValueError(
-            "outcome must have a win and a loss, or a tie, between any two parts of "
-            f"the models, got no {missing} of {named(part)} against the others, so "
-            f"that strengths are not finite; leave out votes on {named(part)}, or "
-            "collect more"
+            "outcome must have a win and a loss, or a tie, between any set of models "
+            f"and the remaining models, got no {missing} of {named(part)}, so that "
+            f"strengths are not finite; remove the votes on {named(part)}, or collect "
+            "more votes"
         )
     direction = votes.recession()
     if direction is not None:
         order = named(np.argsort(-direction, kind="stable"))
         raise ValueError(
             f"outcome must have wins of weaker models, got only wins in the order "
-            f"{order}, and ties between neighbours in it, so that strengths are not "
-            "finite; count ties as half a win of each model: repeat them as 'first' "
-            "and as 'second', with sample_weight 0.5 (in a shell a column of 0.5 as "
-            "--weights) and one group for both"
+            f"{order}, and ties between neighbours in this order, so that strengths "
+            "are not finite; count ties as half a win for each model: repeat them as "
+            "'first' and as 'second', with sample_weight 0.5 (in a shell a column of "
+            "0.5 as --weights) and one group for both"
         )
 
 
 def _check_effects(votes: Votes) -> None:
-    """Check that effects of the position and covariates have estimates."""
+    """Check that effects of the position and covariates have finite estimates."""
     if not votes.has_effects:
         return
     if not votes.is_identified:
         raise ValueError(
             "position and covariates must vary among votes on the same models, got "
-            "effects that cannot be told apart from each other or from strengths, as "
-            "where one model always comes first; leave one of them out"
+            "effects that cannot be distinguished from each other or from strengths, "
+            "for example because one model always comes first; remove one of them"
         )
     if votes.recession() is not None:
         raise ValueError(
             "position and covariates must not predict votes without error, got effects "
-            "that are not finite, as where the first always wins; leave one of them out"
+            "that are not finite, for example because the first model always wins; "
+            "remove one of them"
         )
 
 
@@ -257,13 +262,13 @@ def _parameters(
     estimates, influence = votes.fit()
     centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
-    keys = [Key(STRENGTH, model) for model in models]
-    keys += [Key(effect, "all models") for effect in effects]
+    keys = [ParameterLabels(STRENGTH, model) for model in models]
+    keys += [ParameterLabels(effect, "all models") for effect in effects]
     parameters = []
     for k, key in enumerate(keys):
         is_model = k < len(models)
         slope, origin = (factor, centre) if is_model else (1.0, 0.0)
-        trait = Trait(
+        trait = MeasureProperties(
             key.metric,
             bounds=(-math.inf, math.inf),
             has_better=is_model,

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 import classes_battery
+import forecasts_battery
 import metrics_battery
 import numbers_battery
 import pytest
@@ -21,6 +22,7 @@ FAMILIES = {
     "scores": scores_battery.FAMILY,
     "rankings": rankings_battery.FAMILY,
     **survival_battery.FAMILIES,
+    **forecasts_battery.FAMILIES,
     **({"texts": text_battery.FAMILY} if HAS_PEERS else {}),
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,

@@ -7,6 +7,7 @@ estimate of censoring one after the other.
 from functools import partial
 
 import numpy as np
+import scores_battery
 from battery import Case, Family, Rows, on_rows
 
 import skci
@@ -73,6 +74,72 @@ def brier(times, factors, weights, truth, survival):
     return value[..., np.newaxis]
 
 
+def known(at, weights, truth, needed):
+    """Weights of the rows whose label is known, of those that need one."""
+    event, time = truth[:, 0] == 1, truth[:, 1]
+    before = np.minimum(time, at)
+    factor = inverse(uncensored(weights * needed, truth, before, until=False))
+    return weights * needed * (event | (time >= at)) * factor
+
+
+def event_share(at, weights, truth, needed, worth=1.0, other=0.0):
+    """Mean over all rows of the worth of those that need a label."""
+    by_now = (truth[:, 0] == 1) & (truth[:, 1] <= at)
+    masses = known(at, weights, truth, needed)
+    return (masses @ np.where(by_now, worth, other) / weights.sum(-1))[..., np.newaxis]
+
+
+def net_benefit(threshold, at, weights, truth, scores):
+    harm = threshold / (1 - threshold)
+    return event_share(at, weights, truth, scores >= threshold, 1.0, -harm)
+
+
+def standardized_net_benefit(threshold, at, weights, truth, scores):
+    benefit = net_benefit(threshold, at, weights, truth, scores)
+    return benefit / event_share(at, weights, truth, scores >= 0)
+
+
+def interventions_avoided(threshold, at, weights, truth, scores):
+    columns = threshold, at, weights, truth
+    gain = net_benefit(*columns, scores) - net_benefit(*columns, 0 * scores + 1)
+    return gain / (threshold / (1 - threshold))
+
+
+def observed_to_expected(at, weights, truth, scores):
+    expected = weights @ scores / weights.sum(-1)
+    return event_share(at, weights, truth, scores >= 0) / expected[..., np.newaxis]
+
+
+def of_labels(function, at, weights, truth, scores):
+    """A coefficient of labels at the weights of those that are known."""
+    by_now = (truth[:, 0] == 1) & (truth[:, 1] <= at)
+    masses = known(at, weights, truth, scores >= 0)
+    return function(masses, by_now[:, np.newaxis], scores[:, np.newaxis])
+
+
+EVENTS = {
+    "net_benefit@0.3@3": Case(
+        skci.NetBenefitCI(0.3, time=3), partial(net_benefit, 0.3, 3)
+    ),
+    "standardized_net_benefit@0.3@3": Case(
+        skci.StandardizedNetBenefitCI(0.3, time=3),
+        partial(standardized_net_benefit, 0.3, 3),
+    ),
+    "interventions_avoided@0.3@3": Case(
+        skci.InterventionsAvoidedCI(0.3, time=3), partial(interventions_avoided, 0.3, 3)
+    ),
+    "observed_to_expected@3": Case(
+        skci.ObservedToExpectedCI(time=3), partial(observed_to_expected, 3)
+    ),
+    "calibration_intercept@3": Case(
+        skci.CalibrationInterceptCI(time=3),
+        partial(of_labels, scores_battery.calibration_intercept, 3),
+    ),
+    "calibration_slope@3": Case(
+        skci.CalibrationSlopeCI(time=3),
+        partial(of_labels, scores_battery.calibration_slope, 3),
+    ),
+}
 RISKS = {
     "concordance": Case(skci.ConcordanceCI(), partial(concordance, 0, np.inf)),
     "concordance to 5": Case(skci.ConcordanceCI(tau=5), partial(concordance, 0, 5)),
@@ -120,6 +187,12 @@ def some_probabilities(n=150, **options):
     return Rows(truth, survival, truth, survival)
 
 
+def some_events(n=150, **options):
+    rows = some_probabilities(n, **options)
+    by_3 = 1 - rows.answer[:, TIMES.index(3)]
+    return Rows(rows.truth, by_3, rows.truth, by_3)
+
+
 def families():
     populations = [
         {"seed": 1},
@@ -135,7 +208,7 @@ def families():
     truths["all events"] = np.column_stack([np.ones(n), time])
     truths["two rows"] = np.array([[1.0, 2.0], [0.0, 9.0]])
     truths["one time"] = np.column_stack([event, np.full(n, 3.0)])
-    risks, survival = {}, {}
+    risks, survival, events = {}, {}, {}
     for name, truth in truths.items():
         right = -truth[:, 1]
         risks |= {
@@ -149,12 +222,19 @@ def families():
             f"{name}, wrong": (truth, 1 - alive),
             f"{name}, equal": (truth, np.full(alive.shape, 0.5)),
         }
+        rounded = np.clip(1 - alive[:, 1], 0.1, 0.9)
+        events |= {
+            f"{name}, right": (truth, rounded),
+            f"{name}, wrong": (truth, 1 - rounded),
+            f"{name}, equal": (truth, np.full(len(truth), 0.3)),
+        }
     for cases, draw, degenerate, reads in (
         (RISKS, some_risks, risks, "risk scores"),
         (SURVIVAL, some_probabilities, survival, "probabilities"),
+        (EVENTS, some_events, events, "event scores"),
     ):
         large = [draw(4000, coarse=True, **options) for options in populations]
         yield Family(cases, draw, large, reads=reads, degenerate=on_rows(degenerate))
 
 
-FAMILIES = dict(zip(("risks", "survival"), families(), strict=True))
+FAMILIES = dict(zip(("risks", "survival", "events"), families(), strict=True))

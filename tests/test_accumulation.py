@@ -93,7 +93,7 @@ def test_batches_of_which_no_row_counts():
     accumulator = JointAccumulator("accuracy")
     accumulator.update([0, 1], [0, 1], sample_weight=[0, 0])
     assert accumulator.n_samples == 0
-    with pytest.raises(ValueError, match="with rows of positive weight first"):
+    with pytest.raises(ValueError, match="must be called first, with rows"):
         accumulator.report()
     for weights in ([0, -1], [0, np.nan], [0], ["0", "0"]):
         with pytest.raises((TypeError, ValueError), match="sample_weight must"):
@@ -297,9 +297,9 @@ def test_accumulators_of_different_positive_labels_do_not_merge(
     parts[0].save(tmp_path / "table.npz")
     saved = JointAccumulator.load(tmp_path / "table.npz", metrics)
     for first, second in ((parts[1], parts[0]), (saved, parts[None])):
-        with pytest.raises(ValueError, match="other must have the pos_label"):
+        with pytest.raises(ValueError, match="other must have the same pos_label"):
             first.merge(second)
-        with pytest.raises(ValueError, match="other must have the pos_label"):
+        with pytest.raises(ValueError, match="other must have the same pos_label"):
             second + first
     assert (parts[1] + parts[None]).n_samples == 2 * N
     assert (parts[0] + saved).n_samples == 2 * N
@@ -317,7 +317,7 @@ def test_the_label_that_saved_scores_are_of_is_not_another(
     found = accumulator.report().estimates
     np.testing.assert_allclose(found, expected.estimates, rtol=1e-12)
     accumulator.save(path)
-    with pytest.raises(ValueError, match="pos_label must be the label that the saved"):
+    with pytest.raises(ValueError, match="pos_label must be the label to which the"):
         JointAccumulator.load(path, metrics, pos_label="no").report()
 
 
@@ -326,7 +326,7 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
     loaded = JointAccumulator.load(tmp_path / "table.npz", ["recall"])
     expected = joint_report(Y, LABELS, metrics=["recall"])
     assert str(loaded.report()) == str(expected)
-    with pytest.raises(ValueError, match="metrics must be of labels, which was saved"):
+    with pytest.raises(ValueError, match="metrics must read labels, as in the"):
         JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
 
 
@@ -344,47 +344,47 @@ def times(power, factor):
 MOMENTS = {"kind": "numbers", "moments": True}
 BINS = {"kind": "chances", "score_bins": [0.5]}
 GROUPS_AND_WEIGHTS = {"design": "groups and weights"}
-NO_ROWS = "not those of any rows"
+NO_ROWS = "rows are inconsistent"
 DAMAGES = [
-    ({}, "format", "other", "which is none"),
+    ({}, "format", "other", "which is not such a file"),
     ({}, "version", 1, "of version 1, not 2"),
-    ({}, "options", {}, "does not fit"),
-    ({}, "labels", None, "does not fit"),
-    ({}, "clusters", ["x"], "does not fit"),
+    ({}, "options", {}, "content is invalid"),
+    ({}, "labels", None, "content is invalid"),
+    ({}, "clusters", ["x"], "content is invalid"),
     ({}, "scale", 0, "scale is 0"),
     ({}, "labels", [0, 0], "labels are not distinct"),
-    ({}, "labels", [0, "a"], "labels are of several types"),
+    ({}, "labels", [0, "a"], "labels must have one type"),
     ({}, "labels", [None, None], "labels are not distinct"),
-    ({}, "labels", [0], "labels are not known"),
+    ({}, "labels", [0], "labels must be known"),
     ({}, "targets", ["a", "a"], "targets are not distinct"),
     ({}, "labelled", ["A", "A"], "models are not distinct"),
     ({}, "weights", [], "there are no rows"),
-    ({}, "weights", [-1] * 8, "weights holds other values"),
-    ({}, "weights", ["1"] * 8, "weights holds other values"),
-    ({}, "weights", [0.5] * 8, "weights holds other values"),
-    ({}, "codes", [[2, 0, 0]] * 8, "codes holds other values"),
+    ({}, "weights", [-1] * 8, "weights has invalid values"),
+    ({}, "weights", ["1"] * 8, "weights has invalid values"),
+    ({}, "weights", [0.5] * 8, "weights has invalid values"),
+    ({}, "codes", [[2, 0, 0]] * 8, "codes has invalid values"),
     ({}, "codes", [[1, 0]] * 7, "codes has the shape"),
     ({}, "codes", [[1, 0]] * 8, "codes has the shape"),
-    ({"design": "groups"}, "cluster_number", times(0, -1e9), "number holds other"),
-    ({"design": "subgroups"}, "subgroup", times(0, np.nan), "subgroup holds other"),
+    ({"design": "groups"}, "cluster_number", times(0, -1e9), "number has invalid"),
+    ({"design": "subgroups"}, "subgroup", times(0, np.nan), "subgroup has invalid"),
     (GROUPS_AND_WEIGHTS, "powers", times(0, 1e-3), NO_ROWS),
     (GROUPS_AND_WEIGHTS, "powers", times(0, 1e3), NO_ROWS),
     (GROUPS_AND_WEIGHTS, "powers", times(1, 1e-3), NO_ROWS),
     (GROUPS_AND_WEIGHTS, "powers", times(2, 1e-3), NO_ROWS),
-    (GROUPS_AND_WEIGHTS, "rows", times(..., 0.3), "rows holds other values"),
+    (GROUPS_AND_WEIGHTS, "rows", times(..., 0.3), "rows has invalid values"),
     (GROUPS_AND_WEIGHTS, "weights", times(..., 1e3), NO_ROWS),
-    (GROUPS_AND_WEIGHTS, "cluster_weights", times(..., 2), "do not add up to weights"),
+    (GROUPS_AND_WEIGHTS, "cluster_weights", times(..., 2), "must add up to weights"),
     (MOMENTS, "version", 2, "of version 2, not 3"),
-    (MOMENTS, "columns", lambda x: x[::-1], "columns are not in order"),
-    (MOMENTS, "predicted", None, "does not fit"),
-    (MOMENTS, "weights", times(..., -1), "weights holds other values"),
-    (MOMENTS, "powers", times(..., -1), "powers holds other values"),
-    (MOMENTS, "rows", times(0, np.nan), "rows holds other values"),
+    (MOMENTS, "columns", lambda x: x[::-1], "columns must be in order"),
+    (MOMENTS, "predicted", None, "content is invalid"),
+    (MOMENTS, "weights", times(..., -1), "weights has invalid values"),
+    (MOMENTS, "powers", times(..., -1), "powers has invalid values"),
+    (MOMENTS, "rows", times(0, np.nan), "rows has invalid values"),
     (MOMENTS, "values", lambda x: x[1:], "values has the shape"),
     (MOMENTS, "origins", [[None]], "origins has the shape"),
-    (BINS, "score_edges", [0.5, 0.4], "not in order"),
-    (BINS, "score_0_lowest", [0.99] * 4, "not in order"),
-    (BINS, "score_0_highest", [0.99] * 4, "in several bins"),
+    (BINS, "score_edges", [0.5, 0.4], "must be in order"),
+    (BINS, "score_0_lowest", [0.99] * 4, "must be in order"),
+    (BINS, "score_0_highest", [0.99] * 4, "must be within a bin"),
     (BINS, "score_0_highest", [0.99], "has the shape"),
 ]
 
@@ -443,7 +443,10 @@ def test_a_path_is_a_name():
 @pytest.mark.parametrize(
     ("ending", "content", "message"),
     [
-        *((".npz", x, "it is damaged or of another kind") for x in (b"", b"x", "cut")),
+        *(
+            (".npz", x, "it is damaged or has another format")
+            for x in (b"", b"x", "cut")
+        ),
         (".json", b"nothing of the kind", "must be a file saved by a JointAccumulator"),
     ],
 )
@@ -499,9 +502,9 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"y_pred": {"A": [0, 1], "C": [0, 1]}}, "batches must be of the same models"),
-        ({"groups": [0, 1]}, "batches must be all with groups or none"),
-        ({"by": ["f", "m"]}, "batches must be all with by or none"),
+        ({"y_pred": {"A": [0, 1], "C": [0, 1]}}, "batches must have the same models"),
+        ({"groups": [0, 1]}, "batches must all have groups or none"),
+        ({"by": ["f", "m"]}, "batches must all have by or none"),
         ({"y_true": [0, 2]}, "must hold two labels, got 3"),
         (
             {"y_true": [1, 2], "y_pred": {"A": [1, 2], "B": [2, 2]}},
@@ -529,9 +532,9 @@ def test_subgroups_of_batches_are_by_the_same_columns():
         accumulator, other = JointAccumulator("accuracy"), JointAccumulator("accuracy")
         accumulator.update([0, 1], [0, 0], by=first)
         other.update([0, 1], [0, 0], by=second)
-        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+        with pytest.raises(ValueError, match="must have the same columns of by in"):
             accumulator.merge(other)
-        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+        with pytest.raises(ValueError, match="must have the same columns of by in"):
             accumulator.update([0, 1], [0, 0], by=second)
         assert accumulator.n_samples == 2
 
@@ -540,7 +543,7 @@ def test_subgroups_of_batches_are_by_the_same_columns():
     ("metric", "labels", "message"),
     [
         ("f1", [1, 2], "must hold two labels, got 3: 0, 1, 2"),
-        ("accuracy", ["0", "1"], "must have labels of one type"),
+        ("accuracy", ["0", "1"], "with labels of one type"),
     ],
 )
 def test_an_accumulator_that_does_not_fit_is_not_merged(metric, labels, message):

@@ -130,13 +130,13 @@ def test_subgroups_and_groups(ratings):
     [
         ([[0, 1], [1, 1]], "kappa", r"metric must be one of \['percent'"),
         ([[0, 1], [1, 1]], [], r"metrics must hold at least one of \['percent'"),
-        ([0, 1, 1], "percent", r"ratings.* must have a row .* got shape \(3,\)"),
-        ([[0], [1]], "percent", r"ratings.* must have a row .* got shape \(2, 1\)"),
-        ([[0, 0], [0, 0]], "percent", "ratings must be of two categories .* got"),
+        ([0, 1, 1], "percent", r"ratings.* must have one row .* got shape \(3,\)"),
+        ([[0], [1]], "percent", r"ratings.* must have one row .* got shape \(2, 1\)"),
+        ([[0, 0], [0, 0]], "percent", "ratings must have at least two .* got"),
         (
             {"A": np.eye(3), "B": np.eye(4)},
             "percent",
-            "ratings must be of the same items .* {'A': 3, 'B': 4}",
+            "ratings must have the same items .* {'A': 3, 'B': 4}",
         ),
     ],
 )

@@ -126,7 +126,7 @@ def test_reports_decide_and_are_shown_and_saved(report):
         (["--time=month", "--save=table.npz"], "--save must not be given with --time"),
         (["--time=month", "--strata=task"], "--strata must not be given with --time"),
         (["--design=crossed"], "unrecognized arguments: --design=crossed"),
-        (["--crossed=site"], "must be two names, as a,b, got site"),
+        (["--crossed=site"], "must be two names, as in a,b, got site"),
     ],
 )
 def test_commands_have_designs(options, refused, tmp_path, capsys):

@@ -53,6 +53,7 @@ ENTRY_POINTS = {
     "readers",
     "sequential",
     "textbook",
+    "uplift",
     "votes",
 }
 BUILT_ON = {
@@ -70,23 +71,26 @@ BUILT_ON = {
     "planning": {"labelling"},
     "sequential": {"accumulation", "grades"},
     "textbook": {"cross_validation", "grades", "intervals"},
+    "uplift": {"evaluation"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
 APPLICATIONS = {
     *("agreement", "curves", "evaluation", "grades", "importance", "intervals"),
-    *("labelling", "planning", "textbook", "votes"),
+    *("labelling", "planning", "textbook", "uplift", "votes"),
 }
 PRIVATE = {
     "intervals": {"_joint", "_position"},
     "planning": {"_measure"},
     "textbook": {"_joint", "_parameter"},
+    "uplift": {"_display"},
 }
 """Private attributes of estimates and metrics that some applications read."""
 
 NOT_PUBLIC = {
     **{"agreement": 9, "curves": 22, "evaluation": 38, "grades": 32, "importance": 14},
     **{"intervals": 14, "labelling": 7, "planning": 7, "textbook": 6, "votes": 18},
+    "uplift": 12,
 }
 """Number of names of the core that applications import and that are not public.
 

@@ -9,6 +9,7 @@ import inspect
 from functools import cache, lru_cache
 
 import classes_battery
+import forecasts_battery
 import metrics_battery
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, unsupported_reason
 from skci.metrics import (
     clinical,
+    forecasts,
     labels,
     probabilities,
     rankings,
@@ -110,6 +112,8 @@ def test_every_metric_class_is_in_its_battery():
     assert metrics_in("numbers") == classes_of(*NUMBERS)
     assert metrics_in("rankings") == classes_of(rankings)
     assert metrics_in("risks") | metrics_in("survival") == classes_of(survival)
+    of_forecasts = set.union(*map(metrics_in, forecasts_battery.FAMILIES))
+    assert of_forecasts == classes_of(forecasts)
     several = {cls for cls in of_labels | classes_of(*SCORES) if is_of_several(cls)}
     families = ("classes", "targets", "class scores")
     assert set.union(*map(metrics_in, families)) == several

@@ -174,7 +174,7 @@ def test_intervals_are_those_of_ties_extended_by_the_bound():
     bound = (positive * negative).sum() / (2 * positive.sum() * negative.sum())
     assert area.binning_error == pytest.approx(bound, rel=1e-9)
     assert area.standard_error == pytest.approx(tied.standard_error, rel=1e-12)
-    with pytest.warns(BinningWarning, match="roc_auc of A: the error by bins"):
+    with pytest.warns(BinningWarning, match="roc_auc of A: the error from binning"):
         low, high = area.confidence_interval()
     assert (low, high) == pytest.approx((tied.low - bound, tied.high + bound), rel=1e-9)
     assert area.pvalue(low) == pytest.approx(0.05, rel=1e-6)
@@ -255,10 +255,10 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
         accumulated({"A": SMOOTH}, bins, ["roc_auc"]) for bins in (10, 20, None)
     )
     for other in (finer, rows):
-        with pytest.raises(ValueError, match="batches must be of scores in the same"):
+        with pytest.raises(ValueError, match="batches must have scores in the same"):
             binned.merge(other)
     binned.save(tmp_path / "sum.npz")
-    with pytest.raises(ValueError, match="score_bins must be those that scores"):
+    with pytest.raises(ValueError, match="score_bins must equal the bins"):
         JointAccumulator.load(tmp_path / "sum.npz", "roc_auc", score_bins=20)
     accumulator = JointAccumulator("roc_auc", score_bins=10)
     with pytest.raises(ValueError, match="score_bins needs scores of two labels"):

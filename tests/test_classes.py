@@ -427,7 +427,7 @@ def test_zero_variance_warns(name, table):
         assert found.confidence_interval() == (0, 1)
     blurred = set_to(CASES[name].metric, method="blurred")
     found = blurred.from_confusion_matrix(DEGENERATE_TABLES["perfect"])
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring alone"):
         assert found.confidence_interval().high == 1
 
 
@@ -645,8 +645,8 @@ ONES = np.ones((150, 3))
         ),
         (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
         (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),
-        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
-        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
+        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "a single target for .*, got 3"),
+        (CohenKappaCI(), TARGETS.y, TARGETS.p, "a single target for .*, got 3"),
         (CohenKappaCI(weights="cubic"), THREE.y, THREE.p, "weights must be one of"),
         *[
             (metric, THREE.y, score, message)
@@ -655,7 +655,7 @@ ONES = np.ones((150, 3))
                 (RocAucCI(), ONES[:, :2], r"got shape \(150, 2\)"),
                 (RocAucCI(), ONES * np.nan, "must hold finite numbers"),
                 (RocAucCI(average="binary"), ONES, "average must be one of"),
-                (LogLossCI(), 0.3 * ONES, "a row that adds up to 0.9"),
+                (LogLossCI(), 0.3 * ONES, "a row with the sum 0.9"),
                 (LogLossCI(), 2 * ONES, "probabilities for 'log_loss', got"),
             ]
         ],
@@ -665,8 +665,8 @@ ONES = np.ones((150, 3))
                 (RocAucCI(), ONES[:, 0], r"for each of the targets \[0, 1, 2\], got"),
                 (RocAucCI(), ONES[:, :2], r"targets .*, got shape \(150, 2\)$"),
                 (RocAucCI(pos_label=1), ONES, "pos_label must not be set"),
-                (RocAucCI(labels=[0, 1]), ONES, "must be all targets in their"),
-                (LogLossCI(), 0.3 * ONES, "a row that adds up to 0.9"),
+                (RocAucCI(labels=[0, 1]), ONES, "must be all targets in the"),
+                (LogLossCI(), 0.3 * ONES, "a row with the sum 0.9"),
             ]
         ],
     ],
@@ -677,7 +677,7 @@ def test_wrong_labels_and_scores(metric, y, p, message):
 
 
 def test_a_matrix_of_three_labels_needs_an_average():
-    with pytest.raises(ValueError, match=r"of two labels, got 3; set average"):
+    with pytest.raises(ValueError, match=r"two labels, got 3; set average"):
         F1CI().from_confusion_matrix(F1_TABLES["fair"])
 
 
@@ -765,12 +765,14 @@ def of_a_matrix(metric, y, p):
 @pytest.mark.parametrize(
     "call", [accumulated, of_an_estimator, of_batches, beside_another, of_a_matrix]
 )
-def test_a_class_that_the_sample_lacks_extends_the_interval(call, metric, occurring):
+def test_a_class_that_the_sample_lacks_extends_the_interval(
+    call, metric, observed_codes
+):
     """Whatever it is known from: as where the metric names it."""
     rng = np.random.default_rng(0)
-    y = np.arange(200) % occurring
-    p = np.where(rng.random(200) < 0.85, y, (y + 1) % occurring)
-    message = "'3'.*extended to hold any value"
+    y = np.arange(200) % observed_codes
+    p = np.where(rng.random(200) < 0.85, y, (y + 1) % observed_codes)
+    message = "'3'.*extended to cover any value"
     with pytest.warns(UndefinedMetricWarning, match=message):
         named = set_to(metric, labels=range(4))(y, p)
     with pytest.warns(UndefinedMetricWarning, match=message):
@@ -807,7 +809,7 @@ def test_intervals_cover_where_a_class_is_lacking(metric, predicted):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_an_infinite_average_with_an_undefined_class_has_the_whole_range(method):
     metric = PositiveLikelihoodRatioCI(average="weighted", method=method)
-    with pytest.warns(UndefinedMetricWarning, match="class '0'.*hold any value"):
+    with pytest.warns(UndefinedMetricWarning, match="class '0'.*cover any value"):
         found = metric.from_confusion_matrix([[0, 1, 0], [0, 1, 0], [0, 1, 2]])
     assert found == np.inf
     assert found.confidence_interval() == (0, np.inf)

@@ -405,7 +405,7 @@ def test_merged_tables_keep_their_positive_label(tmp_path, rows, run):
     assert_equal(found, expected.to_dict())
     status, _, errors = run("merge", *tables.values(), "--metrics=recall")
     assert status == 2
-    assert f"{tables['yes']}: other must have the pos_label" in errors
+    assert f"{tables['yes']}: other must have the same pos_label" in errors
 
 
 def test_plans(predictions, run):
@@ -439,8 +439,8 @@ def test_plans(predictions, run):
     [
         (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
         (["--half-width=.1"], "expected must be a number, a mapping"),
-        (["--power=.8"], "difference must be given with power, and disagreement"),
-        (["file.csv", "--power=.8", "--disagreement=.1"], "--disagreement not"),
+        (["--power=.8"], "difference and disagreement must be given with power"),
+        (["file.csv", "--power=.8", "--disagreement=.1"], "but not --expected"),
         (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
         (["--half-width=.1", "--expected=1,2"], "invalid expected value: '1,2'"),
@@ -506,7 +506,7 @@ GOOD = HEAD + ROW + "0,0,0,.5,1\n"
 MALFORMED = {
     "empty": (b"", "must have one column 'y', got none"),
     "blank": ("\n\n", "must have one column 'y', got none"),
-    "header only": (HEAD, "must have rows of a weight and a count above 0, got none"),
+    "header only": (HEAD, "must have rows with a weight and a count above 0, got none"),
     "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
     "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
     "few fields": (GOOD + "1,1\n", "every row must have 5 fields, got 2 in row 3"),
@@ -545,7 +545,7 @@ MALFORMED = {
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
     "zero weights": (
         HEAD + "1,1,1,.5,0\n",
-        "must have rows of a weight and a count above 0",
+        "must have rows with a weight and a count above 0",
     ),
     "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
 }
@@ -738,7 +738,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (
             ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
-            "must be of one of the metrics",
+            "must name one of the metrics",
         ),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (
@@ -752,7 +752,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--metrics=f1"], "distinct names, got twice"),
         (
             ["report", "FILE", *BINARY, "--level=.9", "--level=0.95"],
-            "argument --level: must be given once; leave one of them out",
+            "argument --level: must be given once; remove one of them",
         ),
         (["report", "FILE", *BINARY, "--method=wilson", "--method=f1=delta"], "once"),
         (["report", "FILE", *BINARY, "--proxy=prediction", "--proxy=a"], "once"),
@@ -761,7 +761,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["merge", "x.npz", *["--metrics=f1", "--pos-label=1"] * 2], "given once"),
         (
             ["report", "FILE", *BINARY, "--differences", "--format=csv"],
-            "has one table",
+            "writes a single table",
         ),
         (["merge", "none.npz", "--metrics=f1"], "none.npz: No such file"),
         *(

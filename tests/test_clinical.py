@@ -214,7 +214,7 @@ def test_thresholds_by_model():
         ({"method": "wilson"}, "^method='wilson' needs a proportion"),
         (
             {"y_score": {"treat all": RIGHT}},
-            "^y_score must not name a model 'treat all'",
+            "^y_score must not contain a model named 'treat all'",
         ),
         ({"y_true": np.ones(N)}, "must hold two labels"),
     ],

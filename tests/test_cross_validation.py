@@ -51,9 +51,9 @@ from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import GivenEstimates, excess_shares
-from skci.inference.parameter import Key, Parameter
+from skci.inference.parameter import Parameter, ParameterLabels
 from skci.inference.resampling_variance import group_jackknife
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 from skci.metrics.names import resolve_metric
 from skci.reports import JointReport
 from skci.resampling import (
@@ -172,10 +172,17 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
     root, noise = rng.normal(size=(6, 6)), 0.3 * rng.normal(size=(6, 6))
     covariance, excess = root @ root.T, noise @ noise.T
     keys = [
-        Key(model=model, metric=metric) for model in "ABC" for metric in ("f1", "mcc")
+        ParameterLabels(model=model, metric=metric)
+        for model in "ABC"
+        for metric in ("f1", "mcc")
     ]
     parameters = [
-        Parameter(key=key, trait=Trait(key.metric), method="delta", fixed_estimate=0.0)
+        Parameter(
+            key=key,
+            trait=MeasureProperties(key.metric),
+            method="delta",
+            fixed_estimate=0.0,
+        )
         for key in keys
     ]
     shares = excess_shares(parameters, covariance, excess)
@@ -206,7 +213,10 @@ def test_comparisons_of_estimators_are_free_of_the_excess():
 def given_estimates(estimates, covariance, df, **options):
     parameters = [
         Parameter(
-            key=Key(str(k)), trait=Trait(str(k)), method="delta", fixed_estimate=x
+            key=ParameterLabels(str(k)),
+            trait=MeasureProperties(str(k)),
+            method="delta",
+            fixed_estimate=x,
         )
         for k, x in enumerate(estimates)
     ]
@@ -948,7 +958,7 @@ def test_x_and_y_that_are_swapped_are_told():
     [
         (3, "folds must be a one-dimensional array of labels, got int"),
         (Y[:5], "folds must have an entry for each of the 240 rows"),
-        (np.arange(240), "folds must part the rows in at most 100"),
+        (np.arange(240), "folds must define at most 100"),
         ([None, *Y[1:]], "folds must name a subgroup in every row"),
         (KFold(3), "folds must be a one-dimensional array of labels, got KFold"),
     ],

@@ -444,15 +444,18 @@ OF_ROUNDING = {  # the sum of weights differs in the last digit from that of the
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y_true": Y**0}, r"^y_true must hold .* got 400 positive ones of 400$"),
-        ({"y_true": 0 * Y}, r"^y_true must hold .* got 0 positive ones of 400$"),
+        (
+            {"y_true": Y**0},
+            r"^y_true must contain .* got 400 positive rows out of 400$",
+        ),
+        ({"y_true": 0 * Y}, r"^y_true must contain .* got 0 positive rows out of 400$"),
         ({"y_true": Y + 0.5}, "^y_true must hold class labels, got continuous"),
-        ({"y_true": [False] * 400}, "^y_true must hold rows of two labels"),
+        ({"y_true": [False] * 400}, "^y_true must contain two labels"),
         ({"y_score": SCORES[:-1]}, "^y_score must have an entry for each of the 400"),
         ({"y_score": SCORES * np.nan}, "^y_score must hold finite numbers"),
-        ({"y_score": SCORES * 0 + 0.5}, r"^y_score must hold two .* got only 0.5$"),
+        ({"y_score": SCORES * 0 + 0.5}, r"^y_score must contain two .* got only 0.5$"),
         ({"y_score": ["a"] * 400}, "^y_score must hold numbers"),
-        (OF_ROUNDING, "y_score must hold two scores that differ"),
+        (OF_ROUNDING, "y_score must contain two scores that differ"),
         (TWO | {"thresholds": {"A": [0.5]}}, "^thresholds must name the models .* got"),
         (
             TWO | {"thresholds": {"A": [0.5], "B 2": [1, 1]}},
@@ -460,12 +463,12 @@ OF_ROUNDING = {  # the sum of weights differs in the last digit from that of the
         ),
         (
             {"y_score": {"A": SCORES, "B": SCORES * 0}},
-            r"^y_score\['B'\] must hold two scores",
+            r"^y_score\['B'\] must contain two scores",
         ),
         ({"thresholds": []}, "^thresholds must hold at least one number"),
         ({"thresholds": [0.5, 0.5]}, "^thresholds must differ"),
         ({"sample_weight": -WEIGHTS}, "^sample_weight must hold finite numbers"),
-        ({"sample_weight": 1.0 * Y}, "^y_true must hold rows of two labels"),
+        ({"sample_weight": 1.0 * Y}, "^y_true must contain two labels"),
         ({"groups": [1, 2]}, "^groups must have an entry for each of the 400"),
         ({"pos_label": 7}, r"^pos_label must be one of the labels \[0, 1\], got 7"),
         ({"confidence_level": 2}, "^confidence_level must be a number between 0"),

@@ -165,7 +165,7 @@ def test_what_is_no_array_is_named(name, call):
         found = "list_iterator" if kind == "iterator" else kind
         if kind == "str":
             remedies = (
-                "to name columns of a data frame, give it as data=",
+                "to name columns of a data frame, pass it as data=",
                 "data['010']",
             )
             assert message.endswith(remedies)
@@ -569,7 +569,7 @@ def test_other_indexes_are_taken_by_position(index):
 )
 def test_indexes_that_disagree_are_refused(index, other):
     y, p = pd.Series(Y, index), pd.Series(P, other)
-    message = "must have the index of {}, got other labels, such as .*; take the same"
+    message = "must have the index of {}, got other labels, such as .*; select the same"
     for call, name in [
         (lambda: F1CI()(y, p), "y_true"),
         (lambda: joint_report(Y, {"a": y, "b": p}, metrics="f1"), r"y_pred\['a'\]"),
@@ -651,7 +651,7 @@ def test_labels_in_place_of_scores(y, scores, looks_like_labels):
         assert len(found) == looks_like_labels
         for warning in found:
             assert warning.filename == __file__
-            assert "as predicted labels do; give scores" in str(warning.message)
+            assert "like predicted labels; pass scores" in str(warning.message)
 
 
 def test_labels_of_an_option_are_of_the_type_of_the_others():

@@ -200,7 +200,9 @@ def test_numbers_of_any_size(metric):
         try:
             found = joint_report(y, {"a": p, "b": y}, metrics=metric)
         except ValueError as error:
-            assert str(error).startswith("y_true and y_pred must hold numbers of which")
+            assert str(error).startswith(
+                "y_true and y_pred must hold numbers for which"
+            )
             assert size > 1e70
             continue
         for report in (found, found.differences()):
@@ -381,7 +383,9 @@ def test_areas_of_pairs_of_labels_of_which_many_have_one_row():
 def test_a_difference_of_infinite_estimates():
     report = joint_report(Y, {"a": Y, "b": Y}, metrics="diagnostic_odds_ratio")
     for scale in ("difference", "ratio"):
-        with pytest.warns(UndefinedMetricWarning, match="a [-/] b: undefined, of inf"):
+        with pytest.warns(
+            UndefinedMetricWarning, match="a [-/] b: undefined, a contrast of inf"
+        ):
             compared = report.differences(scale=scale)
         assert np.isnan(compared.estimates).all()
 
@@ -417,7 +421,7 @@ def of_classes(labels):
         (lambda: sample_size("f1", 0.1, expected=[[1], [2, 3]]), ValueError, "nested"),
         (lambda: sample_size("f1", 0.1, expected=object()), TypeError, "expected must"),
         (lambda: sample_size("f1", 0.1, expected=np.ones((2, 2, 2)), claim=[]),
-         ValueError, r"and claim, must be given, got .*claim=\[\]"),
+         ValueError, r"difference and claim, got .*claim=\[\]"),
         (lambda: sample_size("neg_recall", power=0.8, difference=np.array(["a", "b"]),
                              disagreement=0.1, expected={"prevalence": 0.5}),
          ValueError, "^difference must be a number"),
@@ -434,7 +438,7 @@ def of_classes(labels):
          r"^confidence_level must be .*got 1e-300"),
         (lambda: grades_report(SCORES, item=[]), ValueError, "^item must name a col"),
         (lambda: grades_report(SCORES, missing_grades=1e300), ValueError,
-         r"^missing_grades must be .*, or a number of a size up to 1e\+125"),
+         r"^missing_grades must be .*, or a number of at most 1e\+125"),
     ],
 )  # fmt: skip
 def test_what_is_no_argument_is_refused(call, error, message):

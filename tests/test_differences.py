@@ -513,7 +513,7 @@ def test_contrasts_by_name_are_those_of_a_matrix():
     table(r"""
 {"x": {"A": 1, "Z": -1}} -> KeyError -> as in [(]'A', 'accuracy'[)], got 'Z'
 {"x": {("A", "mcc"): 1}} -> KeyError -> metric must be one of
-{"x": 1} -> TypeError -> matrix must be a mapping of names to mappings .* got 1 for 'x'
+{"x": 1} -> TypeError -> matrix must map names of contrasts to mappings .* got 1 for 'x'
 {"x": {"A": "b"}} -> TypeError -> matrix must hold numbers
 {} -> ValueError -> matrix must have a row for each contrast
 {"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}} -> ValueError -> separately
@@ -667,7 +667,7 @@ def test_selection(differences):
         differences.select(model="A")
     with pytest.raises(KeyError, match="second must be one of"):
         differences.select(second="A")
-    with pytest.raises(ValueError, match="select must keep a contrast"):
+    with pytest.raises(ValueError, match="select must keep at least one"):
         differences.select(first="B", second="B")
 
 

@@ -347,7 +347,7 @@ def test_wrong_number_of_axes(number):
     _, axes = plt.subplots(number, squeeze=False)
     report = joint_report(Y, MODELS, metrics=["f1", "mcc"])
     with pytest.raises(
-        ValueError, match=f"^ax must be one for each of 2 metrics, got {number}$"
+        ValueError, match=f"^ax must have axes for each of 2 metrics, got {number}$"
     ):
         report.plot(ax=axes)
 

@@ -252,7 +252,7 @@ def test_scores_that_recur_are_counted_and_areas_are_exact(make):
 
 @pytest.mark.parametrize("make", ["polars, lazy", "Arrow reader"], indirect=True)
 def test_scores_may_be_distinct_in_all_rows(make, monkeypatch):
-    monkeypatch.setattr(frames, "_MOST_OUTCOMES", 90)
+    monkeypatch.setattr(frames, "_MAX_OUTCOMES", 90)
     monkeypatch.setattr(frames, "_ROWS_AT_ONCE", 200)
     assert report_of("scores", rows="simple", data=make(COLUMNS)).n_samples == N
 
@@ -297,7 +297,7 @@ def test_streams_are_grouped_as_they_come(make, monkeypatch):
 )
 def test_too_many_distinct_rows(make, rows_at_once, monkeypatch, request):
     monkeypatch.setattr(frames, "_ROWS_AT_ONCE", rows_at_once)
-    monkeypatch.setattr(frames, "_MOST_OUTCOMES", 90)
+    monkeypatch.setattr(frames, "_MAX_OUTCOMES", 90)
     kind = request.node.callspec.params["make"]
     data = make(COLUMNS)
     if kind in ("polars", "Arrow table", "Arrow batch", "Arrow dictionaries"):
@@ -357,11 +357,11 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
     with pytest.raises(ValueError) as caught:
         joint_report(truth, models, **names)
     remedies = {
-        "by": "; missing='group' makes a subgroup of the rows without one",
+        "by": "; missing='group' puts rows without a name in a subgroup",
         "y_true": "; if only some rows are labelled, joint_report accepts a proxy for "
         "all rows, as in proxy=judge (in a shell --proxy judge)",
         "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "
-        "or is left out with abstain=-1",
+        "or as no answer with abstain=-1",
     }
     found = str(caught.value)
     assert found.replace(", the first in row 3", "") == (
@@ -473,7 +473,7 @@ def test_columns_of_one_name(kind):
 
 @pytest.mark.parametrize("truth", ["y", "price"])
 def test_names_of_columns_without_their_frame(truth):
-    with pytest.raises(TypeError, match=f"got '{truth}'; .* give it as data=$"):
+    with pytest.raises(TypeError, match=f"got '{truth}'; .* pass it as data=$"):
         joint_report(truth, ["model_a"], metrics="accuracy")
 
 

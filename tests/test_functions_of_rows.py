@@ -57,7 +57,7 @@ def black_box(function, reads="labels"):
 
 def reads_of(family):
     reads = FAMILIES[family].reads
-    if family in ("rankings", "risks", "survival"):
+    if family in ("rankings", "risks", "survival", "events"):
         return "items"
     return "scores" if reads.endswith("scores") else _KINDS.get(reads, "labels")
 
@@ -115,7 +115,15 @@ def exact_influence(metric, y, p, weights=None):
 
 OTHERS = [
     (family, name)
-    for family in ("labels", "scores", "rankings", "risks", "survival", "numbers")
+    for family in (
+        "labels",
+        "scores",
+        "rankings",
+        "risks",
+        "survival",
+        "events",
+        "numbers",
+    )
     for name, case in FAMILIES[family].cases.items()
     # They have bins whose ends are quantiles, and precisions that jump.
     if not case.scikit
@@ -273,7 +281,7 @@ def test_subgroups_are_compared():
 
 def test_without_weights_rows_of_different_weights_are_refused():
     box = black_box(lambda y, p: sk.f1_score(y, p))
-    with pytest.raises(ValueError, match="must take sample_weight where rows have"):
+    with pytest.raises(ValueError, match="must accept sample_weight if rows have"):
         box(Y[:250], PREDICTED["A"], sample_weight=WEIGHTS)
     equal = box(Y[:250], PREDICTED["A"], sample_weight=np.full(250, 3.0))
     assert equal.standard_error == box(Y[:250], PREDICTED["A"]).standard_error
@@ -394,13 +402,16 @@ def test_what_a_function_returns_is_made_a_float():
 @pytest.mark.parametrize(
     ("function", "must"),
     [
-        (lambda y: 1.0, "must take arrays y_true and y_pred and return a number"),
+        (lambda y: 1.0, "must accept arrays y_true and y_pred and return a number"),
         (
             lambda y, p: y == p,
-            r"must return a number, got shape \(250,\); is it the mean",
+            r"must return a number, got shape \(250,\); do you need the mean",
         ),
-        (lambda y, p: None, "must take arrays y_true and y_pred and return a number"),
-        (lambda y, p: "high", "must take arrays y_true and y_pred and return a number"),
+        (lambda y, p: None, "must accept arrays y_true and y_pred and return a number"),
+        (
+            lambda y, p: "high",
+            "must accept arrays y_true and y_pred and return a number",
+        ),
     ],
 )
 def test_functions_that_will_not_do(function, must):
@@ -481,7 +492,11 @@ def test_influence_values_of_labels_are_of_distinct_outcomes():
 @pytest.mark.parametrize(
     ("influence", "error", "match"),
     [
-        (lambda y, p: 1.0, TypeError, "must take y_true and y_pred and return the est"),
+        (
+            lambda y, p: 1.0,
+            TypeError,
+            "must accept y_true and y_pred and return the est",
+        ),
         (lambda y, p: (1.0, [0.0, 0.0]), ValueError, "for each of 250 rows, got shape"),
         (lambda y, p: (1.0, y + 1.0), ValueError, "is zero, got .*; subtract it"),
         (lambda y, p: (1.0, y * np.nan), ValueError, "a finite influence value"),

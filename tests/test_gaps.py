@@ -377,8 +377,8 @@ def test_a_subgroup_with_all_rows_that_matter_has_no_gap_that_is_known():
     table(r"""
 to="all" -> ValueError -> ^to must be one of \['rest', 'overall'\]
 to="rest", control="a" -> ValueError -> ^control must not be given with to$
-control=("a",) -> ValueError -> ^control must be a single name, .*\('a',\); give 'a'$
-control=["a", "b"] -> ValueError -> a single name, got .*; leave it out to compare
+control=("a",) -> ValueError -> ^control must be a single name, .*\('a',\); pass 'a'$
+control=["a", "b"] -> ValueError -> a single name, got .*; omit it to compare
 to="rest", metrics="f2" -> KeyError -> metric must be one of
 to="rest", scale="odds" -> ValueError -> ^scale must be one of
 to="rest", adjust="all" -> ValueError -> ^adjust must be one of
@@ -396,13 +396,13 @@ def test_gaps_to_the_rest_need_rows_and_two_subgroups():
     with pytest.raises(ValueError, match=r"^gaps needs a report with by="):
         joint_report(Y, MODELS, metrics="accuracy").gaps()
     report = joint_report(Y, MODELS, metrics="accuracy", by=["a"] * N)
-    with pytest.raises(ValueError, match=r"^to='rest' needs two subgroups"):
+    with pytest.raises(ValueError, match=r"^to='rest' needs at least two subgroups"):
         report.gaps(to="rest")
     report = joint_report(Y, MODELS, metrics="accuracy", by=PART)
     several = combine_independent({"first": report})
     models = threshold_report(Y, {"m": SCORE}, metrics="recall", thresholds=[0, 1])
     for each in (several, models):
-        with pytest.raises(ValueError, match=r"^to='rest' needs subgroups by which"):
+        with pytest.raises(ValueError, match=r"^to='rest' needs subgroups that"):
             each.gaps(to="rest")
 
 

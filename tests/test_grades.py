@@ -82,7 +82,7 @@ def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
     some = {model: values[kept] for model, values in GRADES.items()}
     expected = sampled(some, bounds=bounds, **options)
     assert found.n_samples == 58
-    assert "of 58 of 60 items, which all models have grades of" in str(found)
+    assert "of 58 of 60 items, graded for all models" in str(found)
     same_intervals(found, expected)
     same_intervals(found.differences(), expected.differences())
 
@@ -107,7 +107,7 @@ def lacking(rng, n, share, bounds=None):
 def test_pairs_are_compared_on_the_items_of_both(options):
     scores = lacking(np.random.default_rng(0), 60, 0.3, options.get("bounds"))
     report = grades_report(scores, missing_grades="pairwise", **options)
-    assert "pairs compared on items of both" in str(report)
+    assert "pairs compared on items graded for both" in str(report)
     found = report.individual().differences()
     for _, a, b in found:
         both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
@@ -219,11 +219,11 @@ def test_many_distinct_scores_have_hall():
     "scores, options, error",
     [
         ({"A": [1, 2], "B": [1]}, {}, r"\['B'\] must have a row for each of the 2"),
-        (LACKING, {}, r"'A' \(1\) and 'B' \(1\); set missing_grades to .* 1 of 3"),
+        (LACKING, {}, r"'A' \(1\) and 'B' \(1\); set missing_grades='drop' .* 1 of 3"),
         (
             {"A": [1, np.nan], "B": [np.nan, 1]},
             {"missing_grades": "drop"},
-            "an item that all models have",
+            "an item graded for all models",
         ),
         (LACKING, {"missing_grades": "zero"}, "missing_grades must be one of .*'zero'"),
         (LACKING, {"missing_grades": np.nan}, "missing_grades must be one of .*number"),
@@ -238,13 +238,13 @@ def test_many_distinct_scores_have_hall():
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([1e130, 1], {}, "numbers from -1e"),
         *[
-            ([0, 1], {"bounds": wrong}, "bounds must be the least and the greatest")
+            ([0, 1], {"bounds": wrong}, "bounds must be the smallest and the largest")
             for wrong in [(1, 0), 1, "01", (0, 1 + 1j), (0, np.inf)]
         ],
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
         ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),
-        ([0, 1], {"samples": "runs"}, "^grades must have two columns or more .*(2,)"),
+        ([0, 1], {"samples": "runs"}, "^grades must have at least two columns .*(2,)"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
     ],
 )
@@ -260,16 +260,16 @@ def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
     message = (
-        rf"^{name} must be one column, or samples= .*\(60, 4\).*'independent'.*runs"
+        rf"^{name} must have one column, or samples= .*\(60, 4\).*'independent'.*runs"
     )
-    models = "; a report of several models takes them by name"
+    models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
     assert (models in str(caught.value)) == (name == "grades")
     column, alone = (grades_report(GRADES["A"][:, k]) for k in ([0], 0))
     assert column["grades", "mean"] == alone["grades", "mean"]
     frame = pd.DataFrame({"score": [0.0, 1], "item": [0, 1]})
-    with pytest.raises(ValueError, match=r"^samples must not be given"):
+    with pytest.raises(ValueError, match=r"^samples must not be"):
         sampled("score", data=frame, item="item")
 
 
@@ -294,16 +294,19 @@ def test_pass_at_k_of_many_samples():
 @pytest.mark.parametrize(
     "arguments, error",
     [
-        ((5, 2, 6), "k must be a .* from 1 to 5, got 6; the least of n_samples is 5"),
+        (
+            (5, 2, 6),
+            "k must be a .* from 1 to 5, got 6; the smallest of n_samples is 5",
+        ),
         ((5, 2, 0), "k must be a whole number"),
         ((5, 2, True), "k must be a whole number"),
-        ((5, 6, 2), "n_correct must be from 0 to n_samples"),
-        ((5, -1, 2), "n_correct must be from 0 to n_samples"),
+        ((5, 6, 2), "n_correct must be between 0 and n_samples"),
+        ((5, -1, 2), "n_correct must be between 0 and n_samples"),
         ((5.5, 1, 2), "n_samples must hold whole numbers"),
         ((2**70, 1, 2), "n_samples must hold whole numbers up to 2"),
         (([[]], [[]], 1), "n_samples must not be empty"),
         (([5, 6], [], 1), "n_correct must not be empty"),
-        (([5, 6], [1, 1, 1], 1), r"must have one shape, .* \(2,\) and \(3,\)"),
+        (([5, 6], [1, 1, 1], 1), r"must have the same shape, .* \(2,\) and \(3,\)"),
     ],
 )
 def test_pass_at_k_of_wrong_numbers(arguments, error):
@@ -366,12 +369,16 @@ def test_rows_that_are_not_there_are_missing_items():
         ({}, {"item": None}, "item must name a column of data, got None"),
         ({}, {"model": ["model"]}, "model must name a column of data, got"),
         ({}, {"item": "question"}, "item must name a column of data, which has"),
-        ({"epoch": 0}, {}, "sample must tell .* of model A, item .* and sample 0"),
-        ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
+        (
+            {"epoch": 0},
+            {},
+            "sample must distinguish .* of model A, item .* and sample 0",
+        ),
+        ({"passage": range(480)}, {"groups": "passage"}, "groups must be constant in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
-        ({}, {"grades": None}, "grades must name a column of data, or columns, got No"),
+        ({}, {"grades": None}, "grades must name one or more columns of data, got No"),
     ],
 )
 def test_wrong_frames(change, options, error):
@@ -628,7 +635,7 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     words = {model: values.copy() for model, values in WORDS.items()}
     words["B"][[2, 7]] = np.nan
     scores = {k: {"exact": EXACT[k], "words": words[k]} for k in GRADES}
-    message = r"none of some items for 'B' by 'words' \(2\)"
+    message = r"no grades of some items for 'B' by 'words' \(2\)"
     with pytest.raises(ValueError, match=message):
         grades_report(scores)
     report = grades_report(scores, missing_grades="drop")
@@ -640,12 +647,12 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
     "change, error",
     [
         ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, "bounds must be .*'other'"),
-        ({"bounds": {"words": (0, 1)}}, "grades must hold .* of 'A' by 'words'"),
-        ({"bounds": {"exact": 1}}, "bounds must be the least and the greatest"),
+        ({"bounds": {"words": (0, 1)}}, "grades must hold .* for 'A' by 'words'"),
+        ({"bounds": {"exact": 1}}, "bounds must be the smallest and the largest"),
         ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
         ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
         ({"method": "score"}, "or a mean of bounded grades"),
-        ({"samples": None}, r"grades\['A'\]\['judge'\] must be one column"),
+        ({"samples": None}, r"grades\['A'\]\['judge'\] must have one column"),
     ],
 )
 def test_wrong_options_by_scorer(change, error):
@@ -655,7 +662,7 @@ def test_wrong_options_by_scorer(change, error):
 
 def test_models_must_have_the_same_scorers():
     grades = {"A": SCORED["A"], "B": {"exact": EXACT["B"]}}
-    with pytest.raises(ValueError, match=r"grades\['B'\] must be of the scorers of"):
+    with pytest.raises(ValueError, match=r"grades\['B'\] must have the scorers of"):
         sampled(grades)
 
 
@@ -663,7 +670,9 @@ def test_a_column_of_scorers_is_of_one_column_of_grades():
     pytest.importorskip("narwhals")
     frame = long_form(GRADES).assign(by="judge", other=0)
     options = {"data": frame, "scorer": "by", **LONG}
-    with pytest.raises(TypeError, match="grades must name one column of data with sco"):
+    with pytest.raises(
+        TypeError, match="grades must name a single column of data with sco"
+    ):
         grades_report(["score", "other"], **options)
     frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")
     with pytest.raises(ValueError, match="scorer must have a value in every row"):
@@ -681,7 +690,7 @@ def test_the_header_says_what_unseen_ends_of_the_bounds_cost():
     hall = grades_report(grades["A"], bounds=(0, 1), method="hall")
     ratio = widths(one)[0] / widths(hall)[0]
     assert ratio > 2
-    said = 'up to {:.1f} times as wide as by method="hall", to allow for ends of'
+    said = 'up to {:.1f} times as wide as with method="hall", '
     assert said.format(ratio) in str(one)
     differences = grades_report(grades, bounds=(0, 1)).differences()
     by_hall = grades_report(grades, bounds=(0, 1)).differences(method="hall")
@@ -774,7 +783,9 @@ def test_items_that_do_not_match(files, message):
 @pytest.mark.parametrize("samples", [None, "independent"])
 @pytest.mark.parametrize("several", [list, tuple, lambda x: [pd.Series(y) for y in x]])
 def test_a_list_of_models_is_not_taken_for_items(several, samples):
-    message = "list of 2 with 40 numbers each; a report of several models takes them by"
+    message = (
+        "list of 2 with 40 numbers each; to report on several models, pass them by"
+    )
     with pytest.raises(ValueError, match=message):
         grades_report(several([FIRST, SECOND]), samples=samples)
     of_two_items = np.array([FIRST, SECOND])

@@ -366,7 +366,7 @@ def test_warnings_and_settings_are_listed(pages):
         assert text in pages[name][1], name
     assert "<p>None.</p>" in pages["many"][1]
     given = joint_intervals({("A", "f1"): 0.8}, [[0.01]]).to_html()
-    assert "were given" in given and "population" not in given
+    assert "were supplied" in given and "population" not in given
     alike = {f"m{k}": 0 * Y for k in range(8)}
     page = joint_report(Y, alike, metrics="precision").to_html()
     assert "precision of m4, 3 others: undefined" in page and "of m5" not in page

@@ -147,7 +147,7 @@ def test_feature_that_no_prediction_depends_on_has_no_interval():
     ("options", "match"),
     [
         ({"n_repeats": 1}, "n_repeats must be a whole number of at least 2"),
-        ({"features": [3]}, r"features must be some of \[0, 1, 2\], got 3"),
+        ({"features": [3]}, r"features must be among \[0, 1, 2\], got 3"),
         ({"X": X[:, 0]}, r"X must have two dimensions, got shape \(600,\)"),
         ({"y": Y[1:]}, "600|599"),
     ],

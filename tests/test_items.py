@@ -371,9 +371,13 @@ def test_moments_of_items_keep_no_items_and_are_saved(tmp_path):
         loaded = JointAccumulator.load(path, [WER]).report()
         assert loaded.to_dict() == accumulator.report().to_dict()
     assert "cat" not in json.loads((tmp_path / "sums.json").read_text())
-    with pytest.raises(ValueError, match="moments that were kept, got some of other"):
+    with pytest.raises(
+        ValueError, match="moments that were kept, got metrics that need other"
+    ):
         JointAccumulator.load(path, {"other": WER}).report()
-    with pytest.raises(TypeError, match="moments must be True for metrics of items"):
+    with pytest.raises(
+        TypeError, match="moments must be True to save metrics of items"
+    ):
         batches(moments=False).save(tmp_path / "rows.npz")
 
 
@@ -409,11 +413,11 @@ def test_items_are_aligned_and_counted():
         WER("the cat", "the cat")
     with pytest.raises(ValueError, match="y_true must hold at least one row"):
         WER([], [])
-    with pytest.raises(ValueError, match=r"in row 1: None; an empty item is one"):
+    with pytest.raises(ValueError, match=r"in row 1: None; use an empty item"):
         WER(["a b", None], ["a b", "a"])
     with pytest.raises(TypeError, match="y_pred must be an array, got a mapping"):
         WER(REFERENCES, ANSWERS)
-    with pytest.raises(ValueError, match="design=Prevalence is of a positive label"):
+    with pytest.raises(ValueError, match="design=Prevalence needs a positive label"):
         from skci.designs import Prevalence
 
         WER(REFERENCES, ANSWERS["A"], design=Prevalence(0.1))

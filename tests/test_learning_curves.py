@@ -398,7 +398,7 @@ def test_a_selection_and_individual_intervals_are_drawn(report):
     (legend,) = display.figure_.legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["Bayes", "5-NN", "individual 95% intervals"]
-    with pytest.raises(ValueError, match="ax must be one for each of 2 metrics"):
+    with pytest.raises(ValueError, match="ax must have axes for each of 2 metrics"):
         report.plot(ax=axes[:1])
 
 

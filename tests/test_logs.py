@@ -248,13 +248,15 @@ def pooled_stderr(errors, sizes):
 
 
 def test_scorers_are_of_all_tasks(capsys):
-    with pytest.raises(ValueError, match=r"^scorers must be those of all tasks.*'acc'"):
+    with pytest.raises(
+        ValueError, match=r"^scorers must be equal for all tasks.*'acc'"
+    ):
         LM_EVAL.report()
     with pytest.raises(KeyError, match=r"scorer must be one of .*got 'f1'"):
         LM_EVAL.select(scorers="f1")
     assert main(["grades", str(REFERENCE / "lm_eval")]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("skci grades: error: scorers must be those of all tasks")
+    assert error.startswith("skci grades: error: scorers must be equal for all tasks")
     assert error.count("\n") == 1
 
 
@@ -373,7 +375,7 @@ def test_models_without_a_task(tmp_path, capsys):
     path = uneven_logs(tmp_path)
     scorers = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
     rows = logs.read(path).select(scorers=scorers)
-    message = "none of some items for 'new' (40); set missing_grades to 'drop'"
+    message = "no grades of some items for 'new' (40); set missing_grades='drop'"
     with pytest.raises(ValueError, match=re.escape(message)):
         rows.report()
     dropped = rows.report(missing_grades="drop")
@@ -385,7 +387,7 @@ def test_models_without_a_task(tmp_path, capsys):
 
 def test_groups_are_of_one_task():
     rows = logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK)
-    with pytest.raises(ValueError, match=r"^groups must be of one task"):
+    with pytest.raises(ValueError, match=r"^groups must belong to a single task"):
         rows.report()
     assert rows.select(tasks="sums").report().n_groups == 6
 
@@ -527,10 +529,10 @@ def test_damaged_lines(change, message, tmp_path):
 def test_a_grade_twice_names_both_places(tmp_path):
     name, lines = some_lines()
     (tmp_path / name).write_text("\n".join([*lines, lines[7]]))
-    message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade of item"
+    message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade for item"
     with pytest.raises(ValueError, match=f"{message}.* runs of a table by a column"):
         logs.read(tmp_path)
-    with pytest.raises(ValueError, match=r"as new=new\.json old=old\.json in a shell"):
+    with pytest.raises(ValueError, match=r"in a shell new=new\.json old=old\.json"):
         logs.read([PROMPTFOO, PROMPTFOO])
     both = [REFERENCE / "swebench" / "small.first.json", REFERENCE / "swebench/logs"]
     with pytest.raises(ValueError, match=r"first\.json, line .* and .*report\.json"):
@@ -599,7 +601,7 @@ def test_samples_that_failed_have_no_grade(tmp_path):
     lacking = np.isnan(rows["grade"])
     assert {*rows["item"][lacking]} == {log["samples"][2]["id"]}
     assert {*rows["scorer"][lacking]} == {"match", "judge"}
-    with pytest.raises(ValueError, match="set missing_grades to 'drop'"):
+    with pytest.raises(ValueError, match="set missing_grades='drop'"):
         rows.report()
     assert "8 of 9 items" in str(rows.report(missing_grades="drop"))
     for sample in log["samples"]:
@@ -727,14 +729,18 @@ NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\
             NO_GRADE.format(r"a\.json", "field") + "the fields are id, points$",
         ),
         ("a.json", "[]", NO_ITEM.format(r"a\.json", "field") + "the fields are none$"),
-        ("a.jsonl", "", r"a\.jsonl: must be a log of .*, got an empty file$"),
-        ("a.json", "", r"a\.json: must be a log of .*, got an empty file$"),
-        ("a.csv", "\n", r"a\.csv: must be a log of .*, got an empty file$"),
+        ("a.jsonl", "", r"a\.jsonl: must be a log in .*, got an empty file$"),
+        ("a.json", "", r"a\.json: must be a log in .*, got an empty file$"),
+        ("a.csv", "\n", r"a\.csv: must be a log in .*, got an empty file$"),
         ("a.jsonl", "{bad\n", r"a\.jsonl, line 1: must be JSON: "),
         ("a.jsonl", '{"a\\x": 1}', r"a\.jsonl, line 1: must be JSON: Invalid "),
         ("a.jsonl", "3\n", r"a\.jsonl, line 1: must be a JSON object, got 3$"),
         ("a.csv", 'id,"score\n', r"a\.csv, line 1: unexpected end of data$"),
-        ("a.csv", "id,score\n", r"a\.csv: paths must be of logs with grades, got none"),
+        (
+            "a.csv",
+            "id,score\n",
+            r"a\.csv: paths must lead to logs with grades, got none",
+        ),
         ("a.json", '{"vers', r"a\.json, line 1: .*truncated"),
         ("a.csv", "item,name\n1,a\n", NO_GRADE.format(r"a\.csv", "column")),
         ("a.csv", "item,score\n1,1\n2\n", r"a\.csv, line 3: must have 2 fields, got 1"),
@@ -758,12 +764,12 @@ NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\
         (
             "results_final.json",
             '{"results": [{"id": 1, "score": 1}]}',
-            r"results_final\.json: must be a log of .* with the fields \['results'\]$",
+            r"results_final\.json: must be a log in .* with the fields \['results'\]$",
         ),
         (
             "listing.json",
             '{"a": {"score": 1}}',
-            r"listing\.json: must be a log of .* with the fields \['a'\]$",
+            r"listing\.json: must be a log in .* with the fields \['a'\]$",
         ),
     ],
 )
@@ -815,7 +821,7 @@ def test_paths_without_logs(tmp_path):
     with pytest.raises(FileNotFoundError):
         logs.read(tmp_path / "a.json")
     (tmp_path / "settings.json").write_text('{"version": 1}')
-    with pytest.raises(ValueError, match=r"the folder must have logs .* got none"):
+    with pytest.raises(ValueError, match=r"the folder must contain logs .* got none"):
         logs.read(tmp_path)
     with pytest.raises(ValueError, match=r"line \d+: groups must name .*got 'topic'"):
         logs.read(HISTORY[0], groups="topic")
@@ -905,7 +911,7 @@ def test_the_command_names_models(capsys, tmp_path):
     assert "| new | old |" in out.read_text()
     assert "new=" in page.read_text(encoding="utf-8")
     assert main(["grades", named[0], str(HISTORY[1])]) == 2
-    assert "LOGS must all have a name" in capsys.readouterr().err
+    assert "LOGS must all be named" in capsys.readouterr().err
 
 
 def test_options_of_the_command(tmp_path, capsys):

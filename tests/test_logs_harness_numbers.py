@@ -171,7 +171,9 @@ def test_missing_grades_of_ratios(tmp_path):
     for model, values in lists.items():
         samples(tmp_path / model, "ifeval", inst_level_acc=values)
     rows = logs.read(tmp_path)
-    with pytest.raises(ValueError, match=r"none of some items for 'B' by 'inst_level"):
+    with pytest.raises(
+        ValueError, match=r"no grades of some items for 'B' by 'inst_level"
+    ):
         rows.report()
     with pytest.raises(ValueError, match=r"missing_grades must be 'error', 'drop' or"):
         rows.report(missing_grades=0)
@@ -440,10 +442,12 @@ def test_fewer_samples_than_stated(harness, tmp_path, capsys):
         content = json.loads(source.read_text())
         functools.reduce(operator.getitem, members, content).pop()
         write_log(tmp_path / name, content)
-    message = f"the log must hold the {stated} samples.*, got {stated - 1}; .*='warn'"
+    message = (
+        f"the log must contain the {stated} samples.*, got {stated - 1}; .*='warn'"
+    )
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
-    message = rf"holds {stated - 1} of the {stated} samples"
+    message = rf"contains {stated - 1} of the {stated} samples"
     with pytest.warns(IncompleteLogWarning, match=message) as caught:
         rows = logs.read(tmp_path, incomplete="warn")
     assert len(rows["grade"]) and caught[0].filename == __file__
@@ -473,7 +477,7 @@ def test_tasks_of_the_results_without_samples(ending, tmp_path):
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
     assert logs.read(path).models == [tmp_path.name]
-    with pytest.warns(IncompleteLogWarning, match=r"holds 0 of the 5,120 samples"):
+    with pytest.warns(IncompleteLogWarning, match=r"contains 0 of the 5,120 samples"):
         assert logs.read(tmp_path, incomplete="warn").tasks == ["math_a"]
 
 
@@ -540,7 +544,7 @@ def test_promptfoo_version_2_with_several_prompts(tmp_path):
     for result in content["results"]["results"]:
         del result["prompt"]["label"]
     path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="must have one grade of item"):
+    with pytest.raises(ValueError, match="must have one grade for item"):
         logs.read(path)  # prompts without names are not repeats
 
 

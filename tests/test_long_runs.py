@@ -292,8 +292,8 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
     column = "score" if kind in ("row", "NaN") else "call"
     parameter = {"y_score" if column == "score" else "y_pred": column}
     message = (
-        "3 of 480 reads missing, of 2 of 60 cases, the first of them c004; "
-        "most, 2, are missing in run R2 of old. Pass missing='drop-cases'"
+        "3 of 480 reads missing, in 2 of 60 cases, the first of them c004; "
+        "run R2 of old has the most missing reads, 2. Pass missing='drop-cases'"
     )
     if kind in ("None", "NA") and frame is pl.from_pandas:
         table = table.assign(call=table["call"].astype("Int64"))
@@ -322,52 +322,52 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: pd.concat([t, t[:1]]),
             {},
             ValueError,
-            "case, run and model must tell all rows apart, got more than one row of "
+            "case, run and model must distinguish all rows, got more than one row of "
             r"case c\d+ and run R\d of (old|new)$",
         ),
         (
             lambda t: t,
             {"model": None},
             ValueError,
-            r"case, run must tell all rows apart, got more than one row of case c\d+"
-            ".*; model= names the column of the model",
+            r"case and run must distinguish all rows, got more than one .* case c\d+"
+            ".*; if there are several models, pass their",
         ),
         (
             lambda t: t.assign(truth=t["truth"] ^ (t.index == 3).astype(int)),
             {},
             ValueError,
-            r"y_true must be the same in all rows of a case, got [01] and [01] "
+            r"y_true must be constant in all rows of a case, got [01] and [01] "
             r"for case c\d+$",
         ),
         (
             lambda t: t.assign(patient=t.index),
             {"groups": "patient"},
             ValueError,
-            "groups must be the same in all rows of a case",
+            "groups must be constant in all rows of a case",
         ),
         (
             lambda t: t.assign(site=t["reader"]),
             {"by": ["site"]},
             ValueError,
-            "site must be the same in all rows of a case",
+            "site must be constant in all rows of a case",
         ),
         (
             lambda t: t[(t["reader"] != "R4") | (t["test"] == "old")],
             {"paired": True},
             ValueError,
-            r"all of the 4 runs of each model, got {'new': 3, 'old': 4}",
+            r"all of the 4 runs for each model, got {'new': 3, 'old': 4}",
         ),
         (
             lambda t: t[(t["reader"] == "R4") | (t["test"] == "old")],
             {},
             ValueError,
-            r"two runs or more of each model, got {'new': 1, 'old': 4}",
+            r"at least two runs for each model, got {'new': 1, 'old': 4}",
         ),
         (
             lambda t: t[:0],
             {},
             ValueError,
-            "run must name two runs or more, got no rows",
+            "run must name at least two runs, got no rows",
         ),
         (lambda t: t, {"case": None}, TypeError, "case must name a column of data"),
         (lambda t: t, {"y_true": ["truth"]}, TypeError, "y_true must name a column"),

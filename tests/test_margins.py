@@ -334,7 +334,7 @@ of_f1.sample_size(power=0.8, difference=0, claim="better")
     -> difference must be between
 of_f1.sample_size(power=0.8, difference={"accuracy": 0.0}, claim="not worse")
     -> for a metric with a margin
-of_f1.sample_size(0.1, claim="better") -> either half_width or power
+of_f1.sample_size(0.1, claim="better") -> either half_width must be given, or power
 """),
 )
 def test_what_is_refused(call, message):

@@ -50,6 +50,7 @@ def test_a_public_name_has_one_place():
 def test_aliases_name_a_measure():
     known = {name.partition("@")[0] for name in skci.available_metrics()}
     known |= {"cumulative_dynamic_auc", "survival_brier", "integrated_brier"}
+    known |= {"interval_score"}
     assert {name.partition("@")[0] for name in ALIASES.values()} <= known
     assert ALIASES.keys().isdisjoint(skci.available_metrics())
 
@@ -155,19 +156,19 @@ def test_custom_metric_equals_the_built_in_one(method):
 @pytest.mark.parametrize(
     ("g", "error", "message"),
     [
-        (lambda tp, fp, fn, tn: abs(tp - fp), ValueError, "is not complex-safe"),
+        (lambda tp, fp, fn, tn: abs(tp - fp), ValueError, "does not extend to complex"),
         (lambda tp, fp, fn, tn: np.maximum(tp.real, fp.real), ValueError, "is not"),
         (lambda tp, fp, fn, tn: np.cbrt(tp), TypeError, "failed on complex arrays"),
-        (lambda tp, fp, fn, tn: float(tp), TypeError, "must take four arrays"),
+        (lambda tp, fp, fn, tn: float(tp), TypeError, "must accept four arrays"),
         (
             lambda tp, fp, fn, tn: tp if tp > fp else fp,
             TypeError,
-            "in place of if, float",
+            "instead of if, float",
         ),
-        (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and those of math"),
+        (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and functions of math"),
         (lambda tp, fp: tp, TypeError, 'it raised TypeError.*needs of="rows"'),
-        (lambda tp, fp, fn, tn: 0.5, ValueError, "one value a table"),
-        (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must hold"),
+        (lambda tp, fp, fn, tn: 0.5, ValueError, "one value per table"),
+        (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must contain"),
     ],
 )
 def test_invalid_custom_metric(g, error, message):
@@ -181,7 +182,9 @@ def test_custom_metric_outside_its_bounds():
         lambda tp, fp, fn, tn: 9 * tp - 9 * fp, name="profit", bounds=(-5, 5)
     )
     assert profit.from_confusion_matrix([[50, 10], [15, 25]]) == pytest.approx(1.35)
-    with pytest.raises(ValueError, match=r"^bounds of 'profit' must hold .* 9 outside"):
+    with pytest.raises(
+        ValueError, match=r"^bounds of 'profit' must contain .* 9 outside"
+    ):
         profit.from_confusion_matrix([[0, 0], [0, 10]])
 
 
@@ -193,7 +196,7 @@ def test_a_confusion_matrix_has_no_pos_label():
 
 
 def test_a_metric_takes_a_truth_and_predictions():
-    with pytest.raises(TypeError, match=r"F1CI takes y_true and y_pred, got 3 arg"):
+    with pytest.raises(TypeError, match=r"F1CI accepts y_true and y_pred, got 3 arg"):
         skci.F1CI()([0, 1], [0, 1], [1])
 
 

@@ -119,7 +119,7 @@ def test_scores_of_items(column):
     assert found.estimates == pytest.approx(expected.estimates)
     assert found.to_dict()[column] == expected.to_dict()[column]
     twice.iloc[np.flatnonzero(LACKS)[0], 2] = {"sex": "m", "age": 2}[column]
-    with pytest.raises(ValueError, match="must be the same in all rows of an item"):
+    with pytest.raises(ValueError, match="must be constant in all rows of an item"):
         grades_report("score", data=twice, item="item", by=column, missing="group")
 
 
@@ -136,24 +136,24 @@ def test_files(tmp_path, capsys, ending):
     assert main([*arguments, "--missing=group"]) == 0
     assert capsys.readouterr().out.strip() == str(EXPECTED)
     assert main(arguments) == 2
-    assert "missing='group' makes a subgroup" in capsys.readouterr().err
+    assert "missing='group' puts rows" in capsys.readouterr().err
     assert main([*arguments[:-1], "--missing=group"]) == 2
-    assert "missing='group' is for subgroups" in capsys.readouterr().err
+    assert "missing='group' needs subgroups" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"by": SEX, "missing": "drop"}, r"^missing must be one of \['error', 'group'"),
-        ({"missing": "group"}, "^missing='group' is for subgroups, got by=None$"),
-        ({"folds": AGE, "missing": "group"}, "^missing='group' is for subgroups"),
+        ({"missing": "group"}, "^missing='group' needs subgroups, got by=None$"),
+        ({"folds": AGE, "missing": "group"}, "^missing must be 'error' with folds"),
         (
             {"by": np.where(LACKS, None, NAMED), "missing": "error"},
             "^by must name a subgroup in every row, got a missing .*: None; missing=",
         ),
         (
             {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},
-            "^missing='group' names a subgroup 'missing', which by has already",
+            "^missing='group' names a subgroup 'missing', which by already has",
         ),
         (
             {"by": np.where(LACKS, np.inf, AGE), "missing": "group"},

@@ -39,7 +39,7 @@ def raises(call, error, message):
 # Predictions of several models without names
 
 BY_NAME = (
-    r"; a report of several models takes them by name, as {{'A': .*, 'B': .*}}, and "
+    r"; to report on several models, pass them by name, as {{'A': .*, 'B': .*}}, and "
     r"runs of one model, such as training seeds, as skci\.designs\.Runs\(list\({}\)\)$"
 )
 
@@ -100,7 +100,7 @@ def test_a_name_of_a_column_needs_its_frame(name):
         raises(lambda: evaluate(X, Y, **options), TypeError, message)
 
 
-MISSING = "^by.* must .* missing .*; missing='group' makes a subgroup of the rows"
+MISSING = "^by.* must .* missing .*; missing='group' puts rows without a name in"
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_a_missing_label_is_named_by_its_row(parameter, weights):
 def test_an_unknown_metric_names_what_is_meant_and_the_ways_on(name, meant):
     message = (
         rf"^unknown metric {name!r}; {meant}available_metrics\(\) lists all, "
-        "grades_report takes a grade of each row, and make_metric_ci a formula$"
+        "grades_report accepts a grade for each row, and make_metric_ci a formula$"
     )
     raises(lambda: joint_report(Y, A, metrics=[name]), ValueError, message)
 
 
 @pytest.mark.parametrize("names", ["accuracy,f1", "accuracy, f1", "accuracy f1"])
 def test_several_metrics_are_a_list(names):
-    message = f"^unknown metric {names!r}; .* as metrics=\\['accuracy', 'f1'\\]$"
+    message = f"^unknown metric {names!r}; .* as in metrics=\\['accuracy', 'f1'\\]$"
     raises(lambda: joint_report(Y, A, metrics=names), ValueError, message)
 
 
@@ -284,12 +284,12 @@ REPORT.differences("A")
     -> by name, got 'A' without one; did you mean control=...\?$
 joint_report(Y, {"A": A}, "f1") -> 'f1' without one; did you mean metrics=\.\.\.\?$
 joint_report(Y, {"A": A}, ["f1", "mcc"]) -> one; did you mean metrics=\.\.\.\?$
-F1CI(alpha=0.1) -> ^F1CI takes .*; pass it as confidence_level=1 - alpha$
+F1CI(alpha=0.1) -> ^F1CI accepts .*; pass it as confidence_level=1 - alpha$
 F1CI()(Y, A, alpha=0.1)
     -> ^F1CI has no option alpha; .*; pass it as confidence_level=1 - alpha$
 F1CI(name="mine")
-    -> ^F1CI takes .*; name metrics of a report by a mapping, metrics={.*}$
-F1CI(n_bootstraps=99) -> ^F1CI takes .*; intervals need no resampling$
+    -> ^F1CI accepts .*; name metrics of a report by a mapping, metrics={.*}$
+F1CI(n_bootstraps=99) -> ^F1CI accepts .*; intervals need no resampling$
 """),
 )
 def test_options_that_there_are_not(call, message):
@@ -345,8 +345,8 @@ joint_report(MODELS, y_score=Y, metrics="roc_auc") -> {SWAPPED}
 skci.roc_report(MODELS, Y) -> {SWAPPED}
 F1CI()(MODELS, Y) -> {SWAPPED}
 skci.RocAucCI()(SCORES[0], Y) -> are y_true and y_score swapped\?$
-F1CI()(Y, PROBABILITIES) -> as those of predict_proba\(X\): give predict\(X\), or
-joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> as those of predict_proba
+F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\)
+joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict
 joint_report(Y, MODEL, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": MODEL}}, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv
@@ -363,7 +363,7 @@ F1CI()("y", A) -> ; pass the column, data\['y'\]$
 skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
     -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
-skci.sample_size("accuracy", power=0.8) -> difference must be given with power
+skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
@@ -460,7 +460,7 @@ report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b
-    -> unrecognized arguments: b; names of a list have commas between them
+    -> unrecognized arguments: b; separate the names of a list by commas, as in a,b
 report FILE --truth=y --metrics=f1 --model=a
     -> unrecognized arguments: --model=a; did you mean --models?; see
 report FILE --truth=y --metrics=f1 --alpha 0.1
@@ -491,7 +491,7 @@ def test_numbers_beyond_floats():
     plan = {"disagreement": 0.1, "power": 0.8}
     call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
     raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
-    message = r"^y_true must hold labels that are integers or strings from 2\*\*53 on"
+    message = r"^y_true must hold integers or strings as labels from 2\*\*53"
     labels = [2.0**53, 2**53 + 1]
     raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)
     exact = [2**53, 2**53 + 1] * 9
@@ -501,7 +501,7 @@ def test_numbers_beyond_floats():
         return 1e300 * (tp + tn)
 
     call = partial(skci.make_metric_ci, gain, name="gain", bounds=(0, 1e300))
-    raises(call, ValueError, "^g of 'gain' must have values of a size below 1e")
+    raises(call, ValueError, "^g of 'gain' must have values smaller than 1e")
 
 
 def test_integers_of_128_bits():

@@ -123,7 +123,9 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     )
     other = accumulated("moments of numbers", metrics=metrics)
     assert (loaded + other).n_samples == 2 * N
-    with pytest.raises(ValueError, match=r"kept, got some of pinball_loss\(0\.3\)"):
+    with pytest.raises(
+        ValueError, match=r"kept, got metrics that need pinball_loss\(0\.3\)"
+    ):
         JointAccumulator.load(path, skci.MeanPinballLossCI(alpha=0.3))
     with pytest.raises(ValueError, match=r"moments=True needs .* got median"):
         JointAccumulator.load(path, "median_absolute_error")
@@ -176,8 +178,8 @@ def test_metrics_that_moments_do_not_tell(metrics, options, message):
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"by": {"sex": [0, 1]}}, "by must not be given with moments=True"),
-        ({"y_true": [1, 2]}, "must be of the same labels for scores, got"),
+        ({"by": {"sex": [0, 1]}}, "by must not be passed with moments=True"),
+        ({"y_true": [1, 2]}, "must have the same labels for scores, got"),
         ({"y_score": {"A": [0.1, 2], "B": [0, 1.0]}}, "must hold probabilities"),
     ],
 )
@@ -196,9 +198,9 @@ def test_data_that_moments_do_not_fit():
         (accumulated("moments of chances"), rows),
         (rows, accumulated("moments of chances")),
     ):
-        with pytest.raises(ValueError, match="all of moments or none"):
+        with pytest.raises(ValueError, match="all have moments or none"):
             one.merge(other)
-    with pytest.raises(ValueError, match="of moments of the same metrics"):
+    with pytest.raises(ValueError, match="have moments of the same metrics"):
         accumulated("moments of chances").merge(
             accumulated("moments of chances", metrics="log_loss")
         )
@@ -258,7 +260,7 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
     assert merged["standard_error"] < exact["standard_error"]
 
 
-@pytest.mark.filterwarnings("ignore:reports must be of different test sets")
+@pytest.mark.filterwarnings("ignore:reports must be from different test sets")
 @pytest.mark.parametrize("design", [d for k, d in cases() if k == "moments of chances"])
 def test_reports_of_moments_combine_as_those_of_rows(design):
     reports = [

@@ -121,7 +121,7 @@ REASONS = {
     """DistanceMetric calinski_harabasz_score davies_bouldin_score euclidean_distances
     nan_euclidean_distances pairwise_distances pairwise_distances_argmin
     pairwise_distances_argmin_min pairwise_distances_chunked pairwise_kernels
-    silhouette_samples silhouette_score""": "is of features",
+    silhouette_samples silhouette_score""": "uses features",
     "max_error": "is an extreme of the errors",
     "auc": "is the area under any points",
     "fbeta_score": "needs a beta; use a name such as 'f0.5'",
@@ -133,7 +133,7 @@ REASONS = {
     "classification_report": "use skci.classification_report_ci",
     """confusion_matrix ConfusionMatrixDisplay
     multilabel_confusion_matrix""": "use skci.confusion_matrix_report",
-    "PredictionErrorDisplay": "is a plot of each row",
+    "PredictionErrorDisplay": "is a plot of individual rows",
 }
 """Why public names of scikit-learn have no number."""
 REASONS = {name: reason for names, reason in REASONS.items() for name in names.split()}
@@ -147,7 +147,7 @@ def test_every_name_of_scikit_learn_has_a_number_or_a_reason(name):
             with pytest.raises(ValueError, match=re.escape(REASONS[name])) as error:
                 joint_report(*LABELS, metrics=[given])
             assert "unknown" not in str(error.value)
-            assert re.search(r"; (use|give) ", str(error.value))
+            assert re.search(r"; (use|pass) ", str(error.value))
         return
     kind = resolve_metrics(function)[0][1].reads
     y, answer = DATA["numbers"] if kind == "numbers" else LABELS
@@ -212,12 +212,12 @@ def test_names_of_other_fields_are_those_of_metrics(name):
 
 WITHOUT_ONE = {
     "WIL": "use make_metric_ci(g, features=f, reads='items')",
-    "ROUGE-L": "use grades_report of these",
+    "ROUGE-L": "use grades_report for these",
     "mAP@.5:.95": "use skci.readers.coco for files of COCO, or AveragePrecisionCI(",
     "mAP": "use 'map' for the mean over queries, or AveragePrecisionCI(",
     "Hosmer-Lemeshow": "is a test",
     "EER": "use skci.det_report",
-    "C-statistic": "use 'roc_auc' or 'concordance'",
+    "C-statistic": "use 'roc_auc' for labels or 'concordance'",
     "QWK": "use CohenKappaCI(weights='quadratic')",
     "MASE": "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)",
     "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
@@ -231,7 +231,7 @@ WITHOUT_ONE = {
         "no interval covers; use 'squared_calibration_error'",
     ),
     **dict.fromkeys(
-        ["NRI", "IDI", "net_reclassification_improvement"], "is no proper score: a mod"
+        ["NRI", "IDI", "net_reclassification_improvement"], "is not a proper score: a w"
     ),
 }
 
@@ -329,7 +329,7 @@ def test_a_user_s_metric_is_not_negated():
     metric = skci.make_metric_ci(
         lambda tp, fp, fn, tn: tp - fp, name="gain", bounds=(-1, 1)
     )
-    with pytest.raises(ValueError, match="negate must not be set for 'gain'"):
+    with pytest.raises(ValueError, match="negate must be False for 'gain'"):
         metric.set_params(negate=True)(*LABELS)
 
 
@@ -446,7 +446,7 @@ def f1_score(y_true, y_pred):
         (
             sk.make_scorer(sk.roc_auc_score),
             ValueError,
-            "got .* of 'roc_auc', which reads scores; set response_method",
+            "got .* for 'roc_auc', which reads scores; set response_method",
         ),
         (
             sk.make_scorer(sk.accuracy_score, normalize=False),
@@ -454,7 +454,7 @@ def f1_score(y_true, y_pred):
             "AccuracyCI has no option normalize",
         ),
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
-        (sk.silhouette_score, ValueError, "^'silhouette_score' is of features"),
+        (sk.silhouette_score, ValueError, "^'silhouette_score' uses features"),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
         ("TER", ValueError, r"'TER' is a function of means.* use make_metric_ci\("),
         ("seqeval", ValueError, "'seqeval' is a function of means over items; use"),
@@ -506,17 +506,19 @@ def test_options_in_a_call_replace_those_of_the_metric():
 @pytest.mark.parametrize("cls", [F1CI, skci.AccuracyCI, RocAucCI, skci.R2CI])
 def test_a_mistaken_option_names_the_class_and_its_options(cls):
     known = re.escape(repr([*cls().get_params()]))
-    message = f"^{cls.__name__} has no option foo and bar; .* its options {known}$"
+    message = f"^{cls.__name__} has no option foo and bar; .* the options {known}$"
     with pytest.raises(TypeError, match=message):
         cls()(*LABELS, foo=1, bar=2)
     names = "', '".join(sorted(cls().get_params()))
     for call in [lambda: cls(*LABELS), lambda: cls(foo=1)]:
-        with pytest.raises(TypeError, match=f"^{cls.__name__} takes the options ") as e:
+        with pytest.raises(
+            TypeError, match=f"^{cls.__name__} accepts the options "
+        ) as e:
             call()
         assert all(name in str(e.value) for name in names.split("', '"))
         assert f"{cls.__name__}(...)(y_true, y_pred)" in str(e.value)
     with pytest.raises(
-        TypeError, match=r"^FBetaCI takes .*missing .* argument: 'beta'"
+        TypeError, match=r"^FBetaCI accepts .*missing .* argument: 'beta'"
     ):
         skci.FBetaCI()
 

@@ -203,7 +203,7 @@ TARGETS = np.eye(2, dtype=int)
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
-        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must hold no label twi"),
+        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must be distinct"),
         (
             F1CI(average="macro", labels=[1, 5]),
             (TARGETS, TARGETS),
@@ -233,11 +233,11 @@ def test_wrong_labels_of_a_confusion_matrix():
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f-1", "unknown metric 'f-1'; available_metrics() lists all"),
         ("lift_macros", "unknown metric 'lift_macros'"),
-        ("mcc_macro", "'matthews_corrcoef' has not"),
+        ("mcc_macro", "'matthews_corrcoef' does not have"),
         ("fp_rate", "metric 'fp_rate'; available_metrics"),  # not the opposite rate
         ("qqq", "unknown metric 'qqq'; available_metrics() lists all"),
         ("neg_acuracy", "unknown metric 'neg_acuracy'; did you mean 'accuracy'?"),
-        ("neg_mcc_macro", "'neg_mcc_macro' must be of a metric with an average"),
+        ("neg_mcc_macro", "'neg_mcc_macro' must name a metric with an average"),
         ("f0", "beta must be a finite number above 0, got 0.0"),
     ],
 )
@@ -289,7 +289,7 @@ def test_models_of_one_name(models):
         ({}, ValueError, "y_pred must hold at least one entry, got none"),
         (pd.DataFrame(), ValueError, "y_pred must hold at least one entry, got none"),
         ([("a", P, P)], TypeError, "y_pred must be a mapping .* an entry tuple"),
-        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); a report of"),
+        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); to report on"),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, ValueError, "y_pred= must be given for metrics of labels: "),
         ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* the 400 rows of"),
@@ -403,14 +403,12 @@ def test_a_label_that_an_estimator_does_not_know():
     expected = roc_auc_score(y, probabilities, multi_class="ovr")
     assert report.estimates == pytest.approx([expected])
     fitted = LinearSVC().fit(X[known], y[known])
-    message = (
-        r"^margin: a decision_function must have .* none for \['d'\], got classes_"
-    )
+    message = r"^margin: decision_function must have .* none for \['d'\], got classes_"
     with pytest.raises(ValueError, match=message):
         JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
     folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2
     options = {"metrics": "roc_auc_ovr", "cv": folds, "resampling": "corrected-t"}
-    with pytest.raises(ValueError, match=r"^margin.*: a decision_function must have"):
+    with pytest.raises(ValueError, match=r"^margin.*: decision_function must have"):
         cross_validate_report({"margin": LinearSVC()}, X, y, **options)
 
 
@@ -428,7 +426,7 @@ def test_a_label_that_an_estimator_does_not_know():
         (
             np.where(Y, 0.4, 0.2),
             {},
-            "; numbers have metrics of their own, such as 'mean_squared_error'",
+            "; use metrics of numbers, such as 'mean_squared_error'",
         ),
     ],
 )

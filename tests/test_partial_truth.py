@@ -535,16 +535,14 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
     accumulator = JointAccumulator("accuracy")
     accumulator.update(**taken(["y_true", "y_pred", "judge"], first))
     labels = rows[0][first]
-    with pytest.raises(ValueError, match="all with proxy or none"):
+    with pytest.raises(ValueError, match="all have proxy or none"):
         accumulator.update(labels, taken(["y_pred"], first)["y_pred"])
     batch = taken(["y_true", "y_pred"], first, proxy={"judge": rows[2]})
-    with pytest.raises(
-        ValueError, match=r"of the same proxies, got .*'judge', 'other'"
-    ):
+    with pytest.raises(ValueError, match=r"the same proxies, got .*'judge', 'other'"):
         accumulator.update(**batch)
     with pytest.raises(ValueError, match="proxy must not be given with query"):
         accumulator.update(**batch, query=np.arange(500))
-    with pytest.raises(ValueError, match="proxy must not be given with moments=True"):
+    with pytest.raises(ValueError, match="proxy must not be passed with moments=True"):
         JointAccumulator("brier_score", moments=True).update(
             **taken(["y_true", "y_score"], first, proxy=rows[2])
         )
@@ -559,7 +557,7 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
     named = text.replace('"proxies": ["judge"', '"proxies": ["else"')
     assert named != text
     (tmp_path / "table.json").write_text(named)
-    with pytest.raises(ValueError, match=r"proxies have no columns: \['else'\]"):
+    with pytest.raises(ValueError, match=r"proxies must be .* got unknown \['else'\]"):
         JointAccumulator.load(tmp_path / "table.json", "accuracy")
 
 
@@ -809,7 +807,7 @@ def test_means_over_drawn_tasks_have_the_error_of_repeated_suites():
             np.where(graded, grade, np.nan),
             proxy=judge,
             tasks=task,
-            tasks_are="drawn",
+            task_effects="random",
             method="delta",
         )
         found.append(report.estimates[0])
@@ -897,7 +895,7 @@ def test_grades_by_people_of_all_items_need_no_judge(grades):
     ("options", "message"),
     [
         ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
-        ({"samples": "runs"}, "must have two columns or more with samples='runs'"),
+        ({"samples": "runs"}, "must have at least two columns with samples='runs'"),
         ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
         ({"method": "logit"}, "method='logit' needs"),
     ],
@@ -971,7 +969,7 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
         (
             {"y_score": np.arange(2000.0), "proxy": "prediction"}
             | {"y_pred": None, "metrics": "roc_auc"},
-            "metrics must be of labels",
+            "metrics must read labels",
         ),
     ],
 )
@@ -985,7 +983,7 @@ def test_rows_of_which_none_is_labelled_are_an_error(rows):
     with pytest.raises(ValueError, match="a label in site = v, got none"):
         rows.report(by={"site": np.where(labelled, "u", "v")})
     verified = rows._replace(labelled=models["A"] == 1)
-    with pytest.raises(ValueError, match="got none of those predicted as 0"):
+    with pytest.raises(ValueError, match="got none for rows predicted as 0"):
         verified.report(y_pred=models["A"], proxy="prediction")
 
 
@@ -993,7 +991,9 @@ def test_labels_of_other_shares_of_strata_are_an_error(rows):
     site = np.arange(2000) % 2
     rows.report(design=Strata(site))
     more = np.random.default_rng(17).random(2000) < np.where(site, 0.05, 0.15)
-    with pytest.raises(ValueError, match=r"whatever the stratum .* from 0.0\d+ to 0.1"):
+    with pytest.raises(
+        ValueError, match=r"independent of the stratum .* from 0.0\d+ to 0.1"
+    ):
         rows._replace(labelled=more).report(design=Strata(site))
 
 
@@ -1001,7 +1001,9 @@ def test_labels_of_no_random_part_are_warned_of(rows):
     rng, judge, first = np.random.default_rng(20), rows.judge, rows.models["A"]
     chosen = rng.random(2000) < np.where(first == judge, 0.05, 0.3)
     chosen = rows._replace(models=first, labelled=chosen)
-    with pytest.warns(UserWarning, match=r"no random part .* from 0.0\d+ to 0\.[23]"):
+    with pytest.warns(
+        UserWarning, match=r"for a random part .* from 0.0\d+ to 0\.[23]"
+    ):
         chosen.report()
     # Of clusters that are labelled together shares may differ by more.
     chosen.report(groups=np.arange(2000) % 500)
@@ -1036,7 +1038,7 @@ def test_few_labels_of_combined_predictions_are_warned_of():
         rank[rows] = np.arange(len(rows))
     truth = partly(y, rank < 3)
     options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
-    with pytest.warns(SmallSampleWarning, match="fewer than 5 rows are labelled of"):
+    with pytest.warns(SmallSampleWarning, match="fewer than 5 rows are labelled for"):
         joint_report(truth, models, **options)
     joint_report(truth, models["A"], **options)
 

@@ -214,7 +214,7 @@ def test_groups_of_the_planned_size_give_the_half_width():
         ({"power": 0.8, "difference": 0.02}, "exactly one of the two models is right, "
          "from 0.02 to 1, got None"),
         ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
-        ({"power": 0.8, "disagreement": 0.1}, "difference must be given with power"),
+        ({"power": 0.8, "disagreement": 0.1}, "must be given with power"),
         ({"power": 0.8, "difference": 0.2, "expected": 0.9, "disagreement": 0.2},
          "'prevalence'.* got 0.9"),
         ({"power": 0.8, "difference": 0.2, "expected": FIRST, "disagreement": 0.2},
@@ -242,7 +242,7 @@ def test_wrong_parameters(options, message):
 @pytest.mark.parametrize("name", ["f1", "precision", "kappa", "recall_macro"])
 def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
     options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
-    with pytest.raises(ValueError, match="which is no proportion of the rows"):
+    with pytest.raises(ValueError, match="which is not a proportion of all rows"):
         sample_size(name, expected={"prevalence": 0.3}, **options)
     with pytest.raises(ValueError, match=r"'prevalence': ...} .* 'recall', got None"):
         sample_size("recall", **options)
@@ -254,21 +254,25 @@ def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
         (1, {}, "n_samples must be from 2"),
         (1e300, {}, r"n_samples must be from 2 to 2\*\*53"),
         (900, {"group_size": 1e4, "correlation": 1}, "n_samples must be from 2"),
-        (30, {"disagreement": 0.1}, "n_samples must be so large"),
+        (30, {"disagreement": 0.1}, "n_samples must be large enough"),
         (900, {"disagreement": 1.5}, "disagreement must be"),
         (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),
         (900, {"claim": "better"}, "with a margin"),
         (900, {"claim": np.zeros(2), "margin": 0.1}, "claim must be"),
-        (900, {"power": 0.01}, r"power must be above 0\.025, that of an improvement"),
+        (
+            900,
+            {"power": 0.01},
+            r"power must be above 0\.025, the power at the smallest improv",
+        ),
         (
             900,
             {"power": 0.01, "claim": "better", "margin": 0.02},
-            r"power must be above 0\.025, that of an improvement of 0\.02",
+            r"power must be above 0\.025, .* satisfies the claim, 0\.02",
         ),
         (
             900,
             {"power": 0.01, "claim": "not worse", "margin": 0.02},
-            r"power must be above 0\.025, that of an improvement of -0\.02",
+            r"power must be above 0\.025, .* satisfies the claim, -0\.02",
         ),
     ],
 )

@@ -383,9 +383,9 @@ def test_few_trials():
         (
             "roc_auc",
             {"expected": RATES},
-            r"'roc_auc', which is of scores; .* joint_report\(.*\.sample_size\(",
+            r"'roc_auc', a metric of scores; .* joint_report\(.*\.sample_size\(",
         ),
-        ("r2", {"expected": 0.8}, "metric must be of labels, .*'r2', .* of numbers"),
+        ("r2", {"expected": 0.8}, "a label metric .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
         ("negative_likelihood_ratio_macro", {"expected": [[1, 9], [90, 0]]}, "is inf"),
@@ -410,9 +410,15 @@ def test_wrong_parameters_of_a_report():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "either half_width or power"),
-        ({"half_width": 0.1, "power": 0.8}, "either half_width or power"),
-        ({"half_width": 0.1, "difference": 0.1}, "either half_width or power"),
+        ({}, "either half_width must be given, or power"),
+        (
+            {"half_width": 0.1, "power": 0.8},
+            "either half_width must be given, or power",
+        ),
+        (
+            {"half_width": 0.1, "difference": 0.1},
+            "either half_width must be given, or power",
+        ),
         ({"power": 80}, "power must be a number between 0 and 1.*got 80"),
         ({"power": 0.8, "difference": 0}, "difference must be .* other than 0, got 0"),
         ({"power": 0.8, "difference": 1e-300}, "difference must be so .*got 1e-300"),

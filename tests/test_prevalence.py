@@ -213,11 +213,13 @@ def test_wrong_prevalences(options, message):
 
 def test_prevalence_of_one_of_two_labels():
     classes = np.arange(300) % 3
-    with pytest.raises(ValueError, match="for one positive label of two, got 3 labels"):
+    with pytest.raises(
+        ValueError, match="two labels, one of them positive, got 3 labels"
+    ):
         joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="neither numbers nor times nor items nor"):
+    with pytest.raises(ValueError, match="numbers, times, items and grades"):
         joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="nor items nor grades have"):
+    with pytest.raises(ValueError, match="items and grades have none"):
         grades_report({"A": 1.0 * Y}, design=Prevalence(0.1))
 
 

@@ -498,7 +498,7 @@ def test_wrong_proportions():
     with pytest.raises(TypeError, match="second must be an estimate"):
         two_proportion_test(fine, 0.8)
     f1 = F1CI().from_confusion_matrix([[40, 10], [30, 40]])
-    with pytest.raises(ValueError, match="first must be a proportion, which f1 is not"):
+    with pytest.raises(ValueError, match="first must be a proportion, got f1"):
         two_proportion_test(f1, fine)
     with pytest.raises(ValueError, match="successes and failures between them"):
         two_proportion_test(accuracy(10, 10), accuracy(20, 20))
@@ -562,7 +562,7 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"reports of models or estimates.* at 'b'"):
+        with pytest.raises(TypeError, match=r"reports on models or estimates.* at 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
     with pytest.raises(TypeError, match="estimates of a model"):
@@ -572,8 +572,8 @@ def test_wrong_sets():
     for wrong, message in [
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
-        ([report, other], "one confidence level"),
-        ({1: report, "1": again}, "different names, got '1 A' twice"),
+        ([report, other], "the same confidence level"),
+        ({1: report, "1": again}, "different names for models, got '1 A' twice"),
     ]:
         with pytest.raises(ValueError, match=message):
             combine_independent(wrong)
@@ -616,7 +616,7 @@ def test_copies_do_not_pass_as_independent(kind, copied):
     with pytest.warns(UserWarning, match=r"reports must be .* counts in 'a' and 'b'"):
         combine_independent({"a": first, "b": second})
     if kind == "an estimate":
-        with pytest.warns(UserWarning, match="first and second must be of different"):
+        with pytest.warns(UserWarning, match="first and second must be from different"):
             two_proportion_test(first, second)
 
 

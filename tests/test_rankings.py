@@ -103,7 +103,7 @@ def test_matrices_and_rows_have_the_same_estimates():
     )
     assert_allclose(rows.estimates, matrix.estimates, rtol=1e-12)
     assert_allclose(rows.covariance, matrix.covariance, rtol=1e-9, atol=1e-15)
-    with pytest.raises(ValueError, match="query must not be given for y_true with a"):
+    with pytest.raises(ValueError, match="query must not be given if y_true has a"):
         NDCGCI()(y, scores, query=np.arange(40))
 
 
@@ -197,7 +197,7 @@ def test_batches_hold_whole_queries(order):
             again.relevance, y_score={"score": again.score}, query=again["query"]
         )
     assert accumulator.n_samples == n
-    with pytest.raises(ValueError, match="must not be rankings or survival to be"):
+    with pytest.raises(ValueError, match="must rankings and survival cannot to be"):
         accumulator.save("table.npz")
 
 
@@ -274,7 +274,7 @@ def test_names():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"query": None}, "query must be given for 'ndcg', the query of each row, or"),
+        ({"query": None}, "'ndcg' requires query, the query of each row, or"),
         ({"counts": np.ones(len(ROWS), int)}, "counts must not be given with query"),
         (
             {"sample_weight": np.arange(len(ROWS)) + 1},
@@ -365,7 +365,7 @@ def test_functions_of_users_take_a_row_for_each_query():
                 metrics=[metric, "ndcg"],
                 query=query,
             )
-        assert "has all rows, not those of a query" in caught.value.__notes__[0]
+        assert "is computed from all rows, not by query" in caught.value.__notes__[0]
         with pytest.raises(
             TypeError, match=r"no option query; .*only ranking metrics use it"
         ):
@@ -468,7 +468,7 @@ def test_rankers_are_evaluated_by_what_they_predict():
     scorer = skci.NDCGCI(k=3).scorer()
     assert scorer(Ranker(), X, y, query=query) == pytest.approx(expected, rel=1e-12)
     assert repr(scorer) == "NDCGCI(k=3).scorer()"
-    with pytest.raises(ValueError, match=r"^query must be given"):
+    with pytest.raises(ValueError, match=r"^'ndcg@3' requires query"):
         evaluator.evaluate(X, y)
     with pytest.raises(TypeError, match="need an estimator with predict_proba"):
         skci.JointEvaluator({"A": Ranker()}, ["mrr", "roc_auc"]).evaluate(

@@ -189,14 +189,29 @@ def test_transcripts_are_joined_by_their_ids(layout, tmp_path):
 @pytest.mark.parametrize(
     ("said", "heard", "layout", "message"),
     [
-        (SAID, "turn\non", "lines", "'A' must have the 3 utterances .* only: line 3"),
-        ("u1 a\nu2 b", "u1 a\nu3 b", "kaldi", "got 2; in one of them only: u2 and u3"),
-        ("u1 a\nu1 b", "u1 a", "kaldi", "reference, line 2: .* an ID, and each once"),
+        (
+            SAID,
+            "turn\non",
+            "lines",
+            "'A' must have the 3 utterances .* only one of the two has line 3",
+        ),
+        (
+            "u1 a\nu2 b",
+            "u1 a\nu3 b",
+            "kaldi",
+            "got 2; only one of the two has u2 and u3",
+        ),
+        (
+            "u1 a\nu1 b",
+            "u1 a",
+            "kaldi",
+            "reference, line 2: .* an ID in each line, used once",
+        ),
         (
             "a (u1)",
             "a\n",
             "trn",
-            "A, line 1: the trn layout must have an ID, .* got 'a'",
+            "A, line 1: the trn layout must have an ID .* got 'a'",
         ),
         ("a", "a", "csv", "layout must be one of"),
     ],
@@ -316,7 +331,7 @@ def test_areas_without_objects_have_no_metrics():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": None}, "annotations: must have an array of images, as COCO has"),
+        ({"images": None}, "annotations: must have an array of images, as in COCO"),
         ({"annotations": [{"id": 1}]}, "entry 0 of annotations must have 'image_id'"),
         ({"found": [{"bbox": 1}]}, "A: entry 0 of detections must have 'image_id'"),
         ({"found": {}}, "A: must have an array of detections"),
@@ -333,7 +348,7 @@ def test_mistakes_in_detections(change, message):
 def test_detections_must_be_json():
     with pytest.raises(ValueError, match="annotations: must be JSON"):
         coco(StringIO("id,box"), {"A": []})
-    with pytest.raises(ValueError, match="detections must be of one model or more"):
+    with pytest.raises(ValueError, match="detections must have files of at least one"):
         coco(objects_and_detections()[0], {})
 
 

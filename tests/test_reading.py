@@ -318,7 +318,7 @@ def test_decision_values_in_a_frame_are_read_by_name():
 def test_named_columns_survive_pickling():
     from skci._validation import NamedArray, column_names
 
-    named = pickle.loads(pickle.dumps(NamedArray.of(SHARES, NAMES)))
+    named = pickle.loads(pickle.dumps(NamedArray.from_columns(SHARES, NAMES)))
     assert column_names(named) == NAMES
     assert_allclose(named, SHARES)
 
@@ -485,7 +485,7 @@ def test_other_values_are_shown_in_all_digits():
 
 def test_rounded_rows_are_told_to_be_divided_by_their_sums():
     y, rounded = [0, 1, 2] * 10, np.full((30, 3), 0.33)
-    message = r"adds up to 0\.99; divide each row by its sum, as in (.*)$"
+    message = r"with the sum 0\.99; divide each row by its sum, as in (.*)$"
     for metric in (LogLossCI(), BrierScoreCI()):
         with pytest.raises(ValueError, match=message):
             metric(y, rounded)
@@ -703,7 +703,7 @@ GUESS = (P_YES > 0.5).astype(int)
 def test_functions_of_rows_do_not_guess_what_they_read(call):
     calls = (
         r"reads must be set for '{}' .*make_metric_ci\(\.\.\., {}, reads='labels'\) or "
-        r"by make_metric_ci\(\.\.\., {}, reads='scores'\)$"
+        r"with make_metric_ci\(\.\.\., {}, reads='scores'\)$"
     )
     of_rows = calls.format("gini", "of='rows'", "of='rows'")
     with pytest.raises(ValueError, match=of_rows):
@@ -726,7 +726,7 @@ def test_the_name_says_what_a_function_of_rows_reads():
     alone = gini()(CAT, GUESS)
     assert_allclose(float(alone), gini_of(CAT, GUESS))
     assert repr(alone).startswith("gini (labels) = ")
-    with pytest.raises(ValueError, match=r"gini; a function of scores needs reads="):
+    with pytest.raises(ValueError, match=r"gini; a metric of scores needs reads="):
         joint_report(CAT, y_score={"m": P_YES}, metrics=gini())
 
 
@@ -735,6 +735,6 @@ def test_a_frame_named_by_some_labels_or_by_more_is_not_several_models(names):
     y = np.tile(["ant", "bee"], 30)
     frame = pd.DataFrame(RNG.dirichlet(np.ones(len(names)), 60), columns=names)
     with pytest.raises(
-        ValueError, match=r"y_score must have columns .* no others, got"
+        ValueError, match=r"y_score must have columns .* exactly .*, got"
     ):
         joint_report(y, y_score=frame, metrics="log_loss")

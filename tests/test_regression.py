@@ -258,7 +258,7 @@ def test_undefined_deviance_of_the_mean():
         (np.nan, Y, P, "^power must be a finite number"),
         (1, Y, -POSITIVE, "^y_pred must hold numbers above 0 .* at power 1, got -"),
         (-1, Y, 0 * Y, "^y_pred must hold numbers above 0 .* at power -1, got 0"),
-        (1, -Y, POSITIVE, "^y_true must hold numbers from 0 on .* power 1, got -"),
+        (1, -Y, POSITIVE, "^y_true must hold numbers of 0 or more .* power 1, got -"),
         (2, 0 * Y, POSITIVE, "^y_true must hold numbers above 0 .* power 2, got 0"),
     ],
 )
@@ -295,7 +295,7 @@ def test_wrong_numbers(y, p, message):
 
 def test_metrics_of_different_targets():
     labels = (Y > 2).astype(int)
-    with pytest.raises(ValueError, match="metrics must be all of numbers or all"):
+    with pytest.raises(ValueError, match="metrics must all read numbers or all"):
         joint_report(labels, {"A": labels}, metrics=["accuracy", "r2"])
     with pytest.raises(ValueError, match="must hold class labels, got continuous"):
         joint_report(Y, PREDICTED, metrics=["accuracy"])
@@ -400,7 +400,9 @@ def test_metrics_with_weights_of_targets_are_estimators():
     assert "multioutput=array([1, 2, 3])" in repr(metric)
     assert clone(metric)(MANY.y, MANY.p) == metric(MANY.y, MANY.p)
     metric.scorer()
-    with pytest.raises(ValueError, match="multioutput must give one number for a sco"):
+    with pytest.raises(
+        ValueError, match="multioutput must give a single number for a sc"
+    ):
         R2CI(multioutput="raw_values").scorer()
 
 
@@ -424,7 +426,7 @@ def test_scaled_errors_are_those_over_the_errors_of_the_naive_forecast():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"y_train": [1, 2], "seasonality": 2}, "of more than 2 values"),
+        ({"y_train": [1, 2], "seasonality": 2}, "with more than 2 values"),
         ({"y_train": [1, 2, 1, 2], "seasonality": 2}, "must change within 2 steps"),
         ({"y_train": [[1, 2], [2, 4]]}, "a column for each of the 1 targets, or one"),
         ({"y_train": [1, np.nan]}, "y_train must hold finite numbers"),

@@ -216,9 +216,9 @@ def test_the_verdict_on_all_is_the_worst():
     ("required", "message"),
     [
         ("gpt_mini", r"one of the metrics .*, as in 'gpt_mini recall >= 0\.9' or 'rec"),
-        ("gpt_mni", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
-        ("gpt_mni f1", r"^.requirements must be of .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
-        ("llama f1", r"^.requirements must be of .*\['gpt_mini', 'B'\].*got 'llama'.$"),
+        ("gpt_mni", r"^.requirements must name .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
+        ("gpt_mni f1", r"^.requirements must name .*got 'gpt_mni'; .* 'gpt_mini'\?.$"),
+        ("llama f1", r"^.requirements must name .*\['gpt_mini', 'B'\].*got 'llama'.$"),
         ("gpt_mini F1", r"got 'gpt_mini F1'; did you mean 'gpt_mini f1'\?.$"),
     ],
 )
@@ -267,7 +267,7 @@ def test_differences_that_there_are_not():
     scores = {"A": np.linspace(0, 1, 500), "B": np.linspace(0, 1, 500) ** 2}
     report = threshold_report(Y, scores, metrics="recall", thresholds=[0.2, 0.5])
     assert len(report.requirements("A - B >= -1")) == 2
-    with pytest.raises(ValueError, match="must be of models, not of differences"):
+    with pytest.raises(ValueError, match="must apply to models; use"):
         report.where("A - B recall >= -0.5")
 
 

@@ -88,7 +88,7 @@ def test_few_verdicts_of_known_truth(prevalence, s, t, m):
 
 
 def test_few_verdicts_of_known_truth_are_warned_of():
-    with pytest.warns(SmallSampleWarning, match="^specificity is of fewer than 5"):
+    with pytest.warns(SmallSampleWarning, match="^specificity comes from fewer than 5"):
         rogan_gladen(verdicts(5, 100), sensitivity=(80, 100), specificity=(10, 10))
 
 
@@ -116,10 +116,10 @@ def test_estimates_stay_within_the_range():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"verdicts": [0, 1, 2]}, r"verdicts\['judge'\] must hold 0 and 1, got 2"),
+        ({"verdicts": [0, 1, 2]}, r"verdicts\['judge'\] must contain 0 and 1, got 2"),
         ({"sensitivity": 1.2}, "sensitivity must be"),
-        ({"sensitivity": (6, 5)}, "sensitivity must be a rate, or the number of right"),
-        ({"specificity": (1, 2, 3)}, "specificity must be a rate, or the number"),
+        ({"sensitivity": (6, 5)}, "sensitivity must be a rate, or a pair"),
+        ({"specificity": (1, 2, 3)}, "specificity must be a rate, or a pair"),
         ({"specificity": 0.1}, "sensitivity and specificity must add up to more"),
     ],
 )

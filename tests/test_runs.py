@@ -405,7 +405,7 @@ def test_fitted_estimators():
     evaluator = JointEvaluator(Runs(fitted), metrics)
     assert evaluator.evaluate(X, y).models == ["logisticregression"]
     assert "models: logisticregression" in repr(evaluator)
-    with pytest.raises(ValueError, match="estimators must not be Runs in batches"):
+    with pytest.raises(ValueError, match="estimators must not be Runs with evaluate_b"):
         evaluator.evaluate_batches([(X, y)])
 
 
@@ -456,7 +456,7 @@ def test_columns_that_are_not_named_are_explained():
             joint_report(y, y_score=given, metrics="roc_auc")
         with pytest.raises(ValueError, match=hint):
             joint_report(y + 0.5, given, metrics="mean_squared_error")
-    both = r"samples='independent' if .* samples='runs' if .* 'paired-runs'"
+    both = r"samples='independent' if .* samples='runs' if .* samples='paired-runs'"
     with pytest.raises(ValueError, match=both):
         grades_report({"A": table})
 
@@ -480,7 +480,7 @@ def test_columns_that_are_not_named_are_explained():
         (
             lambda y, a: {"A": Runs([a, a]), "B": Runs([a, a], paired=True)},
             ValueError,
-            "same paired",
+            "equal paired",
         ),
         (
             lambda y, a: {
@@ -488,7 +488,7 @@ def test_columns_that_are_not_named_are_explained():
                 "B": Runs([a] * 3, paired=True),
             },
             ValueError,
-            "as many for all models, got {'A': 2, 'B': 3}",
+            "equally many for all models, got {'A': 2, 'B': 3}",
         ),
         (
             lambda y, a: {"A": Runs([a, a]), "A, run 1": a},
@@ -530,7 +530,7 @@ def test_where_runs_cannot_be():
     with pytest.raises(ValueError, match="use plan or expected_half_widths"):
         report.sample_size(0.01)
     frame = pd.DataFrame({"item": range(9), "grade": 0.5, "run": "one"})
-    with pytest.raises(ValueError, match="run must name two runs or more"):
+    with pytest.raises(ValueError, match="run must name at least two runs"):
         grades_report("grade", data=frame, item="item", run="run")
 
 

@@ -306,9 +306,9 @@ def test_scores_are_of_one_label():
     expected = sk.roc_auc_score(1 - Y, 1 - models["A"].predict_proba(X)[:, 1])
     assert zero["A", "roc_auc"] == pytest.approx(expected)
     both = {"one": RocAucCI(pos_label=1), "zero": BrierScoreCI(pos_label=0)}
-    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+    with pytest.raises(ValueError, match="pos_label must be equal for all metrics"):
         JointEvaluator(models, both).evaluate(X, Y)
-    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+    with pytest.raises(ValueError, match="pos_label must be equal for all metrics"):
         joint_report(Y, y_score=SCORES, metrics=both)
 
 
@@ -369,7 +369,7 @@ def test_wrong_thresholds():
         ({"thresholds": []}, "thresholds must hold at least one number"),
         ({"thresholds": [0.5, 0.5]}, "thresholds must differ"),
         ({"thresholds": [np.nan]}, "thresholds must hold finite numbers"),
-        ({"thresholds": [0.5], "metrics": "auc"}, "metrics must be of labels"),
+        ({"thresholds": [0.5], "metrics": "auc"}, "metrics must read labels"),
     ]:
         with pytest.raises(ValueError, match=message):
             threshold_report(Y, SCORES["A"], **{"metrics": "f1"} | options)
@@ -432,7 +432,7 @@ def test_wrong_requests():
         joint_report(Y, y_score=SCORES, metrics=MIXED[:2])
     with pytest.raises(ValueError, match=r"must hold probabilities .* 'brier_score'"):
         BrierScoreCI()(Y, SCORES["A"] + 1)
-    with pytest.raises(ValueError, match="metrics must be of labels, got"):
+    with pytest.raises(ValueError, match="metrics must read labels, got"):
         confusion_matrix_report([[5, 5], [5, 5]], metrics="roc_auc")
     for method in ("score", "blurred", "wilson", "plus-four"):
         with pytest.raises(

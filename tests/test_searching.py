@@ -250,7 +250,7 @@ def test_splits_of_a_search_are_not_taken_by_variances_that_make_their_own():
 
 def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     once = GridSearchCV(BAYES, SMOOTHING, cv=CV.split(X)).fit(X, Y)
-    with pytest.raises(ValueError, match="cv must be given, for the search has used"):
+    with pytest.raises(ValueError, match="cv must be given, since the search has"):
         search_report(once, X, Y, metrics="accuracy")
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
     report = search_report(ordered, X, Y, metrics="accuracy")
@@ -264,7 +264,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         (
             {"search": GridSearchCV(TREE, DEPTHS)},
             NotFittedError,
-            "^search must be fitted, got a GridSearchCV that is not; call its method",
+            "^search must be fitted, got an unfitted GridSearchCV; call its",
         ),
         ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
@@ -366,7 +366,9 @@ def test_scorers_take_the_positive_label():
         interval_scorers("f1")(BAYES.fit(X, named), X, named)
     with pytest.raises(ValueError, match="unknown metric"):
         interval_scorers(["f9x"])
-    with pytest.raises(ValueError, match="average must give one number for a scorer"):
+    with pytest.raises(
+        ValueError, match="average must give a single number for a scorer"
+    ):
         interval_scorers([RecallCI(average=None)])
 
 

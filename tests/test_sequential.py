@@ -295,4 +295,4 @@ def test_mistakes_in_the_shell(file, capsys, options, message):
 def test_looks_in_the_shell_are_ascending(file, capsys, text):
     with pytest.raises(SystemExit):
         main(["report", str(file), *SHELL, "--require=new>=.5", f"--stop={text}"])
-    assert "must be ascending numbers of rows" in capsys.readouterr().err
+    assert "must be increasing numbers of rows" in capsys.readouterr().err

@@ -389,7 +389,10 @@ def test_strata_that_do_not_count_are_none():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"design": Strata([0] * 149 + [1])}, "at least two rows each, .* one of 1"),
+        (
+            {"design": Strata([0] * 149 + [1])},
+            "at least two rows each, .* one row in 1",
+        ),
         (
             {"design": Strata([0] * 149)},
             "strata must have an entry for each of the 150",

@@ -128,7 +128,7 @@ def test_models_are_compared_within_each_subgroup():
     assert "On accuracy, subgroup = f, B is worse than A." in said
     assert report.select(subgroup="f").best("accuracy").models == ["A"]
     assert report.select(subgroup="f").letters("accuracy") == {"A": "a", "B": "b"}
-    with pytest.raises(ValueError, match="one subgroup, got 2; choose one by"):
+    with pytest.raises(ValueError, match="one subgroup, got 2; choose one with"):
         report.best("accuracy")
     with pytest.raises(KeyError, match="subgroup must be one of"):
         report.select(shop="f")
@@ -181,15 +181,15 @@ def test_a_subgroup_that_tells_nothing():
     ("by", "message"),
     table(r"""
 SEX[:-1] -> ^by must have an entry for each
-{"model": SEX} -> ^by must have a column or more, of other names
+{"model": SEX} -> ^by must have at least one column, with other names
 {} -> ^by must hold at least one entry
 np.where(SEX == "f", 1.0, np.nan) -> ^by must name a subgroup
 [*SEX[1:], None] -> ^by must name .* in row 599: None; missing=
 {"a": AGE, "s": [*SEX[1:], np.nan]} -> ^by\['s'\] must .* row 599: nan; missing=
 [1, "1"] * (N // 2) -> differ as text, got \[1, '1'\]$
 np.c_[AGE, AGE] -> shape .*; several columns need names$
-RNG.normal(size=N) -> ^by must part the rows in .* 100 .* 600
-(np.arange(N) // 2).tolist() -> ^by must part the rows in .* 100 .* 300
+RNG.normal(size=N) -> ^by must define at most 100 .* 600
+(np.arange(N) // 2).tolist() -> ^by must define at most 100 .* 300
 """),
 )
 def test_wrong_subgroups(by, message):
@@ -199,7 +199,7 @@ def test_wrong_subgroups(by, message):
 
 def test_too_many_subgroups():
     y = np.zeros(1001)
-    with pytest.raises(ValueError, match=r"^by must part the rows in .* 1000 .* 1001"):
+    with pytest.raises(ValueError, match=r"^by must define at most 1000 .* 1001"):
         joint_report(y, y, metrics="accuracy", by=np.arange(1001).astype(str))
 
 
@@ -387,7 +387,7 @@ def test_no_answer_at_all():
             method="blurred",
             abstain=-1,
         )
-    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring"):
+    with pytest.warns(DegenerateVarianceWarning, match="depends on the blurring"):
         found = report["y_pred", "rejection_rate"].confidence_interval()
     assert 0.98 < found.low < found.high == 1
     assert report["y_pred", "accuracy"].confidence_interval() == (0, 1)
@@ -395,9 +395,11 @@ def test_no_answer_at_all():
 
 
 def test_wrong_answers():
-    with pytest.raises(ValueError, match=r"^abstain must be no label of y_true, got 1"):
+    with pytest.raises(
+        ValueError, match=r"^abstain must not be a label of y_true, got 1"
+    ):
         joint_report(Y, MODELS, metrics="accuracy", abstain=1)
-    with pytest.raises(ValueError, match=r"^abstain must be the label that stands for"):
+    with pytest.raises(ValueError, match=r"^abstain must be the label that represents"):
         joint_report(Y, MODELS, metrics="rejection_rate")
     with pytest.raises(ValueError, match="must hold two labels"):
         joint_report(Y, ASKED, metrics=F1CI(), abstain=-1)

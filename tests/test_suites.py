@@ -214,8 +214,8 @@ def test_the_header_and_the_level():
 @pytest.mark.parametrize(
     ("scores", "options", "error", "match"),
     [
-        (np.ones(5), {}, ValueError, r"scores must be of shape \(n_runs, n_tasks\)"),
-        (np.ones((1, 5)), {}, ValueError, "two runs or more"),
+        (np.ones(5), {}, ValueError, r"scores must have shape \(n_runs, n_tasks\)"),
+        (np.ones((1, 5)), {}, ValueError, "at least two runs"),
         ({"a": np.ones((2, 5)), "b": np.ones((2, 4))}, {}, ValueError, "5 tasks"),
         (SCORES, {"metrics": "median"}, KeyError, "metric must be one of"),
         (SCORES, {"target": np.inf}, ValueError, "target must be"),
@@ -225,9 +225,9 @@ def test_the_header_and_the_level():
             "score",
             {"data": rows_of(SCORES), "task": "game", "run": "seed"},
             ValueError,
-            "run must tell the runs",
+            "run must distinguish the runs",
         ),
-        (np.where(np.eye(3), np.nan, 1)[:2], {}, ValueError, "got 1 of 'scores'"),
+        (np.where(np.eye(3), np.nan, 1)[:2], {}, ValueError, "got 1 for 'scores'"),
     ],
 )
 def test_errors_say_what_is_wrong(scores, options, error, match):
@@ -239,7 +239,7 @@ def test_a_profile_needs_distinct_thresholds_and_an_improvement_two_models():
     report = suite_report(SCORES["x"])
     with pytest.raises(ValueError, match="thresholds must differ"):
         report.performance_profile([1, 1])
-    with pytest.raises(ValueError, match="needs two models"):
+    with pytest.raises(ValueError, match="needs at least two models"):
         report.probability_of_improvement()
     with pytest.raises(KeyError, match="control must be one of"):
         suite_report(SCORES).probability_of_improvement("z")

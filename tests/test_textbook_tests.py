@@ -110,7 +110,7 @@ def test_halves_are_made_at_random_or_by_a_splitter():
 def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
     X, y = make_classification(60, random_state=0)
     bayes, neighbors = ESTIMATORS.values()
-    with pytest.raises(ValueError, match="metric must be one metric of one value"):
+    with pytest.raises(ValueError, match="metric must be one metric with a single"):
         five_by_two_f_test(bayes, neighbors, X, y, metric=["accuracy", "f1"])
     found = five_by_two_f_test(bayes, bayes, X, y, metric="accuracy")
     assert np.isnan(found.statistic) and np.isnan(found.pvalue)

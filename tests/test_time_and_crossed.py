@@ -458,7 +458,7 @@ def test_items_count_alike_in_a_micro_average():
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_drawn_tasks_are_clusters_of_equal_weight():
-    report = grades_report(RIGHT, tasks=task_of_item, tasks_are="drawn")
+    report = grades_report(RIGHT, tasks=task_of_item, task_effects="random")
     for name in "AB":
         means = [RIGHT[name][task_of_item == t].mean() for t in "abcd"]
         estimate = report[name, "mean"]
@@ -496,8 +496,8 @@ def test_metrics_are_averaged_over_strata():
 def test_tasks_exclude_other_designs():
     with pytest.raises(ValueError, match="groups must not be given with tasks"):
         grades_report(RIGHT, tasks=task_of_item, groups=USER)
-    with pytest.raises(ValueError, match="tasks_are must be one of"):
-        grades_report(RIGHT, tasks=task_of_item, tasks_are="random")
+    with pytest.raises(ValueError, match="task_effects must be one of"):
+        grades_report(RIGHT, tasks=task_of_item, task_effects="drawn")
     with pytest.raises(ValueError, match="average of Strata must be 'micro' here"):
         AccuracyCI()(Y, P, design=Strata(task_of_item, average="macro"))
     with pytest.raises(ValueError, match="by must not be given with Strata"):

@@ -167,3 +167,17 @@ def test_a_prevalence_is_of_one_truth():
             metrics=["accuracy", "f1"],
             design=Prevalence(0.3),
         )
+
+
+def test_metrics_of_one_truth_may_have_predictions_of_their_own():
+    numbers = {model: score.copy() for model, score in SCORES.items()}
+    others = {model: score / 2 for model, score in numbers.items()}
+    truth, metrics = LABEL + SCORES["A"], ["mean_absolute_error", "r2"]
+    report = joint_report(
+        {"*": truth}, {"r2": others, "*": numbers}, metrics=metrics
+    ).individual()
+    for metric, predicted in zip(metrics, (numbers, others), strict=True):
+        alone = joint_report(truth, predicted, metrics=metric).individual()
+        for model in SCORES:
+            found, expected = report[model, metric], alone[model, metric]
+            assert found.confidence_interval() == expected.confidence_interval()

@@ -208,9 +208,9 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         ((["a", "a"], ["b", "a"], ["first"] * 2), {}, "differ, got a twice in row 1"),
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),
-        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b against the others"),
-        ((*PAIR, ["first", "second"] * 30), {"position": True}, "be told apart"),
-        ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be told"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b, so that"),
+        ((*PAIR, ["first", "second"] * 30), {"position": True}, "be distinguished"),
+        ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be distin"),
         (
             (*PAIR, np.where(SIGNS > 0, "first", "second")),
             {"covariates": SIGNS},
@@ -248,12 +248,12 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
             {},
             "got only wins in the order a, (b and c|c and b), and ties",
         ),
-        ((list("aab"), list("bcc"), ["tie"] * 3), {}, "wins, got only ties; .* scale"),
-        ((list("aac"), list("bbd"), ["tie"] * 3), {}, "2 parts .* never meet, one of"),
+        ((list("aab"), list("bcc"), ["tie"] * 3), {}, "wins, got only ties; .* alone"),
+        ((list("aac"), list("bbd"), ["tie"] * 3), {}, "2 sets .* never meet, one of"),
         (
             (list("aacdef"), list("bbdcfe"), ["first", "second"] * 3),
             {},
-            "through other models, got 3 parts of the models that never meet, one of "
+            "through other models, got 3 sets of models that never meet, one of "
             "them a and b; report",
         ),
         (
@@ -264,18 +264,18 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         (
             (list("abac"), list("bacb"), ["first", "first", "second", "tie"]),
             {"covariates": np.zeros(4)},
-            "cannot be told apart",
+            "cannot be distinguished",
         ),
         (
             (list("abcdac"), list("badcca"), ["first"] * 5 + ["second"]),
             {},
-            "got no win of c and d against the others, so that strengths are not "
-            "finite; leave out votes on c and d",
+            "got no win of c and d, so that strengths are not "
+            "finite; remove the votes on c and d",
         ),
         (
             (list("abcdacbd"), list("badccaea"), ["first"] * 7 + ["tie"]),
             {},
-            "got no win of e against",
+            "got no win of e, so",
         ),
     ],
 )

@@ -166,7 +166,7 @@ def test_contrasts_have_no_metrics(report):
     contrasts = report.contrasts([[1, -1, 0, 0, 0, 0]], ["f1 - accuracy"])
     for other in (contrasts, report.best("f1"), report.ranks()):
         for write in (other.to_frame, other.to_markdown, other.to_latex):
-            with pytest.raises(ValueError, match=r"^wide needs a report of metrics"):
+            with pytest.raises(ValueError, match=r"^wide needs a report with metrics"):
                 write(wide=True)
 
 

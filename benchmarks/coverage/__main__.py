@@ -33,6 +33,7 @@ PAGES = {
     "new_metrics_items": "items",
     "new_metrics_rankings": "rankings",
     "new_metrics_survival": "survival",
+    "censored": "censored",
     "standard_errors": "standard_errors",
     "runs": "runs",
     "designs": "designs",
@@ -40,7 +41,9 @@ PAGES = {
     "methods": "methods",
     "importance": "importance",
     "cross_validation": "cross_validation",
+    "uplift": "uplift",
     "target": "target",
+    "forecasts": "forecasts",
     "sequential": "sequential",
 }
 """Module that has the tables of a page."""

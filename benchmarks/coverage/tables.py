@@ -91,6 +91,7 @@ SUMMARIES: dict[str, Callable[[Records], str]] = {
     "below .93": lambda records: f"{len(_low(records))} of {len(records)}",
     "of these not warned": lambda records: str(_silent(records)),
     "below .93, not warned": lambda records: f"{_silent(records)} of {len(records)}",
+    "unwarned misses": lambda records: mean_of(records, "unwarned"),
     "above .97": lambda records: str(sum(excess(each) > TOLERANCE for each in records)),
 }
 """Cells of many records by the name of the column."""

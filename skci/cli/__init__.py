@@ -1,1 +1,1 @@
-"""The command line: reports of files, without a line of Python."""
+"""Command line: reports from files without Python."""

@@ -1,8 +1,7 @@
-"""The arguments of the commands, most of which are options of entry points.
+"""Arguments of the commands, most of which are options of entry points.
 
-An argument that is an option has the name, the default, the choices and the first
-sentence that the signature and the docstring of its function have, and is read by the
-type that is stated there.
+The name, the default, the choices and the help of such an argument come from the
+signature and the docstring of the function. The documented type selects its reader.
 """
 
 import argparse
@@ -32,9 +31,9 @@ examples:
 
 skci COMMAND --help lists the options of a command.
 
-exit status: 0 if all requirements are shown to be met; 1 if one is refuted;
-3 if none is and one is open; 2 for wrong arguments or data, with one line on
-standard error that says what is wrong; 130 if interrupted.
+exit status: 0 if all requirements are shown to be met; 1 if any is refuted;
+3 if none is refuted and any is open; 2 for invalid arguments or data, with a
+one-line message on standard error; 130 if interrupted.
 """
 
 
@@ -46,68 +45,69 @@ _FLAGS = {
     "confidence_level": "--level",
     "scorers": "--scorer",
 }
-"""Arguments that have other names than the options."""
+"""Arguments whose names differ from the options."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser whose errors are one line."""
+    """Argument parser with one-line errors."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False} | options)
         self.register("action", None, _Store)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, of which a command must know all."""
-        self._given = sys.argv[1:] if args is None else [*args]
+        """Parse arguments; unknown arguments are an error."""
+        self._arguments = sys.argv[1:] if args is None else [*args]
         self.stored: set[str] = set()
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
             if not any(text.startswith("-") for text in unknown):
-                message += "; names of a list have commas between them, as a,b"
-            elif near := self._near(unknown):
-                message += f"; did you mean {near}?"
+                message += "; separate the names of a list by commas, as in a,b"
+            elif closest := self._closest_option(unknown):
+                message += f"; did you mean {closest}?"
             self.error(message)
         return namespace, unknown
 
-    def _near(self, given: Sequence[str]) -> str | None:
-        """Option that one of some arguments, which is none, is meant as."""
-        known = self._option_string_actions
-        for text in given:
+    def _closest_option(self, arguments: Sequence[str]) -> str | None:
+        """Option that is closest to the first unknown option among the arguments."""
+        actions = self._option_string_actions
+        for text in arguments:
             option = text.partition("=")[0]
-            if option in known or not option.startswith("-"):
+            if option in actions or not option.startswith("-"):
                 continue
             name = option.strip("-").replace("-", "_")
-            for flag, action in known.items():
+            for flag, action in actions.items():
                 if name == action.dest or is_synonym(name, action.dest):
                     return flag
-            if near := difflib.get_close_matches(option, known, 1, 0.75):
-                return near[0]
+            if matches := difflib.get_close_matches(option, actions, 1, 0.75):
+                return matches[0]
         return None
 
     def error(self, message: str) -> NoReturn:
-        """Exit with one line."""
-        if "are required" in message and (near := self._near(self._given)):
-            message += f"; did you mean {near}?"
+        """Exit with a one-line error."""
+        is_missing = "are required" in message
+        if is_missing and (closest := self._closest_option(self._arguments)):
+            message += f"; did you mean {closest}?"
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
 class _Store(argparse.Action):
-    """Store a value; lists, and values by name, of a repeated option add up."""
+    """Store a value; merge the lists or mappings of a repeated option."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
         before: Any = getattr(namespace, self.dest)
         if self.dest in parser.stored:
-            must = "must be given once; leave one of them out"
+            message = "must be given once; remove one of them"
             if isinstance(before, list) and isinstance(values, list):
                 values = before + values
             elif not (isinstance(before, dict) and isinstance(values, dict)):
-                raise argparse.ArgumentError(self, must)
+                raise argparse.ArgumentError(self, message)
             elif twice := before.keys() & values.keys():
-                must = f"must have distinct names, got {min(twice)!r} twice"
-                raise argparse.ArgumentError(self, must)
+                message = f"must have distinct names, got {min(twice)!r} twice"
+                raise argparse.ArgumentError(self, message)
             else:
                 values = before | values
         parser.stored.add(self.dest)
@@ -115,43 +115,43 @@ class _Store(argparse.Action):
 
 
 def decoded(text: str) -> str:
-    """Read a name in UTF-8, whatever the locale."""
+    """Decode a name as UTF-8 in any locale."""
     return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
 
 
 def names(text: str) -> list[str]:
-    """Read names with commas between them; one with a comma is in quotation marks."""
-    found = next(csv.reader([decoded(text)], skipinitialspace=True), [])
-    if not all(found) or not found:
-        raise argparse.ArgumentTypeError(f"must be names, as a,b, got {text!r}")
-    return found
+    """Parse names separated by commas; a name with a comma needs quotation marks."""
+    parsed = next(csv.reader([decoded(text)], skipinitialspace=True), [])
+    if not all(parsed) or not parsed:
+        raise argparse.ArgumentTypeError(f"must be names, as in a,b, got {text!r}")
+    return parsed
 
 
 def pair(text: str) -> tuple[str, ...]:
-    """Read two names, which are one value."""
-    if len(found := names(text)) != 2:
-        raise argparse.ArgumentTypeError(f"must be two names, as a,b, got {text!r}")
-    return tuple(found)
+    """Parse a pair of names."""
+    if len(parsed := names(text)) != 2:
+        raise argparse.ArgumentTypeError(f"must be two names, as in a,b, got {text!r}")
+    return tuple(parsed)
 
 
 def truth(text: str) -> str | list[str]:
-    """Read a column, or those of an event and its time."""
-    found = names(text)
-    return found if len(found) > 1 else found[0]
+    """Parse the column of the truth, or the columns of an event and its time."""
+    parsed = names(text)
+    return parsed if len(parsed) > 1 else parsed[0]
 
 
 def columns(text: str) -> dict[str, str]:
-    """Read columns by name; a column without a name has its own."""
+    """Parse columns by model name, which defaults to the name of the column."""
     return {name: column or name for name, column in by_name(text).items()}
 
 
 def proxies(text: str) -> str | dict[str, str]:
-    """Read columns by name, or "prediction"."""
+    """Parse columns by name, or "prediction"."""
     return text if text == PREDICTION else columns(text)
 
 
 def by_name(text: str) -> dict[str, str]:
-    """Read values by name; a name without a value has an empty one."""
+    """Parse values by name; a name without a value has an empty value."""
     pairs = [entry.partition("=") for entry in names(text)]
     values = {name: value for name, _, value in pairs}
     if len(values) < len(pairs):
@@ -159,8 +159,10 @@ def by_name(text: str) -> dict[str, str]:
     return values
 
 
-def one_or_by_name(read: Callable[[str], Any], wanted: str) -> Callable[[str], Any]:
-    """Make a reader of what is wanted, a value or values by name, as in f1=.05,*=.1."""
+def one_or_by_name(
+    read: Callable[[str], Any], requirement: str
+) -> Callable[[str], Any]:
+    """Make a parser of a value, or of values by name such as f1=.05,*=.1."""
 
     def parse(text: str) -> Any:
         try:
@@ -168,41 +170,43 @@ def one_or_by_name(read: Callable[[str], Any], wanted: str) -> Callable[[str], A
                 return read(text)
             return {name: read(value) for name, value in by_name(text).items()}
         except ValueError as error:
-            must = f"must be {wanted}, got {text!r}"
-            raise argparse.ArgumentTypeError(must) from error
+            message = f"must be {requirement}, got {text!r}"
+            raise argparse.ArgumentTypeError(message) from error
 
     return parse
 
 
-number = one_or_by_name(float, "a number, or numbers by name, as f1=.05,accuracy=.03")
+number = one_or_by_name(
+    float, "a number, or numbers by name, as in f1=.05,accuracy=.03"
+)
 bounds = one_or_by_name(
     lambda text: tuple(map(float, re.split("[,:]", text))),
-    "two numbers, or pairs by name, as 0,1 or rouge=0:1,bleu=0:100",
+    "two numbers, or pairs by name, as in 0,1 or rouge=0:1,bleu=0:100",
 )
 method = one_or_by_name(str, "a method, or methods by metric")
 
 
 def scorers(text: str) -> list[str] | dict[str, str]:
-    """Read scorers, or the scorer of each task."""
+    """Parse a list of scorers (a,b), or the scorer of each task (task=a,...)."""
     return by_name(text) if "=" in text else names(text)
 
 
 def expected(text: str) -> Any:
-    """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
+    """Parse an expected value, rates by name, or the cells tn,fp,fn,tp."""
     if "," in text and "=" not in text:
         return tuple(np.reshape([*map(float, names(text))], (2, 2)).tolist())
     return number(text)
 
 
 def table(text: str) -> Path:
-    """Check the name of a table of counts."""
+    """Check the file name of a table of counts."""
     if Path(text).suffix not in (".npz", ".json"):
         raise argparse.ArgumentTypeError(f"must end in .npz or .json, got {text!r}")
     return Path(text)
 
 
 def number_or_word(text: str) -> float | str:
-    """Read a number, or a word in place of it."""
+    """Parse a number, or a word instead of a number."""
     try:
         return float(text)
     except ValueError:
@@ -219,25 +223,27 @@ def looks(text: str) -> list[int]:
         if not numbers or [0, *numbers] != sorted({0, *numbers}):
             raise ValueError
     except ValueError as error:
-        must = "must be ascending numbers of rows, as 200,500,1000 or 200:2000:200"
-        raise argparse.ArgumentTypeError(f"{must}, got {text!r}") from error
+        raise argparse.ArgumentTypeError(
+            "must be increasing numbers of rows, as in 200,500,1000 or 200:2000:200, "
+            f"got {text!r}"
+        ) from error
     return numbers
 
 
 def required(text: str) -> str:
-    """Check what must be shown, such as "new - old accuracy >= -0.02"."""
+    """Check a required condition, such as "new - old accuracy >= -0.02"."""
     if split_comparison(text) is None:
         raise argparse.ArgumentTypeError(f"must be {GRAMMAR}, got {text!r}")
     return text
 
 
 def failing(text: str) -> str:
-    """Read what must not be shown, such as "a accuracy < 0.9", as a requirement."""
-    found = split_comparison(text)
-    if found is None or " and " in text:
-        must = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
-        raise argparse.ArgumentTypeError(must)
-    subject, sign, value = found
+    """Convert a failing condition, such as "a accuracy < 0.9", to a requirement."""
+    comparison = split_comparison(text)
+    if comparison is None or " and " in text:
+        message = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    subject, sign, value = comparison
     return f"{subject} {'>=' if sign[0] == '<' else '<='} {value}"
 
 
@@ -262,7 +268,7 @@ _READERS = {
     "y_true": (truth, "COLUMN|EVENT,TIME"),
     "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
-"""Readers and metavariables of options, where the type does not tell them."""
+"""Readers and metavariables of options whose type does not determine them."""
 _READERS_OF_TYPES = {
     r"array-like.* mapping|mapping": (columns, "[NAME=]COLUMN,..."),
     r"array-like of shape": (decoded, "COLUMN"),
@@ -275,19 +281,19 @@ _READERS_OF_TYPES = {
     r"array-like|str or iterable|str, metric": (names, "NAME,..."),
     r"str": (decoded, "NAME"),
 }
-"""Readers and metavariables by the start of the type of an option."""
+"""Readers and metavariables by a pattern for the start of the documented type."""
 
 Groups = Mapping[str, Sequence[tuple[Any, str]]]
-"""Options of functions by the title of their group, whose order is that of the help.
+"""Options of functions by the title of their group, in the order of the help.
 
-Names that end in ! are required, and those that end in +, * or ? are positional.
+Names that end in ! are required, and names that end in +, * or ? are positional.
 """
 
 
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
-    """Make the parser of commands, each with its summary, an example and options.
+    """Make the parser of commands, each with a summary, an example and options.
 
-    Its namespaces name the options of each function as `options`; see `given`.
+    Its namespaces list the options of each function as `options`; see `options_for`.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(
@@ -330,8 +336,8 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
         keywords["choices"] = re.findall('"([^"]*)"', choices[1])
     else:
         starts = (start for start in _READERS_OF_TYPES if re.match(start, kind))
-        found = _READERS.get(name) or _READERS_OF_TYPES[next(starts)]
-        keywords["type"], keywords["metavar"] = found
+        reader = _READERS.get(name) or _READERS_OF_TYPES[next(starts)]
+        keywords["type"], keywords["metavar"] = reader
     if kind.startswith("list of str"):
         keywords["action"] = "append"
     if default not in (None, False, (), Parameter.empty):
@@ -346,12 +352,12 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
 
 
 def flag_of(name: str) -> str:
-    """Argument for an option."""
+    """Command-line flag of an option."""
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
-def given(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
-    """Options of some functions that arguments set, by name."""
-    found = (name for each in functions for name in arguments.options.get(each, ()))
-    values = {name: getattr(arguments, name) for name in found}
+def options_for(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
+    """Options of `functions` that the arguments set, by name."""
+    options = (name for x in functions for name in arguments.options.get(x, ()))
+    values = {name: getattr(arguments, name) for name in options}
     return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The commands: what each does, and the options of functions that it has."""
+"""Commands of the shell, and the options of functions that they accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skci.accumulation import JointAccumulator
-from skci.cli.arguments import Groups, given
+from skci.cli.arguments import Groups, options_for
 from skci.cli.metric_list import metric_list
 from skci.cli.output import finish, terminal_width
 from skci.cli.reading import (
@@ -35,7 +35,7 @@ from skci.votes import votes_report
 
 
 def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
-    """Report metrics of models in files.
+    """Report on metrics of models in files.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
 
 
 def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
-    """Report on saved tables together.
+    """Report on several saved tables together.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
         Files saved by --save, or by JointAccumulator.save.
     """
     options = options_of_metrics(arguments)
-    total, *others = (JointAccumulator.load(path, **options) for path in tables)
-    for path, other in zip(tables[1:], others, strict=True):
+    total, *further = (JointAccumulator.load(path, **options) for path in tables)
+    for path, other in zip(tables[1:], further, strict=True):
         try:
             total.merge(other)
         except (TypeError, ValueError) as error:
@@ -72,33 +72,33 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 def compare(arguments: Namespace) -> int:
     """Compare models in files by paired differences."""
     report, rows = report_rows(arguments)
-    differences = report.differences(**given(arguments, JointReport.differences))
+    differences = report.differences(**options_for(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
 
 def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
-    """Report grades in logs, rank the models, and compare them.
+    """Report on grades in logs, rank the models, and compare them.
 
     Parameters
     ----------
     lower_is_better : str or iterable of str, optional
         Scorers whose lower grades are better.
     """
-    options = given(arguments, read)
+    options = options_for(arguments, read)
     rows = read(_named_logs(options.pop("paths")), **options)
-    rows = rows.select(**given(arguments, LogRows.select))
-    options = given(arguments, LogRows.report, grades_report)
+    rows = rows.select(**options_for(arguments, LogRows.select))
+    options = options_for(arguments, LogRows.report, grades_report)
     options["higher_is_better"] = dict.fromkeys(lower_is_better, False)
     reports: dict[str, Any] = {"report": rows.report(**options)}
     if len(rows.tasks) > 1:
         reports["tasks"] = rows.report(by="task", **options)
     ranked = reports if len(rows.models) > 1 else {}
-    ranks = {f"ranks of {name}": each.ranks() for name, each in ranked.items()}
+    ranks = {f"ranks of {name}": report.ranks() for name, report in ranked.items()}
     return _show(arguments, reports, ranks)
 
 
 def _named_logs(texts: list[str]) -> Any:
-    """Paths of logs, or those of each model that is named."""
+    """Paths of logs, by model if they have names."""
     by_model: dict[str, list[str]] = {}
     for text in texts:
         name, sign, path = text.partition("=")
@@ -106,22 +106,22 @@ def _named_logs(texts: list[str]) -> Any:
         name, path = (name, path) if is_named else ("", text)
         by_model.setdefault(name, []).append(path)
     if "" in by_model and len(by_model) > 1:
-        raise ValueError("LOGS must all have a name before them, as NAME=LOGS, or none")
+        raise ValueError("LOGS must all be named, as in NAME=LOGS, or all be unnamed")
     return by_model.get("", by_model)
 
 
 def votes(arguments: Namespace) -> int:
-    """Report strengths of models by votes, rank the models, and compare them."""
-    options: dict[str, Any] = _OF_ARENAS | given(arguments, votes_report)
-    read = batches(options, **given(arguments, batches))
+    """Report on strengths of models in votes, rank the models, and compare them."""
+    options: dict[str, Any] = _ARENA_COLUMNS | options_for(arguments, votes_report)
+    read = batches(options, **options_for(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
 def rankings(arguments: Namespace) -> int:
-    """Report metrics of runs of TREC over queries, and compare the runs."""
-    options = given(arguments, joint_report)
-    report = joint_report(**trec(**given(arguments, trec)), **options)
+    """Report on metrics of TREC runs over queries, and compare the runs."""
+    options = options_for(arguments, joint_report)
+    report = joint_report(**trec(**options_for(arguments, trec)), **options)
     return _show(arguments, {"report": report})
 
 
@@ -134,71 +134,71 @@ def _show(
     *,
     differences: bool | None = None,
 ) -> int:
-    """Show reports, and differences if they are asked for or given an option.
+    """Show reports, and differences if requested or if an option of them is set.
 
     Parameters
     ----------
     differences : bool
         Also report the paired differences of the models.
     """
-    options = given(arguments, JointReport.differences, VotesReport.differences)
-    if "report" in reports and (given(arguments, _show) or options):
+    options = options_for(arguments, JointReport.differences, VotesReport.differences)
+    if "report" in reports and (options_for(arguments, _show) or options):
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
-    how = given(arguments, finish)
-    return finish(arguments.command, arguments.call, reports, rows, gate, **how)
+    output = options_for(arguments, finish)
+    return finish(arguments.command, arguments.call, reports, rows, gate, **output)
 
 
 def plan(arguments: Namespace) -> int:
-    """Print the number of rows for a width or a power."""
+    """Print the number of rows for a given width or power."""
     print(_pilot(arguments) if arguments.files else _without_pilot(arguments))
     return 0
 
 
 def _pilot(arguments: Namespace) -> int:
-    """Plan from the rows of the files."""
+    """Number of rows, planned from a pilot."""
     assumed = arguments.expected, arguments.disagreement
-    if arguments.y_true is None or any(each is not None for each in assumed):
+    if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(
-            "with a pilot FILE, --truth must be given, --expected and --disagreement "
-            "not"
+            "with a pilot FILE, --truth must be given, but not --expected and "
+            "--disagreement"
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
     report, _ = accumulate(arguments)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
-    options = given(arguments, ContrastReport.sample_size)
+    options = options_for(arguments, ContrastReport.sample_size)
     return report.differences().sample_size(power=arguments.power, **options)
 
 
 def _without_pilot(arguments: Namespace) -> int:
-    metric, *others = arguments.metrics
-    if others:
+    metric, *further = arguments.metrics
+    if further:
         raise ValueError(
             "without a pilot FILE, --metrics must be one metric, got "
             f"{', '.join(arguments.metrics)}"
         )
-    of_plan = JointReport.sample_size, sample_size, ContrastReport.sample_size
-    options = given(arguments, *of_plan, JointAccumulator)
-    known = signature(sample_size).parameters
-    return sample_size(metric, **{k: x for k, x in options.items() if k in known})
+    planners = JointReport.sample_size, sample_size, ContrastReport.sample_size
+    options = options_for(arguments, *planners, JointAccumulator)
+    accepted = signature(sample_size).parameters
+    return sample_size(metric, **{k: x for k, x in options.items() if k in accepted})
 
 
 def metrics(arguments: Namespace, *, word: str | None = None) -> int:
-    """Print what the metrics are.
+    """Print an explanation of the metrics.
 
     Parameters
     ----------
     word : str, optional
-        Only metrics whose names or explanation have a word that begins so.
+        Start of a word in the names or explanations of the listed metrics.
     """
     print(metric_list(word, terminal_width() or 79))
     return 0
 
 
-_OF_ARENAS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
-"""Usual columns of votes."""
+_ARENA_COLUMNS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
+"""Default columns of votes, as in arenas."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -314,4 +314,4 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         {"the metrics": [(metrics, "word?")]},
     ),
 }
-"""Summary of each command, an example, and options by the title of their group."""
+"""Summary, example and options (by the title of their group) of each command."""

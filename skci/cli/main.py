@@ -1,4 +1,4 @@
-"""The entry point: runs a command and reports an error in one line."""
+"""Entry point that runs a command and reports errors in one line."""
 
 import io
 import os
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skci._validation import check_distinct, printable
-from skci.cli.arguments import given, parser
+from skci.cli.arguments import options_for, parser
 from skci.cli.commands import COMMANDS
 
 _WRONG, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments; those of the process if not given.
+        Arguments; default to the arguments of the process.
 
     Returns
     -------
@@ -43,17 +43,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             _check_paths(arguments)
-            status = arguments.run(arguments, **given(arguments, arguments.run))
+            status = arguments.run(arguments, **options_for(arguments, arguments.run))
             problem = ""
         except KeyboardInterrupt:
             status, problem = _INTERRUPTED, "interrupted"
         except BrokenPipeError:
-            # Nobody reads on, nor should the flush at exit fail.
+            # The reader is gone; keep the flush at exit from failing as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE
         except _ERRORS as error:
             status, problem = _WRONG, f"error: {_in_a_line(error)}"
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
+    texts = (str(warning.message) for warning in caught)
+    messages = (line for text in texts for line in text.splitlines())
+    for message in dict.fromkeys(messages):
         print(f"{command}: warning: {printable(message)}", file=sys.stderr)
     if problem:
         print(f"{command}: {problem}", file=sys.stderr)
@@ -61,16 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_paths(arguments: Namespace) -> None:
-    """Check that no file is read twice, or written and read, or written twice."""
-    given = vars(arguments)
-    paths = [*given.get("files", []), *given.get("tables", [])]
-    paths += [given[each] for each in ("out", "html", "save") if given.get(each)]
+    """Check that all files that are read or written are different."""
+    options = vars(arguments)
+    paths = [*options.get("files", []), *options.get("tables", [])]
+    paths += [options[name] for name in ("out", "html", "save") if options.get(name)]
     resolved = [str(Path(path).resolve()) for path in paths]
     check_distinct(resolved, "files that are read and written", "paths")
 
 
 def _in_a_line(error: Exception) -> str:
-    """Write the message of an error in one line."""
+    """Message of an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         names = [str(name) for name in (error.filename,) if name is not None]
         text = ": ".join([*names, error.strerror])

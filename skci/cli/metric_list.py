@@ -1,4 +1,4 @@
-"""The list of metrics: what each of them is, reads and ranges over."""
+"""List of metrics, with explanation, input and range."""
 
 import re
 import textwrap
@@ -14,8 +14,8 @@ _TRUTHS = {
 }
 _FAMILIES = (
     "A name may also have a suffix for an average over classes, _macro, _micro, "
-    "_weighted or _samples, as f1_macro; another number, as ndcg@5 or f0.3; and the "
-    "prefix neg_ for the measure times -1."
+    "_weighted or _samples, as in f1_macro; another number, as in ndcg@5 or f0.3; and "
+    "the prefix neg_ for the negated measure."
 )
 _FORMULA = re.compile(r":math:`(.*?)`")
 _CITATION = re.compile(r" \[\d+\]_")
@@ -24,23 +24,23 @@ _SYMBOLS = {r"\hat y": "y_pred", r"\cdot": "*", r"\ne": "!=", "{": "(", "}": ")"
 
 
 def metric_list(word: str | None, width: int) -> str:
-    """List metrics in lines of a width: all of them, or those that match a word.
+    """List all metrics, or the metrics that match a word, in lines of `width`.
 
-    Metrics of this name are first. A name that is refused has its reason; a word
-    without a match is a ValueError.
+    Metrics with this name come first. An unsupported name gives the reason; a word
+    without a match raises a ValueError.
     """
-    called = _spaced(word or "")
-    sought = re.compile(rf"\b{re.escape(called)}")
-    found = {
+    query = _spaced(word or "")
+    pattern = re.compile(rf"\b{re.escape(query)}")
+    matches = {
         name: metric
         for name, metric in listed_metrics().items()
-        if sought.search(_spaced(" ".join([*_names(name), _explanation(metric)])))
+        if pattern.search(_spaced(" ".join([*_names(name), _explanation(metric)])))
     }
     reason = refusal(word or "")
-    if not found and not reason:
-        found = {str(word): resolve_metric(word)}
-    names = sorted(found, key=lambda name: called not in map(_spaced, _names(name)))
-    entries = [_entry(name, found[name], width) for name in names]
+    if not matches and not reason:
+        matches = {str(word): resolve_metric(word)}
+    names = sorted(matches, key=lambda name: query not in map(_spaced, _names(name)))
+    entries = [_entry(name, matches[name], width) for name in names]
     families = wrap(_FAMILIES, width) if word is None else ""
     return "\n\n".join(filter(None, [wrap(reason, width), *entries, families]))
 
@@ -50,12 +50,12 @@ def _names(name: str) -> list[str]:
 
 
 def _spaced(text: str) -> str:
-    """Write a text in lower case, and words of names apart."""
+    """Lower-case text with spaces between the words of names."""
     return text.lower().replace("_", " ")
 
 
 def _entry(name: str, metric: MetricCI, width: int) -> str:
-    """Describe a metric: its names, an explanation, and what it reads."""
+    """Entry of a metric: names, explanation, range and input."""
     also = synonyms(name)
     title = name + f" ({', '.join(also)})" * bool(also)
     direction = "higher is better" if metric.greater_is_better else "lower is better"
@@ -74,7 +74,7 @@ def _entry(name: str, metric: MetricCI, width: int) -> str:
 
 
 def _explanation(metric: MetricCI) -> str:
-    """The first line of the docstring of a metric, with formulas as plain text."""
+    """First line of the docstring of a metric, with formulas as plain text."""
     line = str(type(metric).__doc__).splitlines()[0].removesuffix(" Lower is better.")
     return _FORMULA.sub(lambda formula: _plain(formula[1]), _CITATION.sub("", line))
 

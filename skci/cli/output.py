@@ -1,4 +1,4 @@
-"""Reports as text and in other formats, on standard output or in a file."""
+"""Output of reports in several formats, on standard output or to a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
     *("verdict", "unmet", "n_used", "n_planned"),
 )
-"""Attributes of a report as a whole, of which each kind has some."""
+"""Attributes of a whole report; each kind of report has some."""
 
 _HEADINGS = {
     "tasks": "Estimates by task",
@@ -37,7 +37,7 @@ _HEADINGS = {
     "ranks of tasks": "Ranks by task",
     "fail_if": "Conditions to fail",
 }
-"""Headings of sections of a page that are not the name of the report."""
+"""Headings of sections of the HTML page that differ from the report name."""
 _STATUS = {"shown": 0, "open": 3, "refuted": 1}
 """Exit status by verdict."""
 _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
@@ -45,21 +45,21 @@ _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
 
 
 class Output(NamedTuple):
-    """Output of a command, which a method writes in each format."""
+    """Output of a command, with a method for each format."""
 
     reports: dict[str, TabularReport[Any]]
-    """Reports that are shown together, by name, such as "differences"."""
+    """Reports shown together, by name, such as "differences"."""
     gates: dict[str, RequirementReport]
-    """Verdicts on requirements, by the option that they were given by."""
+    """Verdicts on requirements, by the option that set them."""
     call: str
-    """The command."""
+    """Complete command."""
     wide: bool
-    """Whether tables for readers have a column for each metric."""
+    """Whether tables for readers have one column per metric."""
     width: int | None
-    """Width of text, if it is limited."""
+    """Width of text; None for unlimited lines."""
 
     def _tables(self, *, bold: bool = True) -> list[Grid]:
-        """Tables for readers; in wide ones the best may be in bold."""
+        """Tables for readers; if `bold`, wide tables have the best in bold."""
         return [
             report._grid(wide=True, bold=bold)
             if self.wide and isinstance(report, Report)
@@ -72,58 +72,58 @@ class Output(NamedTuple):
         return [report.findings() for report in compared]
 
     def text(self) -> str:
-        """Write tables, requirements and findings."""
+        """Return tables, requirements and findings as text."""
         gates = [gate._grid() for gate in self.gates.values()]
         tables = [*self._tables(bold=False), *gates]
         texts = [table.to_text(self.width) for table in tables]
-        for found in self._findings():
-            texts.append("\n".join(wrap(each, self.width) for each in found))
+        for findings in self._findings():
+            texts.append("\n".join(wrap(finding, self.width) for finding in findings))
         return "\n\n".join(texts)
 
     def markdown(self) -> str:
-        """Write requirements, findings and tables."""
+        """Return requirements, findings and tables as Markdown."""
         parts = []
         for gate in self.gates.values():
             verdict = f"**Requirements: {gate.verdict}**"
             caption = escape_markdown(gate._title())
             caption = caption.replace("Requirements", verdict, 1)
             parts.append(gate.to_markdown(caption=caption))
-        for found in self._findings():
-            parts.append("\n".join(f"- {escape_markdown(each)}" for each in found))
+        for findings in self._findings():
+            parts.append("\n".join(f"- {escape_markdown(x)}" for x in findings))
         return "\n\n".join([*parts, *(table.to_markdown() for table in self._tables())])
 
     def latex(self) -> str:
-        """Write tables and requirements."""
+        """Return tables and requirements as LaTeX."""
         gates = [gate._grid() for gate in self.gates.values()]
         return "\n\n".join(table.to_latex() for table in [*self._tables(), *gates])
 
     def html(self) -> str:
-        """Write a page of the first report, with sections of the others."""
+        """Return an HTML page of the first report, with sections of the others."""
         first: Any
-        (_, first), *others = (self.reports | self.gates).items()
-        sections = {_HEADINGS.get(name, name.capitalize()): x for name, x in others}
+        (_, first), *further = (self.reports | self.gates).items()
+        sections = {_HEADINGS.get(name, name.capitalize()): x for name, x in further}
         page: str = first.to_html(call=self.call, sections=sections)
         return page
 
     def json(self) -> str:
-        """Write an object for each report."""
+        """Return JSON with one object per report."""
         content = {}
         for name, report in (self.reports | self.gates).items():
             header, *rows = _table(report)
-            known = [key for key in _SUMMARY if hasattr(report, key)]
+            available = [key for key in _SUMMARY if hasattr(report, key)]
             content[name] = {
                 "title": report._title(),
-                **{key: json_value(getattr(report, key)) for key in known},
+                **{key: json_value(getattr(report, key)) for key in available},
                 "rows": [dict(zip(header, row, strict=True)) for row in rows],
             }
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def csv(self) -> str:
-        """Write the table of a single report."""
+        """Return the table of a single report as CSV."""
         if len(self.reports) > 1:
             raise ValueError(
-                "--format csv has one table, json all; of differences alone see skci "
-                "compare"
+                "--format csv writes a single table; use json for all reports, or skci "
+                "compare for differences alone"
             )
         text = io.StringIO()
         table = _table(*self.reports.values())
@@ -132,7 +132,7 @@ class Output(NamedTuple):
 
 
 def terminal_width() -> int | None:
-    """Width of the terminal that output goes to, at least 20; None if it is none."""
+    """Width of the output terminal, at least 20; None if output is no terminal."""
     return max(20, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
@@ -142,7 +142,7 @@ def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-_BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
+_FORMATS = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
     f".{name}": name for name in ("html", "json", "csv")
 }
 
@@ -163,12 +163,12 @@ def finish(
     require: Sequence[str] = (),
     save: Path | None = None,
 ) -> int:
-    """Save the table, judge the requirements, and write the reports.
+    """Save the table, evaluate the requirements, and write the reports.
 
     Parameters
     ----------
     command, call : str
-        Name of the command, and all of it.
+        Name of the command, and the complete command.
     reports : dict of str to Report
         Reports by name; `require` and `fail_if` apply to the first.
     rows : JointAccumulator, optional
@@ -176,24 +176,24 @@ def finish(
     gate : SequentialReport, optional
         Verdicts on the requirements where they were judged at several looks.
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
-        Format; by default that of the ending of --out, or text.
+        Format; defaults to the format of the suffix of --out, or to text.
     style : {"interval", "pm"}, default="interval"
-        In tables for readers, pm has estimates ± half widths.
+        Style of tables for readers; pm shows estimates ± half widths.
     wide : bool
-        Tables for readers have a column for each metric, as for a paper; in Markdown
+        Show one column per metric in tables for readers, as for a paper; in Markdown
         and LaTeX with the models that may be the best in bold.
     out : path
-        Write to a file, when all is done.
+        File to write after all computations.
     html : path
-        Also write a page to send.
+        Also write an HTML page to this file.
     fail_if : list of str
-        As --require, with < or >: exit with 1 if the interval lies where the condition
-        is true, else with 0; may be repeated.
+        Failure condition in the form of --require, with < or >: exit with 1 if the
+        interval lies where the condition is true, else with 0; may be repeated.
     require : list of str
-        As 'f1 >= 0.9' of all models, 'a f1 >= 0.9' of one, or 'f1: a >= b - 0.02' of
-        two, where a single metric may be left out: exit with 0 if the interval lies
-        where the condition is true, with 1 if it lies where it is false, else with 3;
-        may be repeated.
+        Condition such as 'f1 >= 0.9' for all models, 'a f1 >= 0.9' for one, or
+        'f1: a >= b - 0.02' for two, where the only metric may be omitted: exit with 0
+        if the interval lies where the condition is true, with 1 if it lies where the
+        condition is false, else with 3; may be repeated.
     save : path
         Save the counts of outcomes, without rows, as .npz or .json.
 
@@ -205,15 +205,15 @@ def finish(
     first = next(iter(reports.values()))
     conditions = {"requirements": require, "fail_if": fail_if}
     gates = {
-        name: first.requirements(each) if gate is None else gate
-        for name, each in conditions.items()
-        if each
+        name: first.requirements(condition) if gate is None else gate
+        for name, condition in conditions.items()
+        if condition
     }
     if rows is not None and save:
         rows.save(save)
     shown = {
-        name: each.styled(style) if isinstance(each, Report) else each
-        for name, each in reports.items()
+        name: report.styled(style) if isinstance(report, Report) else report
+        for name, report in reports.items()
     }
     width = terminal_width() if out is None else None
     output = Output(shown, gates, call, wide, width)
@@ -228,12 +228,12 @@ def finish(
 
 
 def _write(output: Output, name: str | None, path: Path | None) -> None:
-    """Write an output in a format to a file, whole or not at all, or stdout."""
-    ending = ".txt" if path is None else path.suffix.lower()
-    name = name or _BY_ENDING.get(ending)
+    """Write an output in a format, atomically to a file or to standard output."""
+    suffix = ".txt" if path is None else path.suffix.lower()
+    name = name or _FORMATS.get(suffix)
     if name is None:
         raise ValueError(
-            f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
+            f"--out must end in one of {[*_FORMATS]}, or --format must be given, got "
             f"{str(path)!r}"
         )
     text = getattr(output, name)() + "\n"

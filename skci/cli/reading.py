@@ -1,4 +1,4 @@
-"""From the files that arguments name to reports on their rows."""
+"""Reports on the rows of the files that the arguments name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from skci._progress import is_watched, show_line
 from skci._validation import join_names
 from skci.accumulation import JointAccumulator
-from skci.cli.arguments import flag_of, given
+from skci.cli.arguments import flag_of, options_for
 from skci.data.files import batches_of_rows, parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.data.partial_truth import PREDICTION
@@ -24,16 +24,16 @@ from skci.reports.joint import JointReport
 from skci.reports.sequential import SequentialReport
 from skci.sequential import sequential_report
 
-_OF_KEPT_ROWS = "label_probability", "strata", "crossed", "time"
+_NEED_ALL_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
-"""Options that are refused if rows are kept."""
+"""Options that are refused with an option that needs all rows."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
     """Options of an accumulator that the arguments set."""
-    options = given(arguments, JointAccumulator)
+    options = options_for(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
     for name in {"labels", "pos_label", "abstain"} & options.keys():
         value = options[name]
@@ -42,22 +42,22 @@ def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
-    """Report on the rows of the files, accumulated unless all have to be kept."""
-    if any(getattr(arguments, name) for name in _OF_KEPT_ROWS):
-        return _report_kept_rows(arguments), None
+    """Report on the rows of the files, accumulated unless an option needs all rows."""
+    if any(getattr(arguments, name) for name in _NEED_ALL_ROWS):
+        return _report_all_rows(arguments), None
     return accumulate(arguments)
 
 
 def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
-    """Judge the requirements at several looks at the rows of the files."""
-    for name in (*_OF_KEPT_ROWS, "save"):
+    """Evaluate the requirements at several looks at the rows of the files."""
+    for name in (*_NEED_ALL_ROWS, "save"):
         if getattr(arguments, name):
             raise ValueError(f"{flag_of(name)} must not be given with --stop")
     conditions = [x for x in (arguments.require, arguments.fail_if) if x]
     if len(conditions) != 1 or not arguments.metrics:
         raise ValueError("--stop needs --metrics and either --require or --fail-if")
     names = _columns(arguments)
-    read = batches(names, batch_rows=gcd(*looks), **given(arguments, batches))
+    read = batches(names, batch_rows=gcd(*looks), **options_for(arguments, batches))
     return sequential_report(
         ({**names, "data": batch} for _, _, batch in read),
         *conditions,
@@ -67,12 +67,12 @@ def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialRep
 
 
 def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
-    """Accumulate the rows of the files, a batch at a time, and report on them.
+    """Accumulate the rows of the files in batches, and report on them.
 
-    Without metrics all batches are read before, and the usual metrics are chosen.
+    Without metrics, all batches are read first, and the usual metrics are chosen.
     """
     columns, options = _columns(arguments), options_of_metrics(arguments)
-    read: Iterable[Any] = batches(columns, **given(arguments, batches))
+    read: Iterable[Any] = batches(columns, **options_for(arguments, batches))
     usual = None
     if "metrics" not in options:
         read = [*read]
@@ -85,40 +85,40 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
         _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
-            f"{join_names(arguments.files)} must have rows of a weight and a count "
+            f"{join_names(arguments.files)} must have rows with a weight and a count "
             "above 0, got none"
         )
     report = accumulator.report()
     return usual.title(report) if usual else report, accumulator
 
 
-def _report_kept_rows(arguments: Namespace) -> JointReport:
-    """Report on rows with label probabilities, or a design, all of which are kept."""
+def _report_all_rows(arguments: Namespace) -> JointReport:
+    """Report on rows with label probabilities or a design, all in memory."""
     for name in _REFUSED:
         if getattr(arguments, name):
-            needs = [flag_of(x) for x in _OF_KEPT_ROWS if getattr(arguments, x)]
+            needs = [flag_of(x) for x in _NEED_ALL_ROWS if getattr(arguments, x)]
             raise ValueError(
-                f"{flag_of(name)} must not be given with {join_names(needs)}, with "
-                "which all rows are kept"
+                f"{flag_of(name)} must not be given with {join_names(needs)}, which "
+                "keeps all rows"
             )
-    options = _columns(arguments) | given(arguments, joint_report)
-    columns = given(arguments, design_of)
+    options = _columns(arguments) | options_for(arguments, joint_report)
+    columns = options_for(arguments, design_of)
     names = options | columns
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=kept_columns(batches(names, **given(arguments, batches)), names),
+        data=kept_columns(batches(names, **options_for(arguments, batches)), names),
         design=design_of(**columns),
     )
 
 
 def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Columns of all rows of some batches."""
+    """Columns of all rows of the batches."""
     columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
     for _, _, batch in read:
-        for column, held in columns.items():
+        for column, collected in columns.items():
             values: Any = batch[column]
-            held.extend((getattr(values, "to_pylist", None) or values.tolist)())
+            collected.extend((getattr(values, "to_pylist", None) or values.tolist)())
     return columns
 
 
@@ -128,22 +128,22 @@ def design_of(
     crossed: tuple[str, str] | None = None,
     time: str | None = None,
 ) -> Any:
-    """The design whose columns are named, if one is.
+    """Return the design whose columns are named, or None.
 
     Parameters
     ----------
     strata : array-like of shape (n_samples,)
-        Strata, from each of which a fixed number of rows was drawn.
+        Strata; a fixed number of rows was drawn from each.
     crossed : pair of array-like
         Two crossed factors, such as items and users.
     time : array-like of shape (n_samples,)
-        Times, or other values, that order the rows; --groups are then the series.
+        Times, or other values that order the rows; --groups are then the series.
     """
     columns = {"strata": strata, "crossed": crossed, "time": time}
-    first, *others = [name for name, x in columns.items() if x] or [""]
-    if others:
+    first, *further = [name for name, x in columns.items() if x] or [""]
+    if further:
         raise ValueError(
-            f"{flag_of(first)} must not be given with {flag_of(others[0])}: rows have "
+            f"{flag_of(first)} must not be given with {flag_of(further[0])}: rows have "
             "one design"
         )
     if crossed:
@@ -154,14 +154,16 @@ def design_of(
 
 
 def _columns(arguments: Namespace) -> dict[str, Any]:
-    """Options of the rows: names of their columns, and `missing`."""
-    options = given(arguments, JointAccumulator.update)
+    """Options of the rows: names of columns, and `missing`."""
+    options = options_for(arguments, JointAccumulator.update)
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     for name, metric in metrics.items():
         needed = "y_score" if metric.reads == "scores" else "y_pred"
         if needed not in options:
-            must = f"{flag_of(needed)} must be given for metrics of {metric.reads}"
-            raise ValueError(f"{must}, got {name}")
+            raise ValueError(
+                f"{flag_of(needed)} must be given for metrics of {metric.reads}, got "
+                f"{name}"
+            )
     if not options.keys() & {"y_pred", "y_score"}:
         raise ValueError("--models or --scores must be given")
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
@@ -176,7 +178,7 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
 
 
 def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
-    """Names of the columns that are options, or only some of these."""
+    """Names of the columns in options, or in `only` some options."""
     listed = [
         value
         for name, value in options.items()
@@ -194,7 +196,7 @@ def batches(
     text: bool = False,
     batch_rows: int | None = None,
 ) -> Iterator[tuple[str, int, Any]]:
-    """Path, number of rows before, and columns of each batch of rows of some files.
+    """Yield path, number of earlier rows, and columns of each batch of rows.
 
     Parameters
     ----------
@@ -202,12 +204,12 @@ def batches(
         Names of columns by the parameter that reads them.
     files : list of path
         CSV with a header (.csv, .tsv), Parquet, Arrow, or JSON by line or in an array;
-        - is CSV from standard input; the rows of several files are taken together.
+        - is CSV from standard input; the rows of several files are pooled.
     delimiter : str, optional
         Delimiter of CSV files, by default a comma, or a tab in .tsv.
     text : bool, default=False
-        Labels are text even if they look like numbers; in CSV files only empty cells
-        are missing, not NA, N/A, nan or null.
+        Treat labels as text even if they look like numbers; in CSV files only empty
+        cells are missing, not NA, N/A, nan or null.
     batch_rows : int, optional
         Largest number of rows of a batch.
     """
@@ -236,7 +238,7 @@ def batches(
 
 
 def _total(file: LogFile) -> str:
-    """Number of lines of a file whose rows are lines, for progress that is seen."""
+    """Total number of lines as text, if progress is shown and rows are lines."""
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
     if not (is_watched() and has_lines and file.path.is_file()):
         return ""
@@ -245,7 +247,7 @@ def _total(file: LogFile) -> str:
 
 
 def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
-    """Values of the columns in each row of a file of JSON."""
+    """Yield the values of the columns in each row of a JSON file."""
     for record, line in file.records():
         yield [file.field(record, column, line) for column in columns]
 
@@ -257,7 +259,7 @@ def _add(
     path: str,
     n_before: int,
 ) -> None:
-    """Add a batch; an error names the first row that is refused as the batch is."""
+    """Add a batch; an error names the first row that causes the error of the batch."""
 
     def refusal(start: int, stop: int) -> str:
         try:
@@ -268,13 +270,13 @@ def _add(
 
     start, stop = 0, len(batch[_leaves(names)[0]])
     error = refusal(start, stop)
-    must, _, _ = error.partition(" got ")
+    prefix, _, _ = error.partition(" got ")
     while error and stop - start > 1:
         middle = (start + stop) // 2
-        is_before = refusal(start, middle).startswith(must)
+        is_before = refusal(start, middle).startswith(prefix)
         start, stop = (start, middle) if is_before else (middle, stop)
     if error:
-        of_row = refusal(start, stop).replace(" in row 0", "")
-        if of_row.startswith(must):
-            path, error = f"{path}, row {n_before + stop}", of_row
+        row_error = refusal(start, stop).replace(" in row 0", "")
+        if row_error.startswith(prefix):
+            path, error = f"{path}, row {n_before + stop}", row_error
         raise ValueError(f"{path}: {error}")

@@ -1,1 +1,1 @@
-"""From what a user has to counted, checked data."""
+"""Conversion of user data to checked, counted samples."""

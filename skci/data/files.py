@@ -1,4 +1,4 @@
-"""Files of named columns, as batches of rows that `skci.data.frames.Frame` reads.
+"""Files of named columns, as batches of rows for `skci.data.frames.Frame`.
 
 CSV files are read by the standard library, Parquet and Arrow files by pyarrow.
 """
@@ -22,7 +22,7 @@ from skci.data.frames import shown_names
 STANDARD_INPUT = "-"
 
 _BATCH_ROWS = 1 << 16
-_BLOCK_ROWS = 1 << 9  # so few that no garbage collection is due for them
+_BLOCK_ROWS = 1 << 9  # small enough to avoid garbage collection
 _ARROW_FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
@@ -42,25 +42,26 @@ def read_batches(
     only_empty_is_missing: bool = False,
     batch_rows: int | None = None,
 ) -> Iterator[Any]:
-    """Read some columns of a file, a batch of rows at a time.
+    """Read some columns of a file in batches of rows.
 
     Parameters
     ----------
     path : str
-        Parquet or Arrow file, told by the ending of its name, else CSV in UTF-8 with a
-        header; "-" is CSV from standard input.
+        Parquet or Arrow file, recognised by its extension, or CSV file in UTF-8 with a
+        header. "-" is CSV from standard input.
     columns : sequence of str
         Names of the columns to read.
     text_columns : collection of str
-        Columns of a CSV file that are text. In others, cells that look like numbers
-        are numbers, and `true` and `false` are booleans.
+        Columns of a CSV file that are text. In other columns, cells that look like
+        numbers are numbers, and `true` and `false` are booleans.
     delimiter : str, optional
-        Delimiter of a CSV file, whatever its ending; by default a comma, or a tab in
-        files that end in ``.tsv`` or ``.tab``.
+        Delimiter of a CSV file with any extension. Defaults to a tab for ``.tsv`` and
+        ``.tab`` files, and to a comma otherwise.
     only_empty_is_missing : bool, default=False
-        Whether the cells NA, N/A, nan and null of a CSV file are values.
+        Whether the cells NA, N/A, nan and null of a CSV file are values instead of
+        missing.
     batch_rows : int, optional
-        Largest number of rows of a batch.
+        Maximum number of rows in a batch.
 
     Yields
     ------
@@ -69,9 +70,9 @@ def read_batches(
     Raises
     ------
     ValueError
-        If the file is not of its format, or does not have each column once.
+        If the file does not have its format, or does not have each column once.
     ImportError
-        If the file needs pyarrow, which is not installed.
+        If the file requires pyarrow and it is not installed.
     """
     ending = Path(path).suffix.lower()
     missing = {""} if only_empty_is_missing else MISSING
@@ -111,14 +112,14 @@ def _arrow_batches(
 def batches_of_rows(
     rows: Iterator[Sequence[Any]], columns: Sequence[str]
 ) -> Iterator[dict[str, Array]]:
-    """Batches of rows, each of which has the values of some columns."""
+    """Yield batches of rows; each row has the values of `columns`."""
     while batch := [*islice(rows, _BATCH_ROWS)]:
         values = map(_column, zip(*batch, strict=True))
         yield dict(zip(columns, values, strict=True))
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """Array of numbers, or of objects where some values are none."""
+    """Array of numbers, or of objects if some values are no numbers."""
     is_numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values, dtype=None if is_numeric else object)
 
@@ -140,14 +141,14 @@ def _csv_batches(
         try:
             header = next(rows, [])
             _check_columns(columns, header)
-            places = [header.index(column) for column in columns]
+            positions = [header.index(column) for column in columns]
             n_rows = 0
             cells: list[list[str]] = [[] for _ in columns]
             block_rows = gcd(batch_rows, _BLOCK_ROWS)
             while block := list(islice(rows, block_rows)):
                 _check_lengths(block, len(header), n_rows)
                 n_rows += len(block)
-                for column, k in zip(cells, places, strict=True):
+                for column, k in zip(cells, positions, strict=True):
                     column += [row[k] for row in block]
                 if not n_rows % batch_rows:
                     yield dict(zip(columns, cells, strict=True))
@@ -157,16 +158,18 @@ def _csv_batches(
         except csv.Error as error:
             raise ValueError(f"line {reader.line_num}: {error}") from error
         except UnicodeDecodeError as error:
-            must = "the file must be text in UTF-8, as iconv -t UTF-8 makes it"
+            requirement = (
+                "the file must be text in UTF-8; convert it with iconv -t UTF-8"
+            )
             raise ValueError(
-                f"{must}, got {error.object[error.start :][:1]!r}"
+                f"{requirement}, got {error.object[error.start :][:1]!r}"
             ) from error
 
 
-def _check_columns(columns: Sequence[str], found: Sequence[str]) -> None:
+def _check_columns(columns: Sequence[str], header: Sequence[str]) -> None:
     for column in columns:
-        if found.count(column) != 1:
-            got = shown_names(found)
+        if header.count(column) != 1:
+            got = shown_names(header)
             raise ValueError(f"the file must have one column {column!r}, got {got}")
 
 
@@ -179,8 +182,8 @@ def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
 
 
 def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
-    """Values of a column; None for a missing one."""
-    # Python reads "1_2" as 12, which may be another label.
+    """Values of a column; None if missing."""
+    # Python reads "1_2" as 12, but it may be another label.
     for number in () if is_text or "_" in "".join(cells) else (int, float):
         with suppress(ValueError):
             return np.array([*map(number, cells)])
@@ -190,14 +193,14 @@ def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
 
 
 def take_rows(batch: Any, start: int, stop: int) -> Any:
-    """Take some of the rows of a batch."""
+    """Return some rows of a batch."""
     if isinstance(batch, dict):
         return {name: column[start:stop] for name, column in batch.items()}
     return batch.slice(start, stop - start)
 
 
 def parse_label(text: str) -> int | float | str:
-    """Read a number or a boolean; what is neither is text."""
+    """Convert text to a number or a boolean if possible."""
     lower = text.strip().lower()
     if lower in _BOOLEANS:
         return _BOOLEANS[lower]

@@ -1,8 +1,8 @@
-"""Columns of data frames by name: their rows, or counts of the distinct ones.
+"""Columns of data frames by name: all rows, or counts of the distinct rows.
 
-Frames of all libraries are read through narwhals, mappings of columns without it. Rows
-that are counted are grouped by the library that holds them, and only distinct ones and
-their counts are fetched.
+Data frames of all libraries are read through narwhals, and mappings of columns without
+it. Rows that are counted are grouped by the library of the frame, and only distinct
+rows and their counts are fetched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from skci._validation import (
     missing_hint,
     named_values,
 )
-from skci.data.drawing import (
+from skci.data.row_options import (
     RowOptions,
     check_counts,
     distinct_names,
@@ -33,24 +33,24 @@ from skci.data.drawing import (
 )
 from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint, check_no_tags
 
-_MOST_OUTCOMES = 10_000_000
-"""Largest number of distinct outcomes that are fetched."""
+_MAX_OUTCOMES = 10_000_000
+"""Maximum number of distinct outcomes that are fetched."""
 _ROWS_AT_ONCE = 1 << 20
-"""Number of rows of a stream that are grouped at once."""
-_MOST_SHOWN = 20  # columns in a message
+"""Number of rows of a stream that are grouped at a time."""
+_MAX_SHOWN = 20  # columns in a message
 _N_ROWS = "skci: number of rows"
 _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Columns of a data frame, named by parameters of a report.
+    """Columns of a data frame, named by the parameters of a report.
 
     Parameters
     ----------
     data : data frame, stream of Arrow batches or mapping of str to columns
     names : mapping of str to names of columns
-        For each parameter the name of its column, or names of several columns, or a
-        mapping of such names; None if it is not given.
+        For each parameter, the name of its column, the names of several columns, or a
+        mapping of such names; None if the parameter is not used.
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
@@ -58,33 +58,33 @@ class Frame:
         if not isinstance(data, Mapping):
             self._nw = optional_module("narwhals.stable.v2", "data=", "frames")
         if hasattr(data, "iloc") or hasattr(type(data), "column_names"):
-            # Of the frames in memory, those of pandas and Arrow may name columns twice.
+            # In-memory frames of pandas and Arrow may have duplicate names of columns.
             check_distinct(column_names(data) or (), "data", "columns")
-        self._frame, known = self._open(data)
-        given = {k: _parsed(k, value) for k, value in names.items()}
-        self.names = given
+        self._frame, column_names_of_data = self._open(data)
+        parsed = {k: _parsed(k, value) for k, value in names.items()}
+        self.names = parsed
         self._parameters: dict[str, str] = {}
-        for parameter, value in given.items():
+        for parameter, value in parsed.items():
             for column in leaves(value):
-                _check_column(column, parameter, known)
+                _check_column(column, parameter, column_names_of_data)
                 self._parameters.setdefault(column, parameter)
 
     def _open(self, data: Any) -> tuple[Any, list[str]]:
-        """Open a data frame, or what is read batch by batch, and name its columns."""
+        """Open a data frame or a stream of batches, and return its column names."""
         kind = type(data)
         if isinstance(data, Mapping):
             return data, list(data)
         if hasattr(kind, "scanner") or hasattr(kind, "read_next_batch"):
             return data, list(data.schema.names)
         try:
-            if hasattr(kind, "__arrow_c_array__"):  # a batch
+            if hasattr(kind, "__arrow_c_array__"):  # a single batch
                 data = self._nw.from_arrow(data, backend="pyarrow")
             frame = self._nw.from_native(data)
         except TypeError as error:
             raise TypeError(
-                "data must be a data frame that narwhals reads, a mapping of columns, "
-                f"or an Arrow dataset or reader of batches, got {kind.__name__}"
-                f"{data_hint(data, 'data')}"
+                "data must be a data frame that narwhals supports, a mapping of "
+                "columns, or an Arrow dataset or reader of batches, got "
+                f"{kind.__name__}{data_hint(data, 'data')}"
             ) from error
         return frame, frame.collect_schema().names()
 
@@ -96,9 +96,10 @@ class Frame:
     ) -> dict[str, Any]:
         """Read the columns of each parameter, for metrics of some kinds.
 
-        For metrics of labels, and of scores of rows that are not in memory, only those
-        of distinct rows, and "counts" is how often each of them occurs. Rows without a
-        subgroup may be one of their own; values of other parameters may be `missing`.
+        For metrics of labels, and of scores of rows that are not in memory, only
+        distinct rows are returned, with "counts" as their frequencies. Rows without a
+        subgroup may form a subgroup. Values of the parameters in `missing` may be
+        missing.
         """
         if isinstance(self._frame, Mapping):
             if set(kinds) == {"labels"}:
@@ -109,7 +110,7 @@ class Frame:
         if is_missing_named(options.missing):
             missing = [*missing, "by"]
         self._check_present(table, missing, options.by_name, "labels" in kinds)
-        if is_counted:  # engines vary in their order, and sums in their rounding
+        if is_counted:  # engines differ in the order of rows, and sums in rounding
             table = _sorted(self._nw, table, list(self._parameters))
         columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
         if is_counted:
@@ -128,7 +129,7 @@ class Frame:
             if not counted:
                 return _collect(rows), False
             grouped = _grouped(nw, rows, names)
-            table = _collect(grouped.head(_MOST_OUTCOMES + 1) if limited else grouped)
+            table = _collect(grouped.head(_MAX_OUTCOMES + 1) if limited else grouped)
             if limited:
                 self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
@@ -150,7 +151,7 @@ class Frame:
         return table, True
 
     def _batches(self, stream: Any, names: Sequence[str]) -> Iterator[Any]:
-        """Tables of an Arrow dataset, or of a reader of batches."""
+        """Yield the tables of an Arrow dataset or of a reader of batches."""
         if hasattr(stream, "scanner"):
             stream = stream.scanner(columns=list(names)).to_reader()
         empty = stream.schema.empty_table()
@@ -161,7 +162,7 @@ class Frame:
     def _count_batches(
         self, batches: Iterable[Any], names: Sequence[str], limited: bool
     ) -> Any:
-        """Count distinct rows, of which no more are held than twice their number."""
+        """Count distinct rows, with at most about twice their number in memory."""
         nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
@@ -172,23 +173,23 @@ class Frame:
                 self._check_size(table)
             return table
 
-        held: list[Any] = []
-        most = _ROWS_AT_ONCE
+        tables: list[Any] = []
+        maximum = _ROWS_AT_ONCE
         for batch in batches:
-            held.append(batch.with_columns(one))
-            if sum(map(len, held)) > most:
-                held = [count(held)]
-                most = _ROWS_AT_ONCE + 2 * len(held[0])
-        return count(held)
+            tables.append(batch.with_columns(one))
+            if sum(map(len, tables)) > maximum:
+                tables = [count(tables)]
+                maximum = _ROWS_AT_ONCE + 2 * len(tables[0])
+        return count(tables)
 
     def _check_size(self, table: Any) -> None:
         """Check the number of distinct rows."""
-        if len(table) <= _MOST_OUTCOMES:
+        if len(table) <= _MAX_OUTCOMES:
             return
         sizes = {name: table[name].n_unique() for name in self._parameters}
         column = max(sizes, key=lambda name: sizes[name])
         raise ValueError(
-            f"data must have at most {_MOST_OUTCOMES:,} distinct rows in the columns "
+            f"data must have at most {_MAX_OUTCOMES:,} distinct rows in the columns "
             f"{join_names([*map(repr, sizes)])}, got more; {column!r} "
             f"({self._parameters[column]}) has the most distinct values, "
             f"{sizes[column]:,} in as many rows. Leave it out, make it coarser, or add "
@@ -202,7 +203,7 @@ class Frame:
         by_name: str,
         are_labels: bool,
     ) -> None:
-        """Check that no value is missing, but for those of some parameters."""
+        """Check that no value is missing, except in some parameters."""
         for column, parameter in self._parameters.items():
             if parameter in missing_in:
                 continue
@@ -234,7 +235,7 @@ def check_constant(
     names: Array,
     missing: str = "group",
 ) -> None:
-    """Check that all rows of a group, such as an item, have the same value."""
+    """Check that a value is constant in all rows of a group, such as an item."""
     codes = distinct_names(column, parameter, "value", missing)[1]
     first = np.unique(group, return_index=True)[1][group]
     differs = codes != codes[first]
@@ -242,14 +243,14 @@ def check_constant(
         row = int(differs.argmax())
         article = "an" if kind == "item" else "a"
         raise ValueError(
-            f"{parameter} must be the same in all rows of {article} {kind}, got "
+            f"{parameter} must be constant in all rows of {article} {kind}, got "
             f"{column[first[row]]!s} and {column[row]!s} for {kind} "
             f"{names[group[row]]!s}"
         )
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Names of the columns of a parameter; by name of those that may be several."""
+    """Names of the columns of a parameter, by name if it may have several columns."""
     is_named = parameter in _BY_NAME
     if value is None or (isinstance(value, str) and not is_named):
         return value
@@ -270,55 +271,57 @@ def leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from leaves(each)
+        for entry in value:
+            yield from leaves(entry)
     elif value is not None:
         yield value
 
 
-def _check_column(column: Any, parameter: str, known: Sequence[str]) -> None:
+def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
     """Check the name of a column."""
     if not isinstance(column, str):
         raise TypeError(
             f"{parameter} must name a column of data, or columns, got "
             f"{type(column).__name__}"
         )
-    if column not in known:
-        has = shown_names(known)
+    if column not in columns:
+        has = shown_names(columns)
         raise ValueError(
             f"{parameter} must name a column of data, which has {has}, got {column!r}"
         )
 
 
 def shown_names(columns: Sequence[str]) -> str:
-    """Write the names of columns, of which no more than a few are shown."""
-    shown = [*map(repr, columns[:_MOST_SHOWN])]
+    """Join the names of columns; only the first names are shown."""
+    shown = [*map(repr, columns[:_MAX_SHOWN])]
     more = len(columns) - len(shown)
     shown += [f"{more} more"] if more else []
     return join_names(shown) if shown else "none"
 
 
 def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
-    """Columns of a table in place of their names."""
+    """Replace names of columns by columns of a table."""
     if isinstance(value, Mapping):
-        return {name: _read(take, table, each) for name, each in value.items()}
+        return {name: _read(take, table, entry) for name, entry in value.items()}
     return None if value is None else take(table, value)
 
 
 def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
-    """Take a column of a mapping, or a matrix of several."""
+    """Return a column of a mapping, or a matrix of several columns."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
-    return NamedArray.of(np.column_stack([columns[name] for name in names]), names)
+    return NamedArray.from_columns(
+        np.column_stack([columns[name] for name in names]), names
+    )
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:
-    """Take a column of a narwhals frame, or a frame of several."""
+    """Return a column of a narwhals frame, or a frame of several columns."""
     if not isinstance(names, str):
         return table.select(names)
     series = table[names]
     if series.is_null().any() and not series.dtype.is_float():
-        # Nulls make floats of integers, and are other values in Arrow dictionaries.
+        # Nulls convert integers to floats, and are other values in Arrow dictionaries.
         return np.fromiter(series.to_list(), dtype=object, count=len(series))
     if str(series.dtype) in WIDE_INTEGERS:
         return np.asarray(series.to_list())
@@ -326,14 +329,14 @@ def _framed(table: Any, names: str | list[str]) -> Any:
 
 
 def _collect(frame: Any) -> Any:
-    """Fetch a lazy frame; polars streams it, rather than hold its rows at once."""
+    """Fetch a lazy frame; polars streams it instead of loading all rows."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()
 
 
 def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
-    """Sort rows; Arrow sorts no dictionaries, of which the texts are taken."""
+    """Sort rows; Arrow cannot sort dictionaries, which are converted to texts."""
     texts = [
         nw.col(name).cast(nw.String)
         for name in names
@@ -346,13 +349,13 @@ def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
 
 
 def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
-    """Distinct rows of a frame, and their number."""
+    """Distinct rows of a frame, and their frequencies."""
     groups = frame.group_by(*names, drop_null_keys=False)
     return groups.agg(nw.len().alias(_N_ROWS))
 
 
 def _unified(nw: Any, table: Any) -> Any:
-    """Table in which all chunks of a column of Arrow have a dictionary in common."""
+    """Return a table in which all chunks of an Arrow column share a dictionary."""
     if not table.implementation.is_pyarrow():
         return table
     return nw.from_native(table.to_native().unify_dictionaries())

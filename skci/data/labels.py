@@ -1,4 +1,4 @@
-"""Labels: checking, ordering, encoding and counting them."""
+"""Labels: checks, order, encoding and counts."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     TAGS_HINT,
     as_array,
@@ -29,45 +29,47 @@ from skci.data.rows import (
 from skci.data.sample import Vocabulary
 
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
-"""What a positive label cannot be chosen for."""
+"""Data for which no positive label can be chosen."""
 _LABEL_TYPES = (str, Real, np.bool_)
-_LARGEST_FLOAT = 2.0**53  # label that is a float and stands for several integers
-_BLOCK = 1 << 12  # rows among which another label is looked for at a time
-_CACHED = 1 << 16  # rows of a block, whose byte-wide temporaries stay in cache
+_LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
+_BLOCK = 1 << 12  # rows searched for another label at a time
+_CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
 _DENSE_COLUMNS = 16
-"""Largest number of columns whose outcomes are counted in a table; those of more are
-packed into words, which are sorted."""
+"""Maximum number of columns with a table of outcomes; more are packed and sorted."""
 _WORD = np.dtype(">u8")
 
 NUMBERS_HINT = (
-    "numbers have metrics of their own, such as 'mean_squared_error', "
-    "'mean_absolute_error' and 'r2', and make_metric_ci has reads='numbers'"
+    "use metrics of numbers, such as 'mean_squared_error', 'mean_absolute_error' and "
+    "'r2', or make_metric_ci with reads='numbers'"
 )
-"""Hint for a truth that is no label."""
-_SCORES_HINT = "turn scores into labels with a threshold"
+"""Hint for a truth that does not consist of labels."""
+_SCORES_HINT = (
+    "pass scores and probabilities as y_score=, or convert them to labels with a "
+    "threshold"
+)
 
 
 def distinct_labels(
     column: Array, name: str, hint: str = _SCORES_HINT, kept: Any = ...
 ) -> tuple[list[Any], Array]:
-    """Distinct labels of a column, checked, and the position of each row's.
+    """Distinct labels of a column, checked, and the label index of each row.
 
-    The hint says what to do with numbers; `kept` are the rows of the column.
+    `hint` is for numbers, and `kept` is the index of the rows in the column.
     """
     try:
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
         raise TypeError(
-            f"{name} must hold labels, got {brief(column[0])}{TAGS_HINT}"
+            f"{name} must hold labels, got {short_repr(column[0])}{TAGS_HINT}"
         ) from error
     labels = distinct.tolist()
-    must = f"{name} must hold a label in every row"
+    error_prefix = f"{name} must hold a label in every row"
     rows = positions
     if kept is not ...:
         rows = np.full(len(kept), -1)
         rows[kept] = positions
     unanswered = missing_hint(name, None) or answer_hint(name, labels)
-    check_present(labels, must, rows, unanswered)
+    check_present(labels, error_prefix, rows, unanswered)
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             tags = TAGS_HINT if isinstance(label, tuple | frozenset) else ""
@@ -82,23 +84,25 @@ def distinct_labels(
             )
         if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
             raise ValueError(
-                f"{name} must hold labels that are integers or strings from 2**53 on, "
-                f"where floats stand for several integers, got {label!r}"
+                f"{name} must hold integers or strings as labels from 2**53, where a "
+                f"float represents several integers, got {label!r}"
             )
     return labels, positions
 
 
-def merge_labels(names: list[str], found: list[set[Any]]) -> list[Any]:
-    """Sort the labels found in columns, and last those of the option `labels`."""
-    types = [{"str" if isinstance(x, str) else "number" for x in xs} for xs in found]
+def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
+    """Sort the labels of columns; the last set is the option `labels`."""
+    types = [
+        {"str" if isinstance(x, str) else "number" for x in xs} for xs in label_sets
+    ]
     if len(set().union(*types)) > 1:
         pairs = zip([*names, "labels"], types, strict=False)
         got = [
             f"{join_names(sorted(kinds))} in {name}" for name, kinds in pairs if kinds
         ]
-        must = f"{join_names(names)} must hold labels of one type"
-        raise ValueError(f"{must}, got {', '.join(got)}")
-    return sorted(set().union(*found))
+        error_prefix = f"{join_names(names)} must hold labels of one type"
+        raise ValueError(f"{error_prefix}, got {', '.join(got)}")
+    return sorted(set().union(*label_sets))
 
 
 def encode(
@@ -115,10 +119,10 @@ def encode(
 def guess_two_labels(
     columns: Sequence[Array], pos_label: Any
 ) -> tuple[Any, Any] | None:
-    """Guess the negative and the positive label of columns of one plain type.
+    """Guess the negative and the positive label of columns with one plain dtype.
 
-    The negative one is the first other label; None if there is none. Other entries are
-    not looked at. None in place of both for labels that are not plain.
+    The negative label is the first other entry, or None. Later entries are not checked.
+    Returns None if the labels are not plain.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -150,7 +154,7 @@ def guess_two_labels(
 
 
 def label_or_1(pos_label: Any) -> Any:
-    """Check the type of a positive label; 1 if none is given, as in scikit-learn."""
+    """Check the type of a positive label; defaults to 1, as in scikit-learn."""
     return 1 if pos_label is None else check_label(pos_label, "pos_label")
 
 
@@ -164,48 +168,48 @@ def check_label(label: Any, name: str) -> Any:
 
 
 def check_labels(labels: Any) -> list[Any]:
-    """Check distinct labels that are given."""
+    """Check that labels are distinct."""
     sized = is_iterable(labels) and hasattr(labels, "__len__")
     listed = list(labels) if sized and not isinstance(labels, str) else []
     if not listed:
         raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
-    given = [check_label(label, "each of labels") for label in listed]
-    if len(set(given)) < len(given):
-        raise ValueError(f"labels must hold no label twice, got {labels!r}")
-    return given
+    checked = [check_label(label, "each of labels") for label in listed]
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"labels must be distinct, got {labels!r}")
+    return checked
 
 
-def check_two_labels(known: Sequence[Any], must: str) -> None:
-    """Check that there are no more than two labels; `must` says what holds them."""
-    if len(known) > 2:
-        shown = [*map(repr, known[:10]), "..."][: len(known)]
+def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
+    """Check that at most two labels occur."""
+    if len(labels) > 2:
+        listed = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{must} hold two labels, got {len(known)}: {', '.join(shown)}; compare "
-            "one class with the rest, as in y == label, or average over all, as in "
-            "f1_macro"
+            f"{error_prefix} hold two labels, got {len(labels)}: {', '.join(listed)}; "
+            "compare one class with the rest, as in y == label, or average over all "
+            "classes, as in f1_macro"
         )
 
 
-def order_labels(known: list[Any], pos_label: Any, optional: bool) -> list[Any]:
-    """Put the positive one of at most two labels last; None is one that is not known.
+def order_labels(labels: list[Any], pos_label: Any, optional: bool) -> list[Any]:
+    """Put the positive label of at most two labels last, padded with None.
 
-    If the positive label is optional and not given, labels keep their order.
+    If the positive label is optional and None, the order is kept.
     """
-    padded = [None] * (2 - len(known)) + known
+    padded = [None] * (2 - len(labels)) + labels
     if optional and pos_label is None:
         return padded
     code = check_pos_label(pos_label, padded)
     return [padded[1 - code], label_or_1(pos_label)]
 
 
-def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
-    """Find the code of the positive label."""
+def check_pos_label(pos_label: Any, classes: Sequence[Any]) -> int:
+    """Return the code of the positive label."""
     positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
-    if positive in known:
-        return known.index(positive)
-    if None in known and isinstance(known[-1], str) == isinstance(positive, str):
-        return known.index(None)
-    labels = sorted(label for label in known if label is not None)
+    if positive in classes:
+        return classes.index(positive)
+    if None in classes and isinstance(classes[-1], str) == isinstance(positive, str):
+        return classes.index(None)
+    labels = sorted(label for label in classes if label is not None)
     got = f"{pos_label!r}"
     if pos_label is None:
         got = "none; set it to the label that counts as positive, as in "
@@ -214,41 +218,44 @@ def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
 
 
 def check_no_pos_label(pos_label: Any, where: str) -> None:
-    """Check that no positive label is given where there is none."""
+    """Check that no positive label is passed."""
     if pos_label is not None:
         raise ValueError(f"pos_label must not be set for {where}, got {pos_label!r}")
 
 
 def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
-    """Check that labels are all classes in order, as the columns of scores are."""
+    """Check that labels are all classes in order, like the columns of scores."""
     if labels is None:
         return
-    given = np.asarray(labels).tolist()
-    kind, every = "targets", [*vocabulary.classes]
+    listed = np.asarray(labels).tolist()
+    kind, classes = "targets", [*vocabulary.classes]
     if not vocabulary.multilabel:
-        kind, every = "labels", sorted(label for label in every if label is not None)
-    if given != every:
+        kind, classes = (
+            "labels",
+            sorted(label for label in classes if label is not None),
+        )
+    if listed != classes:
         raise ValueError(
-            f"labels must be all {kind} in their order, {every}, as the columns of "
-            f"scores are, got {given}"
+            f"labels must be all {kind} in the order of the columns of scores, "
+            f"{classes}, got {listed}"
         )
 
 
 def is_multilabel(y_true: Any) -> bool:
-    """Whether labels are of several targets, a column each."""
+    """Whether labels have several targets, one for each column."""
     shape = shape_of(y_true)
     return len(shape) == 2 and shape[1] > 1
 
 
 def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
-    """Check that X is not numbers in one dimension where y has two."""
+    """Check that X does not have one dimension while y has two."""
     shape = shape_of(X)
     if len(shape) == 1 and len(shape_of(y)) == 2:
         try:
             kind = np.asarray(X).dtype.kind
-        except ValueError:  # rows of different lengths, as lists of words
+        except ValueError:  # rows of different lengths, such as lists of words
             return
-        if kind not in "biuf":  # as texts
+        if kind not in "biuf":  # such as texts
             return
         raise ValueError(
             f"X must have rows and columns, got shape {shape}; are X and y swapped?"
@@ -257,15 +264,16 @@ def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
 
 
 def check_one_target(vocabulary: Vocabulary, name: str) -> None:
-    """Check that labels are of one target."""
+    """Check that labels have a single target."""
     if vocabulary.multilabel:
         raise ValueError(
-            f"y_true must be of one target for {name!r}, got {len(vocabulary.targets)}"
+            f"y_true must have a single target for {name!r}, got "
+            f"{len(vocabulary.targets)}"
         )
 
 
 def check_indicators(values: Any, name: str) -> Array:
-    """Check indicators of targets, 0 or 1, and make them booleans."""
+    """Check indicators of targets, 0 or 1, and convert them to booleans."""
     dense = values.toarray() if hasattr(values, "toarray") else values
     check_no_tags(values, name)
     matrix = as_array(dense, name, "an array with a column for each target")
@@ -275,7 +283,7 @@ def check_indicators(values: Any, name: str) -> Array:
             f"shape {matrix.shape}"
         )
     numbers = matrix
-    if matrix.dtype.kind == "O":  # as of nullable types
+    if matrix.dtype.kind == "O":  # such as nullable types
         with suppress(TypeError, ValueError):
             numbers = as_numbers(matrix, name, missing=True)
     present: Array = numbers == 1
@@ -298,10 +306,10 @@ def check_confusion_matrix(matrix: Any) -> Array:
             f"column for each predicted one, got shape {counts.shape}"
         )
     if counts.dtype.kind not in "iuf" or not np.isfinite(counts).all():
-        raise ValueError(f"matrix must hold counts, got {counts.tolist()}")
+        raise ValueError(f"matrix must contain counts, got {counts.tolist()}")
     if (counts < 0).any() or (counts != np.floor(counts)).any() or not counts.any():
         raise ValueError(
-            "matrix must hold whole numbers, none negative and not all zero, "
+            "matrix must contain integers, none negative and not all zero, "
             f"got {counts.tolist()}"
         )
     return counts.astype(float)
@@ -310,11 +318,12 @@ def check_confusion_matrix(matrix: Any) -> Array:
 def count_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> tuple[Array, Array] | None:
-    """Count the joint outcomes of columns (n,) that hold two labels.
+    """Count the joint outcomes of columns (n,) of two labels.
 
     Returns the distinct outcomes in lexicographic order, as a bool array (m, columns)
-    in which True is positive, and their counts (m,); None if any entry equals neither
-    label: counting is checking. `negative` is None if only one label is known.
+    in which True is positive, and their counts (m,). Returns None if some entry is
+    neither label: counting replaces checking. `negative` is None if only one label is
+    known.
     """
     n, n_columns = len(columns[0]), len(columns)
     dense = n_columns <= _DENSE_COLUMNS
@@ -325,8 +334,10 @@ def count_two_labels(
     for start in range(0, n, _CACHED):
         rows = slice(start, start + _CACHED)
         block = codes[:, : n - start]
-        held = columns if n <= _CACHED else [column[rows] for column in columns]
-        if not _encode(held, positive, negative, block):
+        block_columns = (
+            columns if n <= _CACHED else [column[rows] for column in columns]
+        )
+        if not _encode(block_columns, positive, negative, block):
             return None
         if words is None:
             table += _tabulate(block)
@@ -338,7 +349,7 @@ def count_two_labels(
             return outcomes, table
         return outcomes[table > 0], table[table > 0]
     words, counts = _count_words(words)
-    # Columns that are contiguous in memory, as all that follows reads columns.
+    # Columns are contiguous in memory, because later steps read columns.
     octets = np.ascontiguousarray(words.astype(_WORD).view(np.uint8).T)
     return np.unpackbits(octets, axis=0, count=n_columns).view(bool).T, counts
 
@@ -346,9 +357,9 @@ def count_two_labels(
 def encode_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> Array | None:
-    """Encode columns that hold two labels row by row, as a bool array (n, columns).
+    """Encode columns of two labels by row, as a bool array (n, columns).
 
-    True is positive. None if any entry equals neither label.
+    True is positive. Returns None if some entry is neither label.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
     return codes.T if _encode(columns, positive, negative, codes) else None
@@ -357,18 +368,19 @@ def encode_two_labels(
 def _encode(
     columns: Sequence[Array], positive: Any, negative: Any, codes: Array
 ) -> bool:
-    """Write which entries are positive; return whether all others are negative."""
+    """Write masks of positive entries; return whether all others are negative."""
     zero_and_one = {positive, negative} == {0, 1}
     for column, is_positive in zip(columns, codes, strict=True):
         kind = column.dtype.kind
         if kind == "b" and zero_and_one:
-            # Logical operations write 0 and 1, whatever the byte of a True is;
+            # Logical operations write 0 and 1 for any byte that represents True;
             # comparisons of booleans do not in all releases of numpy.
             np.logical_not(column, out=is_positive)
             if positive:
                 np.logical_not(is_positive, out=is_positive)
         elif kind in "iu" and zero_and_one:
-            # The fastest way to read memory comes first: what follows is in the cache.
+            # This is the fastest pass over memory; the next pass finds the data in
+            # cache.
             if int(np.bitwise_or.reduce(column)) not in (0, 1):
                 return False
             np.equal(column, positive, out=is_positive)
@@ -382,7 +394,7 @@ def _encode(
 
 @lru_cache
 def _all_outcomes(n_columns: int) -> Array:
-    """List the outcomes of some columns in order."""
+    """All outcomes of some columns in order."""
     numbers = np.arange(1 << n_columns)[:, np.newaxis]
     outcomes: Array = (numbers >> np.arange(n_columns - 1, -1, -1) & 1).astype(bool)
     outcomes.flags.writeable = False
@@ -390,7 +402,7 @@ def _all_outcomes(n_columns: int) -> Array:
 
 
 def _tabulate(block: Array) -> Any:
-    """Count each of the outcomes of some columns, in order."""
+    """Count each outcome of some columns, in order."""
     size = 1 << len(block)
     if size == 4:
         both = np.count_nonzero(block[0] & block[1])
@@ -404,7 +416,7 @@ def _tabulate(block: Array) -> Any:
 
 
 def _as_numbers(block: Array) -> Array:
-    """Read up to 16 columns as the binary digits of a number for each row."""
+    """Combine up to 16 columns into one number per row, as binary digits."""
     numbers = block[0].astype(np.uint8 if len(block) <= 8 else np.uint16)
     for column in block[1:]:
         np.add(numbers, numbers, out=numbers)
@@ -413,7 +425,7 @@ def _as_numbers(block: Array) -> Array:
 
 
 def _pack(block: Array, n_words: int) -> Array:
-    """Pack the columns into the bits of words, the first into the highest bit."""
+    """Pack columns into the bits of words, the first column into the highest bit."""
     n_columns, n = block.shape
     octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
     for start in range(0, n_columns, 8):  # np.packbits is slow across columns
@@ -423,7 +435,7 @@ def _pack(block: Array, n_words: int) -> Array:
 
 
 def _count_words(words: Array) -> tuple[Array, Array]:
-    """Sort rows of words, and count equal ones."""
+    """Sort rows of words, and count equal rows."""
     if words.shape[1] == 1:
         words.sort(axis=0)
     else:

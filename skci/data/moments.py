@@ -1,10 +1,11 @@
-r"""Samples of a few rows that have the moments of many, for functions of means.
+r"""Samples of a few rows with the moments of many rows, for functions of means.
 
 The influence value of a smooth function of weighted means is linear in the columns
-:math:`x_i` of a row. So its value and variance follow from the weights :math:`w_i`,
-their squares, and the sums :math:`\sum w_i x_i`, :math:`\sum w_i x_i x_i^T` and
-:math:`\sum w_i^2 x_i x_i^T`; with clusters, from their totals. A row at the mean, and
-pairs of rows on either side of it, have the same sums (Julier and Uhlmann, 2004).
+:math:`x_i` of a row. Its value and variance are therefore determined by the weights
+:math:`w_i`, their squares, and the sums :math:`\sum w_i x_i`,
+:math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`; with clusters, by totals of
+clusters. A row at the mean, and pairs of rows on either side of it, have the same sums
+(Julier and Uhlmann, 2004).
 
 References
 ----------
@@ -32,13 +33,13 @@ from skci.inference.rows import SAME_WEIGHT, Rows
 from skci.measures.functional import FunctionOfMeans
 
 _LARGEST = math.sqrt(LARGEST)
-_MOST_COLUMNS = 64
-_NEGLIGIBLE = 1e-14  # variance of scaled columns that is rounding
-_NOTHING = 2.0**-100  # share of the weight of rows that have none
+_MAX_COLUMNS = 64
+_NEGLIGIBLE = 1e-14  # variance of scaled columns that is attributed to rounding
+_NOTHING = 2.0**-100  # share of the weight for rows of negligible weight
 
 
 class Variable(NamedTuple):
-    """A number of each row: a loss of a model, or what some measures need besides."""
+    """A number of each row: a loss of a model, or another number for a measure."""
 
     name: str
     model: str = ""
@@ -46,11 +47,11 @@ class Variable(NamedTuple):
 
 
 Monomial = tuple[Variable, ...]
-"""A variable, or two to be multiplied, each less its origin."""
+"""A variable, or a product of two variables, each minus its origin."""
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Each variable of some monomials, and then each product, once."""
+    """Distinct variables of some monomials, followed by distinct products."""
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
     return tuple(dict.fromkeys(single + ordered))
@@ -58,10 +59,10 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Columns of the rows of a sample, of whose means metrics are functions.
+    """Columns of the rows of a sample; metrics are functions of their means.
 
-    A column is a variable less its origin, or a product of two of these. The rows of a
-    sample of moments have these products in the mean only.
+    A column is a variable minus its origin, or a product of two such variables. In a
+    sample of moments, only the means of products equal those of the original rows.
     """
 
     monomials: tuple[Monomial, ...]
@@ -77,13 +78,13 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Columns of rows, with weights less the means of variables.
+        """Columns of rows; with weights, variables are centred at their means.
 
-        A variable that varies less than the rounding of its size does not vary. Its
-        size is that of its values, or of what they are differences of.
+        A variable that varies by less than its rounding error is treated as constant.
+        The rounding error is relative to `sizes`, or to the values by default.
         """
-        chosen, origins, centred = with_variables(monomials), {}, {}
-        for v in dict.fromkeys(v for monomial in chosen for v in monomial):
+        columns_to_keep, origins, centred = with_variables(monomials), {}, {}
+        for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
             values, origins[v] = np.asarray(variables[v], dtype=float), 0.0
             if weights is not None:
                 size = (sizes or {}).get(v) or np.abs(values).max()
@@ -93,8 +94,10 @@ class Means:
                     values = np.full(values.shape, origins[v])
                 values = values - origins[v]
             centred[v] = values
-        columns = [math.prod(centred[v] for v in monomial) for monomial in chosen]
-        return cls(chosen, origins, np.stack(columns, axis=1))
+        columns = [
+            math.prod(centred[v] for v in monomial) for monomial in columns_to_keep
+        ]
+        return cls(columns_to_keep, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
         """Values of a column."""
@@ -106,7 +109,7 @@ class Means:
         monomials: Sequence[Monomial],
         centred: Collection[str] = (),
     ) -> FunctionOfMeans:
-        """Function of the means of some columns, of which those named are centred."""
+        """Function of the means of columns; means of `centred` variables are 0."""
         origins, units, features = [], [], []
         for monomial in monomials:
             absolute = len(monomial) == 1 and monomial[0].name not in centred
@@ -119,50 +122,54 @@ class Means:
         return FunctionOfMeans(evaluate, np.stack(features, axis=1))
 
     def among(self, monomials: Iterable[Monomial]) -> Means:
-        """Keep some of the columns."""
-        chosen = with_variables(monomials)
-        if missing := {*chosen} - {*self.monomials}:
+        """Select some of the columns."""
+        selected = with_variables(monomials)
+        if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
-                f"metrics must be of moments that were kept, got some of "
+                "metrics must use moments that were kept, got metrics that need "
                 f"{', '.join(names)}"
             )
-        origins = {v: self.origins[v] for monomial in chosen for v in monomial}
-        index = [self.monomials.index(monomial) for monomial in chosen]
+        origins = {v: self.origins[v] for monomial in selected for v in monomial}
+        index = [self.monomials.index(monomial) for monomial in selected]
         return replace(
-            self, monomials=chosen, origins=origins, values=self.values[:, index]
+            self, monomials=selected, origins=origins, values=self.values[:, index]
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Columns of two samples together, of which the other has a share of weight.
+        """Concatenate the columns of two samples; the other has a share of the weight.
 
-        Origins are then the means of both. Origins of what does not vary may differ by
-        rounding.
+        The new origins are the means of both samples. Origins of constant variables may
+        differ by rounding.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
         for v in self.origins:
-            ends = [each.origins[v] for each in both]
-            origins[v] = ends[0] + share * (ends[1] - ends[0])
-            moved = [end - origins[v] for end in ends]
-            varies = any(each.column((v,)).any() for each in both)
-            if not varies and abs(ends[1] - ends[0]) <= ROUNDING * np.abs(ends).max():
-                origins[v], moved = max(ends), [0.0, 0.0]
+            old_origins = [means.origins[v] for means in both]
+            origins[v] = old_origins[0] + share * (old_origins[1] - old_origins[0])
+            moved = [old_origin - origins[v] for old_origin in old_origins]
+            varies = any(means.column((v,)).any() for means in both)
+            if (
+                not varies
+                and abs(old_origins[1] - old_origins[0])
+                <= ROUNDING * np.abs(old_origins).max()
+            ):
+                origins[v], moved = max(old_origins), [0.0, 0.0]
             moves.append(moved)
         values = [
-            each._moved(dict(zip(origins, move, strict=True)))
-            for each, move in zip(both, zip(*moves, strict=True), strict=True)
+            means._moved(dict(zip(origins, move, strict=True)))
+            for means, move in zip(both, zip(*moves, strict=True), strict=True)
         ]
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Columns where so much is added to each variable."""
+        """Columns after adding a constant to each variable."""
         columns = []
         for monomial in self.monomials:
             column = self.column(monomial) + math.prod(moves[v] for v in monomial)
             if len(monomial) == 2:
-                for kept, moved in (monomial, monomial[::-1]):
-                    column = column + moves[moved] * self.column((kept,))
+                for factor, moved in (monomial, monomial[::-1]):
+                    column = column + moves[moved] * self.column((factor,))
             columns.append(column)
         return np.stack(columns, axis=1)
 
@@ -173,17 +180,17 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Evaluate a function of means that are given from some origins, in some units."""
+    """Evaluate a function of means that are stored relative to origins and units."""
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
 
 
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
-    """Columns, weights and design of a few rows that have the moments of many.
+    """Columns, weights and design of a few rows with the moments of many rows.
 
-    There is one at the mean of each cluster, or of all rows, and pairs on either side
-    of a mean. Independent rows of unequal weights have the moments of their squared
-    weights by rows of their own, whose weights are negligible.
+    There is a row at the mean of each cluster, or of all rows, and pairs of rows on
+    either side of a mean. For independent rows of unequal weights, additional rows with
+    negligible weight have the moments of the squared weights.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -197,35 +204,37 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     sizes = np.diff(starts, append=len(weights))
     deviations = members - np.repeat(centres, sizes, axis=0)
     heaviest = int(totals.argmax())
-    others = np.delete(np.arange(len(totals)), heaviest)
+    remaining = np.delete(np.arange(len(totals)), heaviest)
     columns, few = _around(totals[heaviest], centres[heaviest], deviations, weights)
-    number = np.append(others, np.full(len(few), heaviest))
-    columns = np.concatenate([centres[others], columns])
-    few = np.concatenate([totals[others], few])
-    of_squares = few * (square / total)
+    number = np.append(remaining, np.full(len(few), heaviest))
+    columns = np.concatenate([centres[remaining], columns])
+    few = np.concatenate([totals[remaining], few])
+    squared_weights = few * (square / total)
     if clusters is None and square * n / total**2 - 1 > SAME_WEIGHT:
         centre = squares @ values / square
-        points, of_points = _around(square, centre, values - centre, squares)
+        points, point_squares = _around(square, centre, values - centre, squares)
         columns = np.concatenate([columns, points])
-        of_squares = np.append(np.zeros(len(few)), of_points)
+        squared_weights = np.append(np.zeros(len(few)), point_squares)
         few = np.append(few, np.full(len(points), _NOTHING * total))
     none = np.zeros(len(few))
-    powers = np.array([of_squares, none, none])
-    found = Rows(few, powers, few * (n / total), rows.scale, are_mixtures=True)
+    powers = np.array([squared_weights, none, none])
+    few_rows_of_sample = Rows(
+        few, powers, few * (n / total), rows.scale, are_mixtures=True
+    )
     if clusters is None:
-        return columns, found, IndependentSums(round(n))
+        return columns, few_rows_of_sample, IndependentSums(round(n))
     keys = clusters.keys[clusters.number[starts]]
     units = np.arange(len(few))
-    drawn = Clusters.from_rows(keys, number, units, few, of_squares, clusters.kind)
-    return columns, found, drawn
+    drawn = Clusters.from_rows(keys, number, units, few, squared_weights, clusters.kind)
+    return columns, few_rows_of_sample, drawn
 
 
 def _around(
     weight: float, centre: Array, deviations: Array, weights: Array
 ) -> tuple[Array, Array]:
-    """Columns and weights of a few rows with the mean and products of many.
+    """Columns and weights of a few rows with the mean and products of many rows.
 
-    One is at the mean, and pairs on either side along the axes of the products.
+    One row is at the mean, and pairs are on either side along the axes of the products.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -244,7 +253,7 @@ def _around(
 
 
 class IndependentSums(IndependentRows):
-    """Independent rows, of which a few others have the moments."""
+    """Independent rows, represented by a few rows with the same moments."""
 
     pools_units: ClassVar[bool] = False
 
@@ -261,7 +270,7 @@ class IndependentSums(IndependentRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentSample(Sample):
-    """Moments of the rows of a sample; what the metrics read of them is not kept."""
+    """Moments of the rows of a sample; the data read by metrics are not kept."""
 
     means: Means
 
@@ -272,17 +281,18 @@ class MomentSample(Sample):
         monomials: Sequence[Monomial],
         variables: Mapping[Variable, Array],
     ) -> MomentSample:
-        """Moments of the variables of the rows of a sample."""
+        """Moments of variables of the rows of a sample."""
         n_columns = len(with_variables(monomials))
-        if n_columns > _MOST_COLUMNS:
+        if n_columns > _MAX_COLUMNS:
             raise ValueError(
-                f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
-                f"models and metrics, got {n_columns}; give fewer at a time"
+                f"moments=True keeps at most {_MAX_COLUMNS} losses and numbers for all "
+                f"models and metrics, got {n_columns}; pass fewer models or metrics at "
+                "a time"
             )
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
-                    "y_true and y_pred must hold numbers of which moments are in the "
+                    "y_true and y_pred must hold numbers whose moments are in the "
                     f"range of floats, got values of {v.name.replace('_', ' ')} up to "
                     f"{largest:.3g}"
                 )
@@ -311,7 +321,7 @@ class MomentSample(Sample):
         labelled: Iterable[str],
         *others: Iterable[str],
     ) -> MomentSample:
-        """Rows that have moments, and the models of each of `KINDS`, labels first."""
+        """Sample of rows with moments; `labelled` and `others` are models by kind."""
         none = np.zeros((0, len(vocabulary.targets)))
         scores, numbers, items = others
         return cls(
@@ -327,17 +337,17 @@ class MomentSample(Sample):
         )
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
-        """Moments of some of the columns."""
+        """Select some of the moments."""
         return replace(self, means=self.means.among(monomials))
 
     def __add__(self, other: Sample) -> MomentSample:
         vocabulary = self.check_addable(other)
         assert isinstance(other, MomentSample)
-        both = self, other
-        first, second = (each.rows.total_weight for each in both)
+        samples = self, other
+        first, second = (sample.rows.total_weight for sample in samples)
         means = self.means.joined(other.means, second / (first + second))
-        rows = Rows.concatenate([each.rows for each in both])
-        design = united_design(both, np.arange(len(rows)), rows.scale)
+        rows = Rows.concatenate([sample.rows for sample in samples])
+        design = united_design(samples, np.arange(len(rows)), rows.scale)
         models = self.labelled, self.scores, self.numbers, self.items
         return self._of_rows(means, rows, design, vocabulary, models)
 
@@ -345,13 +355,13 @@ class MomentSample(Sample):
         vocabulary = super().check_addable(other)
         assert isinstance(other, MomentSample)
         if {*self.means.monomials} != {*other.means.monomials}:
-            raise ValueError("batches must be of moments of the same metrics")
-        # Scores are of the labels that come after the first.
-        for each in (self.vocabulary, other.vocabulary):
-            if each.labels[1:] != vocabulary.labels[1:]:
+            raise ValueError("batches must have moments of the same metrics")
+        # Scores refer to all labels except the first.
+        for sample_vocabulary in (self.vocabulary, other.vocabulary):
+            if sample_vocabulary.labels[1:] != vocabulary.labels[1:]:
                 raise ValueError(
-                    "batches must be of the same labels or targets, got "
-                    f"{self.vocabulary.classes} and {other.vocabulary.classes}; name "
-                    "all labels by labels="
+                    "batches must have the same labels or targets, got "
+                    f"{self.vocabulary.classes} and {other.vocabulary.classes}; pass "
+                    "all labels as labels="
                 )
         return vocabulary

@@ -12,32 +12,32 @@ from skci._arrays import Array, dataclass
 from skci._validation import (
     as_array,
     as_numbers,
-    check_alone,
+    check_mutually_exclusive,
     is_null,
     join_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, check_present, parameter_name
 from skci.data.sample import Sample, Subgroups
 from skci.inference.parameter import DEFAULT_MODEL
 
-_MOST_RATIO = 1.5  # of labels to those expected, where whole clusters are labelled
+_MAX_RATIO = 1.5  # labels over expected labels, if whole clusters are labelled
 FEWEST_LABELS = 10
-"""Fewest rows with a truth."""
+"""Minimum number of labelled rows."""
 PREDICTION = "prediction"
-"""Proxy of a truth that rows have, or have not, by their prediction alone."""
+"""Proxy for labelling that depends only on predictions."""
 _PROXY = "proxy"
 _ALL_ROWS = "y_true (NaN or None where the truth is missing)"
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of all rows, and which of them have a truth."""
+    """Columns of all rows, and a mask of the labelled rows."""
 
     truth: Array
-    """With that of another column where it is missing."""
+    """Truth, with an arbitrary label where it is missing."""
     labelled: Array
     predicted: Mapping[str, Any]
     scores: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Columns:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Number of rows, and of those with a truth."""
+        """Number of rows, and of labelled rows."""
         return len(self.labelled), int(self.labelled.sum())
 
 
@@ -57,7 +57,7 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """A subgroup, or all rows: codes of those with a truth, and of all."""
+    """A subgroup, or all rows: codes of labelled rows and of all rows."""
 
     subgroup: _Subgroup
     labelled: frozenset[int]
@@ -65,17 +65,17 @@ class Part:
 
     @property
     def codes(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Of the rows with a truth, and of all."""
+        """Codes of the labelled rows, and of all rows."""
         return self.labelled, self.every
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Those, and of both if these are others."""
+        """Both codes, and their union if it differs from them."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 
 def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
-    """Part each subgroup in rows without a truth and rows with one."""
+    """Split each subgroup into unlabelled and labelled rows."""
     if subgroups is None:
         subgroups = Subgroups(np.zeros(len(labelled), dtype=int), ((),))
     states = _MISSING, _KNOWN
@@ -84,22 +84,24 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Parts of subgroups by `parted`; `disjoint` if labelled rows are copies."""
-    occurring = np.unique(subgroups.codes).tolist()
-    codes = {subgroups.names[code]: frozenset({code}) for code in occurring}
+    """Parts of subgroups split by `parted`; `disjoint` if labelled rows are copies."""
+    observed_codes = np.unique(subgroups.codes).tolist()
+    codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
     parts = []
     for name in dict.fromkeys(name[:-1] for name in subgroups.names):
-        others, labelled = (
+        unlabelled, labelled = (
             codes.get((*name, state), frozenset[int]()) for state in (_MISSING, _KNOWN)
         )
-        parts.append(Part(name, labelled, others if disjoint else labelled | others))
+        parts.append(
+            Part(name, labelled, unlabelled if disjoint else labelled | unlabelled)
+        )
     return parts
 
 
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
-    """Rows with and without a truth of each subgroup, each of which must have some.
+    """Parts with labelled rows for each subgroup; subgroups without labels are errors.
 
-    They are `disjoint` if labelled rows are copies of others.
+    `disjoint` is true if labelled rows are copies of other rows.
     """
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)
@@ -111,19 +113,19 @@ def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
 
 
 def are_labelled(sample: Sample) -> Array:
-    """Mask of the units that have a truth."""
+    """Mask of the labelled units."""
     assert sample.subgroups is not None
-    known = [name[-1] == _KNOWN for name in sample.subgroups.names]
-    return np.array(known)[sample.subgroups.codes]
+    is_labelled = [name[-1] == _KNOWN for name in sample.subgroups.names]
+    return np.array(is_labelled)[sample.subgroups.codes]
 
 
 def sizes_of(sample: Sample) -> tuple[int, int]:
-    """Number of rows, and of rows with a truth."""
+    """Number of rows, and of labelled rows."""
     return sample.rows.n_samples, sample.rows.n_rows(are_labelled(sample))
 
 
 def check_enough(n_rows: int, n_labelled: int) -> None:
-    """Check that enough rows have a truth."""
+    """Check that enough rows are labelled."""
     if n_labelled < FEWEST_LABELS:
         raise ValueError(
             f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
@@ -132,30 +134,30 @@ def check_enough(n_rows: int, n_labelled: int) -> None:
 
 
 def describe(rows: Columns | Sample, sizes: tuple[int, int]) -> str:
-    """Say how many of some rows have a truth, and what stands for it."""
+    """Describe how many rows are labelled, and the proxies or probabilities."""
     proxies = [*(rows.proxies or ())]
     if proxies == [_PROXY]:
-        others = ", with a proxy"
+        description = ", with a proxy"
     elif proxies:
         kind = "proxy" if len(proxies) == 1 else "proxies"
-        others = f", with the {kind} {join_names(proxies)}"
+        description = f", with the {kind} {join_names(proxies)}"
     elif rows.by_prediction:
-        others = " depending on the prediction"
+        description = " depending on the prediction"
     else:
-        others = " with known probabilities"
-    return f"{sizes[0]} rows, {sizes[1]} of them labelled{others}"
+        description = " with known probabilities"
+    return f"{sizes[0]} rows, {sizes[1]} of them labelled{description}"
 
 
 def read_columns(
     columns: Mapping[str, Any], rows: RowOptions, data: Any
 ) -> tuple[Columns, RowOptions]:
-    """Read what is given row by row, or the columns of `data` that it names."""
-    columns, given = dict(columns), columns["proxy"]
+    """Read rows from arrays, or from the named columns of `data`."""
+    columns, proxy = dict(columns), columns["proxy"]
     if rows.query is not None:
-        others = {name: columns.get(name) for name in ("proxy", "label_probability")}
-        remedy = "; give grades_report a grade of each query, and a proxy"
-        check_alone("query", others, remedy)
-    by_prediction = isinstance(given, str) and given == PREDICTION
+        excluded = {name: columns.get(name) for name in ("proxy", "label_probability")}
+        remedy = "; pass a grade for each query, and a proxy, to grades_report"
+        check_mutually_exclusive("query", excluded, remedy)
+    by_prediction = isinstance(proxy, str) and proxy == PREDICTION
     if by_prediction:
         columns["proxy"] = None
     if data is not None:
@@ -165,26 +167,29 @@ def read_columns(
         rows = rows.with_columns(read)
     elif isinstance(columns["proxy"], str):
         raise TypeError(
-            f"proxy must be an array, or {PREDICTION!r} where labelling depends on the "
-            f"prediction alone, got {given!r}; to name columns of a data frame, give "
-            "it as data="
+            f"proxy must be an array, or {PREDICTION!r} if labelling depends only on "
+            f"the prediction, got {proxy!r}; to name columns of a data frame, pass it "
+            "as data="
         )
     proxies = _named(columns["proxy"], "proxy", _PROXY)
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
     probability = columns.get("label_probability")
     if by_prediction:
-        check_alone(f"proxy={PREDICTION!r}", {"label_probability": probability})
-    if taken := set(proxies) & {*predicted, *scores}:
+        check_mutually_exclusive(
+            f"proxy={PREDICTION!r}", {"label_probability": probability}
+        )
+    if duplicates := set(proxies) & {*predicted, *scores}:
         raise ValueError(
-            f"proxy must have other names than the models, got {join_names([*taken])}"
+            "proxy must have other names than the models, got "
+            f"{join_names([*duplicates])}"
         )
     filling = predicted if by_prediction else proxies
     truth, labelled = _filled(columns["y_true"], filling, by_prediction)
     if probability is not None:
         probability = _checked_probability(probability, labelled)
-    found = truth, labelled, predicted, scores, proxies, probability, by_prediction
-    return Columns(*found), rows
+    values = truth, labelled, predicted, scores, proxies, probability, by_prediction
+    return Columns(*values), rows
 
 
 def proxy_name(name: str) -> str:
@@ -193,40 +198,40 @@ def proxy_name(name: str) -> str:
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns by name; none if not given."""
+    """Columns by name; empty for None."""
     return {} if values is None else named_columns(values, parameter, name)
 
 
 def _filled(
     y_true: Any, columns: Mapping[str, Any], by_prediction: bool
 ) -> tuple[Array, Array]:
-    """Truth with another label where it is missing, and which rows have it.
+    """Truth with missing labels filled, and a mask of the labelled rows.
 
-    The other is that of any row that has one; by prediction, or if there is none, that
-    of the first of some columns, which are checked.
+    Missing labels are replaced by any label of the truth. With labelling by prediction,
+    or without labels, they are replaced by the first of `columns`, which are checked.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:
         raise ValueError(
-            "y_true must have one dimension where some of it is missing, got shape "
+            "y_true must have one dimension if labels are missing, got shape "
             f"{truth.shape}"
         )
     entries = truth.tolist()
     labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
     read = []
     for name, values in columns.items():
-        named = parameter_name(name) if by_prediction else proxy_name(name)
-        read.append(as_array(values, named, "an array of labels"))
-        check_length(read[-1], len(entries), named, _ALL_ROWS)
+        parameter = parameter_name(name) if by_prediction else proxy_name(name)
+        read.append(as_array(values, parameter, "an array of labels"))
+        check_length(read[-1], len(entries), parameter, _ALL_ROWS)
         check_present(
-            read[-1].ravel().tolist(), f"{named} must have a value in every row"
+            read[-1].ravel().tolist(), f"{parameter} must have a value in every row"
         )
     if read and (by_prediction or not labelled.any()):
-        others = read[0].tolist()
+        fillers = read[0].tolist()
     else:
-        others = [entries[int(labelled.argmax())]] * len(entries) if entries else []
-    pairs = zip(entries, labelled, others, strict=True)
-    filled = [entry if known else other for entry, known, other in pairs]
+        fillers = [entries[int(labelled.argmax())]] * len(entries) if entries else []
+    pairs = zip(entries, labelled, fillers, strict=True)
+    filled = [entry if is_known else filler for entry, is_known, filler in pairs]
     return as_array(filled, "y_true", "labels"), labelled
 
 
@@ -252,8 +257,8 @@ def _checked_probability(label_probability: Any, labelled: Array) -> Array:
     spread = 5 * math.sqrt(float(probability @ (1 - probability)))
     if (
         not expected - spread
-        <= _MOST_RATIO * n_labels
-        <= _MOST_RATIO**2 * (expected + spread)
+        <= _MAX_RATIO * n_labels
+        <= _MAX_RATIO**2 * (expected + spread)
     ):
         raise ValueError(
             "label_probability must add up to about the number of labels, got "

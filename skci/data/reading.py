@@ -1,4 +1,4 @@
-"""From what a user has to a sample: the one reader of all entry points."""
+"""Conversion of user data to a sample: the reader of all entry points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from skci._validation import (
     label_order,
     named_columns,
 )
-from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import (
     NUMBERS_HINT,
@@ -37,6 +36,7 @@ from skci.data.labels import (
     merge_labels,
     order_labels,
 )
+from skci.data.row_options import RowOptions, ValidatedRowOptions
 from skci.data.rows import (
     ONE_MODEL_HINT,
     RUNS_HINT,
@@ -57,6 +57,7 @@ from skci.data.rows import (
     of_targets,
     parameter_name,
     probabilities_hint,
+    quantile_levels,
     shape_of,
     warn_of_labels,
 )
@@ -68,16 +69,29 @@ from skci.inference.rows import Rows
 
 
 def read_scores(
-    y_true: Any, y_score: Any, rows: RowOptions, pos_label: Any, data: Any
+    y_true: Any,
+    y_score: Any,
+    rows: RowOptions,
+    pos_label: Any,
+    data: Any,
+    truth: str = "labels",
 ) -> Sample:
-    """Read scores of two labels, of one model without a name or of several."""
-    wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
+    """Read scores for two labels, from one unnamed model or several models.
+
+    The truth may also be "survival".
+    """
+    requirements = RequiredData(
+        frozenset({"scores"}),
+        several=False,
+        pos_label=pos_label,
+        truths=frozenset({truth}),
+    )
     if data is not None:
         frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
         columns = frame.read({"numbers"}, rows)  # row by row
         y_true, y_score = columns.pop("y_true"), columns.pop("y_score")
         rows = rows.with_columns(columns)
-    reader = Reader.open(wanted, y_true, rows)
+    reader = Reader.open(requirements, y_true, rows)
     return reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
 
 
@@ -89,31 +103,31 @@ def check_both_labels(sample: Sample) -> None:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What metrics read: kinds of predictions, and the labels there are."""
+class RequiredData:
+    """Data that metrics require: kinds of predictions, and labels."""
 
     kinds: frozenset[str] = frozenset({"labels"})
-    """Of "labels", "scores", "numbers" and "items"."""
+    """Subset of "labels", "scores", "numbers" and "items"."""
     several: bool = True
-    """Whether there may be several targets or more than two labels."""
+    """Whether several targets or more than two labels are accepted."""
     pos_label: Any = None
-    """The positive one of two labels; 1 if None."""
+    """Positive label of two; 1 if None."""
     infer_pos_label: bool = False
-    """Whether either label may be positive if none is given."""
+    """Whether each label may be positive if `pos_label` is None."""
     require_pos_label: bool = False
-    """Whether one column of scores of strings needs the positive label all the same."""
+    """Whether a single column of scores for strings still needs a positive label."""
     labels: tuple[Any, ...] = ()
-    """Labels that need not occur."""
+    """Labels that need not occur in the data."""
     abstain: Any = None
-    """What stands for no answer among predicted labels."""
+    """Predicted label that represents no answer."""
     truths: frozenset[str] = frozenset({"labels"})
-    """What the truth is read as: "labels", "relevance" or both, or "survival"."""
+    """Kinds of the truth: "labels", "relevance" or both, or "survival"."""
     missing_scores: bool = False
-    """Whether scores may be missing, of what was not retrieved."""
+    """Whether scores may be missing, as for rows that were not retrieved."""
 
     @cached_property
     def truth(self) -> str:
-        """What the truth is read as: "labels", "survival", "items" or "numbers"."""
+        """Kind of the truth to read: "labels", "survival", "items" or "numbers"."""
         if "survival" in self.truths:
             return "survival"
         if "labels" in self.truths and not self.kinds.isdisjoint({"labels", "scores"}):
@@ -123,32 +137,32 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A truth that was read; reads what models predict of it, as a sample.
+    """A checked truth; reads predictions of models and returns a sample.
 
-    The truth is of shape (n,) or (n, targets). Units of the sample are distinct
-    outcomes if only labels are read, and else the rows of positive weight.
+    The truth has shape (n,) or (n, targets). Units of the sample are distinct outcomes
+    if only labels are read, and rows with positive weight otherwise.
     """
 
-    wanted: Wanted
+    wanted: RequiredData
     y: Array
     targets: tuple[Any, ...]
-    """Names of several targets."""
-    rows: CheckedRows
+    """Names of the targets if there are several."""
+    rows: ValidatedRowOptions
     alignment: Alignment
     truth: str
     """Name of the truth in messages."""
     items: Array | None = None
-    """The truth as it was given, if items are read."""
+    """The truth as passed, if items are read."""
 
     @classmethod
     def open(
         cls,
-        wanted: Wanted,
+        wanted: RequiredData,
         y_true: Any,
         options: RowOptions | None = None,
         truth: str = "y_true",
     ) -> Reader:
-        """Read the truth, and how its rows were drawn."""
+        """Read the truth and the sampling of its rows."""
         options = RowOptions() if options is None else options
         alignment = Alignment()
         alignment.check(truth, y_true)
@@ -186,7 +200,7 @@ class Reader:
         return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
-        """The same with labels that there are, whether they occur or not."""
+        """Copy of the reader with more labels, which need not occur."""
         wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
         if pos_label is not None:
             wanted = replace(wanted, pos_label=pos_label)
@@ -194,14 +208,14 @@ class Reader:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Labels of the truth, before those that models predict are known."""
+        """Labels of the truth, without labels that occur only in predictions."""
         if self.targets:
             return Vocabulary(targets=self.targets)
         return self._vocabulary([self.truth], [self._true_labels[0]])
 
     @property
     def true_labels(self) -> set[Any]:
-        """Labels of one target that occur in the truth."""
+        """Labels that occur in the truth of a single target."""
         return set(self._true_labels[0])
 
     @cached_property
@@ -209,8 +223,8 @@ class Reader:
         hint = NUMBERS_HINT
         if "scores" in self.wanted.kinds and self.truth == "y_true":
             hint += "; or are y_true and y_score swapped?"
-        kept = self.rows.kept
-        return distinct_labels(self.y[kept], self.truth, hint, kept)
+        selected = self.rows.kept
+        return distinct_labels(self.y[selected], self.truth, hint, selected)
 
     def sample(
         self,
@@ -218,9 +232,9 @@ class Reader:
         y_score: Mapping[str, Any] | None = None,
         by_rows: bool = False,
     ) -> Sample:
-        """Read the predicted labels or numbers, and the scores, of each model.
+        """Read labels, numbers, items and scores of each model.
 
-        Units of the sample are rows if `by_rows`, whatever is read.
+        Units of the sample are rows if `by_rows`, and may be outcomes otherwise.
         """
         y_pred, y_score = y_pred or {}, y_score or {}
         if y_score:
@@ -236,9 +250,11 @@ class Reader:
                     self._check_one_model(parameter, values)
         read: dict[str, Any] = {}
         if self.items is not None:
-            kept, by_rows = self.rows.kept, True
-            read["true_items"] = self.items[kept]
-            read["items"] = {m: each[kept] for m, each in self._items(y_pred).items()}
+            selected, by_rows = self.rows.kept, True
+            read["true_items"] = self.items[selected]
+            read["items"] = {
+                m: items[selected] for m, items in self._items(y_pred).items()
+            }
             if self.wanted.kinds == {"items", "scores"}:
                 y_pred = {}
         if self.wanted.truth == "labels":
@@ -255,7 +271,7 @@ class Reader:
         return self.rows.sample_without_labels(vocabulary, **read)
 
     def _items(self, y_pred: Mapping[str, Any]) -> dict[str, Array]:
-        """Predicted items, each left as it is."""
+        """Predicted items of each model, unchanged."""
         items = {}
         for model, values in y_pred.items():
             name = parameter_name(model)
@@ -266,27 +282,27 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Join columns that are named by all labels or targets, those of one model.
+        """Join columns that are named after all labels or targets, of a single model.
 
-        Columns of two labels may be of two models, unless they are probabilities that
-        add up to 1.
+        Columns named after two labels may belong to two models. They are joined only if
+        they are probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
         if self.wanted.truth != "labels" or len(names) < 2 or is_model:
             return y_score
         if not self.targets and label_name(self.y[0]) not in names:
-            return y_score  # without a look at all rows
+            return y_score  # without checking all rows
         classes = self.targets or {*self.true_labels, *self.wanted.labels}
-        known = {*map(label_name, classes)}
+        class_names = {*map(label_name, classes)}
         are_numbered = names == {*map(str, range(len(names)))}
-        if names != known and names & known and not are_numbered:
+        if names != class_names and names & class_names and not are_numbered:
             raise ValueError(
-                "y_score must have columns that are named by models, or by all of "
-                f"{list(classes)} and no others, got {list(y_score)}; pass the columns "
-                "of one model as y_score={'model': columns}"
+                "y_score must have columns named after models, or after exactly "
+                f"{list(classes)}, got {list(y_score)}; pass the columns of one model "
+                f"as y_score={{'model': columns}}"
             )
-        if names != known:
+        if names != class_names:
             return y_score
         columns = [
             as_array(values, parameter_name(model, "y_score"), "an array of numbers")
@@ -299,23 +315,24 @@ class Reader:
             return y_score
         for model, values in y_score.items():
             self.alignment.check(parameter_name(model, "y_score"), values)
-        return {DEFAULT_MODEL: NamedArray.of(matrix, [*y_score])}
+        return {DEFAULT_MODEL: NamedArray.from_columns(matrix, [*y_score])}
 
     def _order(
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
     ) -> Any:
         """Index of the columns of scores in the order of the classes."""
-        known = [each for each in classes if each is not None]
-        order = label_order(values, known, name, positive)
+        known_classes = [label for label in classes if label is not None]
+        order = label_order(values, known_classes, name, positive)
         if order is not None:
             return order
         self.alignment.check(name, values, ["columns"])
         return slice(None)
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
-        """Check that predictions without a name are of one model."""
+        """Check that unnamed predictions belong to a single model."""
         shape, n = shape_of(values), len(self.y)
-        if len(shape) == 1:
+        are_quantiles = "items" in self.wanted.kinds and quantile_levels(values)
+        if len(shape) == 1 or are_quantiles:
             return
         if isinstance(values, Mapping):
             raise TypeError(
@@ -334,7 +351,7 @@ class Reader:
                 check_no_tags(values, parameter)
             hint = probabilities_hint(values) if shape[0] == n else ""
             hint = hint or SEVERAL_MODELS_HINT
-            if shape[0] != n:  # a row for each run
+            if shape[0] != n:  # one row for each run
                 hint = hint.replace("array.T", "array")
             raise ValueError(
                 f"{parameter} must have an entry for each of the {n} rows of "
@@ -342,7 +359,7 @@ class Reader:
             )
 
     def _read_labels(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
-        """Read labels of one target."""
+        """Read labels of a single target."""
         names = [self.truth, *map(parameter_name, y_pred)]
         columns = [self.y]
         for name, values in zip(names[1:], y_pred.values(), strict=True):
@@ -353,38 +370,38 @@ class Reader:
         if sample := self._two_plain_labels(columns, y_pred, by_rows):
             return sample
         predicted = zip(columns[1:], names[1:], strict=True)
-        kept = self.rows.kept
-        others = (distinct_labels(*pair, kept=kept) for pair in predicted)
-        found = [self._true_labels, *others]
-        vocabulary = self._vocabulary(names, [labels for labels, _ in found])
+        selected = self.rows.kept
+        predicted_labels = (distinct_labels(*pair, kept=selected) for pair in predicted)
+        distinct = [self._true_labels, *predicted_labels]
+        vocabulary = self._vocabulary(names, [labels for labels, _ in distinct])
         abstain = self.wanted.abstain
-        codes = [encode(*column, vocabulary, abstain) for column in found]
+        codes = [encode(*column, vocabulary, abstain) for column in distinct]
         return self.rows.sample(np.stack(codes, axis=1), vocabulary, [*y_pred], by_rows)
 
     def _two_plain_labels(
         self, columns: list[Array], models: Iterable[str], by_rows: bool
     ) -> Sample | None:
-        """Read columns that hold two labels of one plain type; None if they do not.
+        """Read columns of two labels with one plain dtype; None if they have others.
 
-        Counting is checking: where each entry is one of the two, nothing is left to be
-        checked, and most data never need more.
+        Counting replaces checking: if each entry is one of the two labels, no further
+        check is needed. Most data are read this way.
         """
-        wanted = self.wanted
-        if wanted.abstain is not None:
+        requirements = self.wanted
+        if requirements.abstain is not None:
             return None
-        guess = guess_two_labels(columns, wanted.pos_label)
+        guess = guess_two_labels(columns, requirements.pos_label)
         if guess is None:
             return None
         negative, positive = guess
-        if wanted.labels:
-            others = set(wanted.labels) - {*guess}
-            types = {isinstance(x, str) for x in (*others, positive)}
-            single = negative is None and len(others) == 1 and len(types) == 1
-            if others and not single:
+        if requirements.labels:
+            other_labels = set(requirements.labels) - {*guess}
+            types = {isinstance(x, str) for x in (*other_labels, positive)}
+            is_single = negative is None and len(other_labels) == 1 and len(types) == 1
+            if other_labels and not is_single:
                 return None
-            negative = others.pop() if others else negative
-        either = wanted.infer_pos_label and wanted.pos_label is None
-        if either and negative is not None:
+            negative = other_labels.pop() if other_labels else negative
+        is_symmetric = requirements.infer_pos_label and requirements.pos_label is None
+        if is_symmetric and negative is not None:
             negative, positive = sorted([negative, positive])
         count = self.rows.are_plain and not by_rows
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
@@ -392,34 +409,39 @@ class Reader:
         if result is None:
             return None
         codes = result[0] if count else result
-        if either and (codes.all() or not codes.any()):
-            return None  # the other label was but a guess
+        if is_symmetric and (codes.all() or not codes.any()):
+            return None  # the other label was only a guess
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
             return self.rows.sample(result, vocabulary, [*models], by_rows)
         codes, counts = result
-        held = Rows(counts)
-        design = IndependentRows(held.n_samples)
-        return Sample(held, design, vocabulary, codes, tuple(models))
+        counted_rows = Rows(counts)
+        design = IndependentRows(counted_rows.n_samples)
+        return Sample(counted_rows, design, vocabulary, codes, tuple(models))
 
-    def _vocabulary(self, names: list[str], found: list[list[Any]]) -> Vocabulary:
-        """Order the labels found in some columns, and those that there are besides."""
-        wanted = self.wanted
-        if wanted.abstain is not None and wanted.abstain in found[0]:
+    def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
+        """Order the labels of some columns and those that need not occur."""
+        requirements = self.wanted
+        if requirements.abstain is not None and requirements.abstain in observed[0]:
             raise ValueError(
-                f"abstain must be no label of {self.truth}, got {wanted.abstain!r}"
+                f"abstain must not be a label of {self.truth}, got "
+                f"{requirements.abstain!r}"
             )
-        labels = [set(column) - {wanted.abstain} for column in found]
-        known = merge_labels(names, [*labels, set(wanted.labels)])
-        if len(known) <= 2:
-            # Scores are of one label, which may be the one that does not occur.
-            either = wanted.infer_pos_label and not (
-                "scores" in wanted.kinds and len(known) < 2
+        labels = [set(column) - {requirements.abstain} for column in observed]
+        labels_of_all = merge_labels(names, [*labels, set(requirements.labels)])
+        if len(labels_of_all) <= 2:
+            # A column of scores refers to one label, which need not occur in the data.
+            is_symmetric = requirements.infer_pos_label and not (
+                "scores" in requirements.kinds and len(labels_of_all) < 2
             )
-            known = order_labels(known, wanted.pos_label, either)
-        elif not wanted.several:
-            check_two_labels(known, f"{join_names(names)} must")
-        return Vocabulary(tuple(known), abstains=wanted.abstain is not None)
+            labels_of_all = order_labels(
+                labels_of_all, requirements.pos_label, is_symmetric
+            )
+        elif not requirements.several:
+            check_two_labels(labels_of_all, f"{join_names(names)} must")
+        return Vocabulary(
+            tuple(labels_of_all), abstains=requirements.abstain is not None
+        )
 
     def _read_indicators(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
         """Read labels of several targets."""
@@ -433,7 +455,7 @@ class Reader:
         return self.rows.sample(codes, vocabulary, [*y_pred], by_rows)
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
-        """Read scores beside labels."""
+        """Add scores to a sample of labels."""
         vocabulary = sample.vocabulary
         scores = {
             model: self._scores(values, model, vocabulary)
@@ -447,8 +469,8 @@ class Reader:
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check scores of a model: a column for each class, or one for two labels.
 
-        Two columns must be probabilities, so that they cannot be the scores of two
-        models. Where there are two labels, the scores of the positive one are kept.
+        Two columns must be probabilities, because they could be scores of two models.
+        With two labels, only the scores of the positive label are kept.
         """
         name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None
@@ -462,7 +484,7 @@ class Reader:
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
         eps = EPS if precise else float(np.finfo(array.dtype).eps)
         numbers = as_numbers(array, name, missing=self.wanted.missing_scores)
-        runs = f"; joint_report takes {RUNS_HINT}"
+        runs = f"; joint_report accepts {RUNS_HINT}"
         several = SEVERAL_MODELS_HINT if name == "y_score" else runs
         if vocabulary.binary and numbers.shape != (n, 2):
             missing = self.wanted.missing_scores
@@ -471,13 +493,16 @@ class Reader:
             if self.wanted.require_pos_label and isinstance(positive, str):
                 check_pos_label(self.wanted.pos_label, vocabulary.labels)
         elif numbers.shape != (n, len(classes)) or None in classes:
-            kind, hint = "labels", "; labels= of a metric names those that do not occur"
+            kind, hint = (
+                "labels",
+                "; pass labels that do not occur as labels= of a metric",
+            )
             if vocabulary.multilabel:
                 kind, hint = "targets", ""
-            known = [each for each in vocabulary.classes if each is not None]
+            known_classes = [label for label in vocabulary.classes if label is not None]
             raise ValueError(
                 f"{name} must have a row for each of the {n} rows and a column for "
-                f"each of the {kind} {known}, got shape {numbers.shape}"
+                f"each of the {kind} {known_classes}, got shape {numbers.shape}"
                 f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
             )
         elif vocabulary.binary:
@@ -488,12 +513,12 @@ class Reader:
     def _read_numbers(
         self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Read numbers, or scores of relevances, in columns of the shape of the truth.
+        """Read numbers, or scores for relevances, in columns of the shape of the truth.
 
-        With survival, predictions are probabilities in any number of columns, and
-        scores are one column of risks.
+        For survival, numbers are probabilities in any number of columns, and scores are
+        one column of risks.
         """
-        n, kept, kinds = len(self.y), self.rows.kept, self.wanted.kinds
+        n, selected, kinds = len(self.y), self.rows.kept, self.wanted.kinds
         is_survival = self.wanted.truth == "survival"
         scores, numbers = {}, {}
         for model, values in y_pred.items() if "numbers" in kinds else ():
@@ -502,7 +527,7 @@ class Reader:
             check_length(columns[:, 0], n, name, self.truth)
             if not is_survival:
                 check_same_shape(columns, name, self.y, self.truth)
-            numbers[model] = columns[kept]
+            numbers[model] = columns[selected]
         for model, values in y_score.items() if is_survival or not numbers else ():
             name = parameter_name(model, "y_score")
             if is_survival:
@@ -512,5 +537,5 @@ class Reader:
                 columns = check_columns(values, name, self.wanted.missing_scores)
                 columns = columns[:, order]
                 check_same_shape(columns, name, self.y, self.truth)
-            scores[model] = Scores(flat(columns[kept]))
-        return {"truth": self.y[kept], "scores": scores, "numbers": numbers}
+            scores[model] = Scores(flat(columns[selected]))
+        return {"truth": self.y[selected], "scores": scores, "numbers": numbers}

@@ -1,7 +1,7 @@
-"""Columns that are not in memory: on devices, or in the blocks of Dask.
+"""Columns that are not in memory: arrays on devices, or in the blocks of Dask.
 
 Arrays on devices are counted there through the array API, or copied to the host. Blocks
-of rows are read where they are, and their samples added up.
+of rows are read separately, and their samples added.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from skci._validation import (
     AllZeroError,
     NamedArray,
     as_array,
-    check_alone,
+    check_mutually_exclusive,
     column_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.responses import task
+from skci.data.row_options import RowOptions
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum
 from skci.inference.parameter import DEFAULT_MODEL
 
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
-"""Name of a column that is given alone, of parameters that may have several by name."""
+"""Default name of a single column, for parameters with several named columns."""
 _HOST = 1  # kDLCPU of DLPack
-_MOST_CODES = 2**31  # largest number of joint outcomes that any integers can number
+_MAX_CODES = 2**31  # maximum number of joint outcomes that any integers can number
 
 
 _Key = tuple[str, str | None]
-"""A parameter, and the name of one of its columns if it may have several."""
+"""A parameter, and the name of its column if it may have several columns."""
 
 
 def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
-    """Columns that are given, by parameter and name."""
-    found: dict[_Key, Any] = {}
+    """Columns that are used, by parameter and name."""
+    by_key: dict[_Key, Any] = {}
     for parameter, values in columns.items():
         if values is not None and parameter in _DEFAULT_NAMES:
             named = named_columns(values, parameter, _DEFAULT_NAMES[parameter])
-            found |= {(parameter, name): each for name, each in named.items()}
+            by_key |= {(parameter, name): column for name, column in named.items()}
         elif values is not None:
-            found[parameter, None] = values
-    return found
+            by_key[parameter, None] = values
+    return by_key
 
 
 def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
-    """Columns of each parameter, by name if it may have several."""
-    found: dict[str, Any] = {}
+    """Columns of each parameter, by name if it may have several columns."""
+    by_parameter: dict[str, Any] = {}
     for (parameter, name), values in columns.items():
         if name is None:
-            found[parameter] = values
+            by_parameter[parameter] = values
         else:
-            found.setdefault(parameter, {})[name] = values
-    return found
+            by_parameter.setdefault(parameter, {})[name] = values
+    return by_parameter
 
 
 def _title(key: _Key) -> str:
@@ -71,17 +71,19 @@ def _title(key: _Key) -> str:
 def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
     """Columns of some parameters in the memory of the host.
 
-    With scikit-learn's option ``array_api_dispatch``, arrays of an array API library on
-    a device are copied to the host. If `counted`, and all columns are of one dimension
-    on one device, their distinct rows are, and "counts" is how often each of them
-    occurs. Without the option nothing is done, and the reader converts what it can.
+    With scikit-learn's option ``array_api_dispatch``, arrays of an array API library
+    are copied from the device to the host. If `counted`, and all columns have one
+    dimension on one device, only distinct rows are copied, and "counts" are their
+    frequencies. Without the option, columns are returned unchanged, and the reader
+    converts them if it can.
 
     Parameters
     ----------
     columns : mapping of str to arrays
-        Several columns of a parameter in a mapping. None if not given.
+        Columns by parameter; several columns of a parameter are a mapping. None if not
+        used.
     counted : bool
-        Whether distinct rows and their counts will do.
+        Whether distinct rows and their counts are sufficient.
     """
     if not get_config()["array_api_dispatch"]:
         return dict(columns)
@@ -91,20 +93,22 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
         return dict(columns)
     fetched, counts = None, None
     kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
-    weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
-    of_one_kind = len(remote) == len(arrays) and len(kinds) == 1
-    if counted and of_one_kind and not weighted:
+    is_weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
+    is_homogeneous = len(remote) == len(arrays) and len(kinds) == 1
+    if counted and is_homogeneous and not is_weighted:
         fetched, counts = _count(remote)
     if fetched is None:
         fetched = {key: _fetch(array, _title(key)) for key, array in remote.items()}
-    found = dict(columns) | _by_parameter(arrays | fetched)
-    return found if counts is None else found | {"counts": counts}
+    result = dict(columns) | _by_parameter(arrays | fetched)
+    return result if counts is None else result | {"counts": counts}
 
 
 def _is_on_device(values: Any) -> bool:
-    """Whether values are an array that numpy does not read where it is."""
-    known = isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__")
-    if known or not getattr(values, "ndim", 0):
+    """Whether values are an array that numpy cannot read in place."""
+    is_readable = isinstance(values, np.ndarray) or not hasattr(
+        values, "__dlpack_device__"
+    )
+    if is_readable or not getattr(values, "ndim", 0):
         return False
     try:
         np.asarray(values[:0, ...])
@@ -118,7 +122,7 @@ def _count(
 ) -> tuple[dict[_Key, Array] | None, Array | None]:
     """Count the distinct rows of columns on a device.
 
-    None if there are too many, or their library cannot be asked to.
+    Returns None if there are too many, or if the library does not support it.
     """
     first = next(iter(columns.values()))
     try:
@@ -129,16 +133,16 @@ def _count(
         return None, None
     xp = array_namespace(first)
     distinct: list[Array] = []  # values of each column in the distinct rows so far
-    row: Any = 0  # number of the distinct row that each row is
+    row: Any = 0  # index of the distinct row of each row
     for key, column in columns.items():
         values, code = xp.unique_inverse(column)
         n_values = int(values.shape[0])
         n_rows = len(distinct[0]) if distinct else 1
-        if n_values * n_rows > _MOST_CODES:
+        if n_values * n_rows > _MAX_CODES:
             return None, None
-        found, row = xp.unique_inverse(row * n_values + code)
-        before, last = np.divmod(_fetch(found, _title(key)), n_values)
-        distinct = [each[before] for each in distinct]
+        codes, row = xp.unique_inverse(row * n_values + code)
+        before, last = np.divmod(_fetch(codes, _title(key)), n_values)
+        distinct = [column_values[before] for column_values in distinct]
         distinct.append(_fetch(values, _title(key))[last])
     counts = _fetch(xp.unique_counts(row)[1], "counts")
     return dict(zip(columns, distinct, strict=True)), counts
@@ -148,7 +152,7 @@ def _fetch(array: Any, name: str) -> Array:
     """Copy an array to the host."""
     try:
         return np.array(np.from_dlpack(array, device="cpu"))
-    except Exception as error:  # each library has its own
+    except Exception as error:  # libraries raise different errors
         raise TypeError(
             f"{name} must be an array that can be copied to the host, got "
             f"{type(array).__name__}: {error}"
@@ -156,45 +160,48 @@ def _fetch(array: Any, name: str) -> Array:
 
 
 def are_in_blocks(columns: Mapping[str, Any]) -> bool:
-    """Whether there is a Dask array among the columns of some parameters."""
+    """Whether some column of some parameter is a Dask array."""
     if "dask.array" not in sys.modules:
         return False
     return any(map(_is_in_blocks, _by_key(columns).values()))
 
 
 def check_separable(rows: RowOptions) -> None:
-    """Check that blocks of rows can be read one by one."""
-    blocks = "Dask arrays, whose blocks are read one by one"
-    check_alone(blocks, {"design": rows.design}, "; compute them first")
+    """Check that blocks of rows can be read separately."""
+    blocks = "Dask arrays, whose blocks are read separately"
+    check_mutually_exclusive(blocks, {"design": rows.design}, "; compute them first")
 
 
 def read_blocks(
     read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
 ) -> Sample:
-    """Read the sample of each block of rows by Dask, and add them up.
+    """Read a sample from each block of rows with Dask, and add the samples.
 
-    Blocks are those of the first Dask array, by which all others are cut, and arrays in
-    memory too. They are read by the default scheduler of Dask, and only their samples
-    come back, which are added in the order of the blocks.
+    The blocks are those of the first Dask array; all other arrays, including arrays in
+    memory, are cut in the same way. The default scheduler of Dask reads the blocks.
+    Only samples are returned, and added in the order of the blocks.
 
     Parameters
     ----------
     read : callable
-        Reads a sample of the columns in memory, which are passed by their parameters.
+        Reads a sample from columns in memory, which are passed by parameter.
     columns : mapping of str to arrays
-        The truth first; several columns of a parameter in a mapping. None if not given.
+        Columns by parameter, the truth first; several columns of a parameter are a
+        mapping. None if not used.
     several : bool
-        Whether there may be more than two labels.
+        Whether more than two labels are accepted.
     """
     import dask
 
     truth, arrays = next(iter(columns)), _by_key(columns)
     rows = next(filter(_is_in_blocks, arrays.values())).chunks[0]
-    blocks = {key: _cut(each, rows, _title(key), truth) for key, each in arrays.items()}
+    blocks = {
+        key: _cut(array, rows, _title(key), truth) for key, array in arrays.items()
+    }
     reader = dask.delayed(read, pure=False)  # sent once, for all blocks
     tasks = [
         dask.delayed(_read_block, pure=False)(
-            reader, k, _by_parameter({key: each[k] for key, each in blocks.items()})
+            reader, k, _by_parameter({key: parts[k] for key, parts in blocks.items()})
         )
         for k in range(len(rows))
     ]
@@ -214,7 +221,7 @@ def read_blocks(
 def _read_block(
     read: Callable[..., Sample], k: int, columns: dict[str, Any]
 ) -> Sample | AllZeroError | None:
-    """Read a block; None if it has no rows, the error if all have weight zero."""
+    """Read a block; None without rows, the error if all rows have weight zero."""
     if not len(next(iter(columns.values()))):
         return None
     with task(f"block {k}"):
@@ -229,30 +236,33 @@ def _is_in_blocks(values: Any) -> bool:
 
 
 def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
-    """Cut an array into blocks of some numbers of rows, NaN where they are not known.
+    """Cut an array into blocks with given numbers of rows; NaN for unknown numbers.
 
-    All columns are in each block.
+    Each block has all columns.
     """
     import dask.array
 
     array = values
     if not _is_in_blocks(values):
         array = dask.array.from_array(as_array(values, name, "an array"), -1)
-    found = array.chunks[0]
-    if np.isnan([*rows, *found]).any():
-        if len(found) != len(rows):
+    sizes = array.chunks[0]
+    if np.isnan([*rows, *sizes]).any():
+        if len(sizes) != len(rows):
             raise ValueError(
-                f"{name} must have the {len(rows)} blocks of {truth} where the sizes "
-                f"of blocks are not known, got {len(found)}; call the method "
+                f"{name} must have the {len(rows)} blocks of {truth} if the sizes of "
+                f"blocks are unknown, got {len(sizes)}; call the method "
                 "compute_chunk_sizes of the Dask arrays first"
             )
-        rows = found
-    elif sum(rows) != sum(found):
+        rows = sizes
+    elif sum(rows) != sum(sizes):
         raise ValueError(
-            f"{name} must have the {sum(rows)} rows of {truth}, got {sum(found)}"
+            f"{name} must have the {sum(rows)} rows of {truth}, got {sum(sizes)}"
         )
     whole = dict.fromkeys(range(1, array.ndim), -1)
     blocks = array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
     if (names := column_names(values)) is None:
         return blocks
-    return [dask.delayed(NamedArray.of, pure=False)(block, names) for block in blocks]
+    return [
+        dask.delayed(NamedArray.from_columns, pure=False)(block, names)
+        for block in blocks
+    ]

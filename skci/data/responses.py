@@ -1,4 +1,4 @@
-"""Responses of fitted estimators: labels, numbers and scores, each computed once."""
+"""Responses of fitted estimators: labels, numbers and scores, computed once."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,42 +21,43 @@ from skci.data.rows import shape_of
 
 
 class Parallel(parallel.Parallel):
-    """Parallel tasks that are counted by a line as they finish."""
+    """Parallel tasks whose completion is shown on a progress line."""
 
     def __init__(self, line: Progress, **options: Any) -> None:
         super().__init__(**options)
         self._line, self._counted = line, 0
 
     def print_progress(self) -> None:
-        """Count the tasks that have finished since the last call by joblib."""
+        """Count the tasks that finished since joblib's last call."""
         finished = self.n_completed_tasks - self._counted
         self._counted += finished
         self._line.add(finished)
 
 
-class Request(NamedTuple):
-    """What is asked of estimators."""
+class ResponseMethods(NamedTuple):
+    """Responses required of estimators."""
 
     reads: Collection[str]
-    """Kinds of what metrics read; scores, and labels or numbers, are predicted."""
+    """Kinds read by metrics: scores require scoring, other kinds prediction."""
     scored: tuple[Any, ...]
-    """Labels that rows are scored for."""
+    """Labels for which rows are scored."""
     methods: Sequence[str]
-    """Methods that score rows, of which the first that an estimator has is called."""
+    """Methods that return scores; the first that an estimator has is called."""
 
 
 def respond(
     estimators: Sequence[tuple[str, Any]],
     X: Any,
-    request: Request,
+    request: ResponseMethods,
     n_jobs: int | None,
     verbose: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Predict labels or numbers of X, and score it, in parallel.
 
-    Returns both by the name of the estimator; empty where nothing reads them.
-    Threads are the default: scikit-learn's predictions release the interpreter, and
-    neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
+    Returns predictions and scores by the name of the estimator; empty if they are not
+    read. Threads are the default, because scikit-learn releases the interpreter in
+    predictions, and neither X nor the estimators are copied. ``joblib.parallel_config``
+    overrides it.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -64,7 +65,7 @@ def respond(
     with Progress("predictions", len(estimators), verbose) as line:
         responses = Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks)
     labels, scores = (
-        {name: each[kind] for name, each in responses if each[kind] is not None}
+        {name: values[kind] for name, values in responses if values[kind] is not None}
         for kind in range(2)
     )
     return labels, scores
@@ -74,30 +75,30 @@ def respond_to_each(
     estimators: Sequence[tuple[str, Any]],
     features: Iterable[Any],
     number: int,
-    request: Request,
+    request: ResponseMethods,
     n_jobs: int | None,
     verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Responses to each of a number of features of the rows; see `respond`."""
+    """Responses for several versions of the features of the rows; see `respond`."""
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:
         return list(Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks))
 
 
 def _respond(
-    name: str, estimator: Any, X: Any, request: Request, verbose: int | None
+    name: str, estimator: Any, X: Any, request: ResponseMethods, verbose: int | None
 ) -> tuple[str, tuple[Any, Any]]:
-    """Name an estimator and its responses; processes find this function by its name."""
+    """Name and responses of an estimator; processes find this function by name."""
     with task(name, "predicted" * bool(verbose)):
         return name, response(estimator, X, request)
 
 
-def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:
+def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
     """Predict labels or numbers of X, and score it; None if not read."""
     labels = scores = None
     if set(request.reads) != {"scores"}:
         labels = _check_rows(estimator.predict(X), "predict", X)
-        # The rows are those of X, whatever their index is now.
+        # The rows are those of X, with any index.
         labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
     if "scores" in request.reads:
         scores = scores_of(estimator, X, request.scored, request.methods)
@@ -105,7 +106,7 @@ def response(estimator: Any, X: Any, request: Request) -> tuple[Any, Any]:
 
 
 def _check_rows(values: Any, name: str, X: Any) -> Any:
-    """Check that a method of an estimator returned an array with an entry a row."""
+    """Check that a method of an estimator returned an array with an entry per row."""
     if not hasattr(values, "shape") or isinstance(values, np.ma.MaskedArray):
         values = as_array(values, f"{name}(X)", "an array")
     shape, n = tuple(values.shape), (shape_of(X) or (len(X),))[0]
@@ -119,14 +120,14 @@ def _check_rows(values: Any, name: str, X: Any) -> Any:
 
 @contextmanager
 def task(name: str, done: str = "") -> Iterator[None]:
-    """Put a name in front of errors, and print what was `done` and how long it took."""
+    """Prefix errors with a name, and print `done` and the time taken."""
     start = time.perf_counter()
     try:
         yield
     except Exception as error:
         try:
             named = type(error)(f"{name}: {error}")
-        except Exception:  # a type whose constructor wants more than a message
+        except Exception:  # the constructor of the type needs more than a message
             named = RuntimeError(f"{name}: {type(error).__name__}: {error}")
         raise named from error
     if done:
@@ -135,13 +136,13 @@ def task(name: str, done: str = "") -> Iterator[None]:
 
 
 SCORE_METHODS = ("predict_proba", "decision_function")
-"""Methods of estimators that score rows, the first of which is preferred."""
+"""Methods of estimators that score rows, in order of preference."""
 
 RISK_METHOD = "predict"
-"""Method of models of survival that returns a risk of each row."""
+"""Method of survival models that returns the risk of each row."""
 
 RANKING_METHODS = (*SCORE_METHODS, RISK_METHOD)
-"""Score methods where numbers that regressors and rankers predict are scores too."""
+"""Score methods for rankings, where predicted numbers are scores too."""
 
 
 def scores_of(
@@ -150,66 +151,66 @@ def scores_of(
     labels: tuple[Any, ...],
     methods: Sequence[str] = SCORE_METHODS,
 ) -> Any:
-    """Score rows for a label, or for each of several, a column each.
+    """Score rows for a label, or for several labels with a column each.
 
-    Scores are by the first of the `methods` that the estimator has. A label that
-    the estimator does not know has the probability 0, and no value of a decision
-    function. Several targets are as labels, their positions; estimators may have
-    probabilities of 0 and 1 for each.
+    The first of the `methods` that the estimator has is used. A label unknown to the
+    estimator has probability 0, but no value of a decision function. Targets are passed
+    as labels, by position; estimators may return probabilities of 0 and 1 for each
+    target.
     """
-    method = next((each for each in methods if hasattr(estimator, each)), None)
+    method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
-        wanted = " or ".join(methods)
-        raise TypeError(f"the metrics need an estimator with {wanted}")
+        method_names = " or ".join(methods)
+        raise TypeError(f"the metrics need an estimator with {method_names}")
     has_probabilities = method == "predict_proba"
     response = getattr(estimator, method)(X)
     if method == RISK_METHOD:
         return np.asarray(_check_rows(response, method, X))
-    known = list(getattr(estimator, "classes_", ()))
+    classes_ = list(getattr(estimator, "classes_", ()))
     if has_probabilities and isinstance(response, list):
-        pairs = zip(response, known, strict=True)
+        pairs = zip(response, classes_, strict=True)
         by_target = [
-            _by_class(each, classes, method) @ (np.asarray(classes) == 1)
-            for each, classes in pairs
+            _by_class(probabilities, classes, method) @ (np.asarray(classes) == 1)
+            for probabilities, classes in pairs
         ]
         return np.stack(by_target, axis=1)
     response = _check_rows(response, method, X)
-    order = label_order(response, known, f"{method}(X)")
-    names = column_names(response) if order is None else known
-    response = _by_class(response, known, method)
-    alone = len(labels) == 1
-    if alone and (len(known) != 2 or labels[0] not in known):
+    order = label_order(response, classes_, f"{method}(X)")
+    names = column_names(response) if order is None else classes_
+    response = _by_class(response, classes_, method)
+    is_single = len(labels) == 1
+    if is_single and (len(classes_) != 2 or labels[0] not in classes_):
         raise ValueError(
-            f"scores need an estimator of two classes, {labels[0]!r} one of them, "
-            f"got classes_ {known}"
+            f"scores need an estimator of two classes, one of them {labels[0]!r}, got "
+            f"classes_ {classes_}"
         )
-    if alone and response.ndim == 1:  # of the second class
-        return response if labels[0] == known[1] else -response
-    if response.ndim != 2 or response.shape[1] != len(known):
+    if is_single and response.ndim == 1:  # scores of the second class
+        return response if labels[0] == classes_[1] else -response
+    if response.ndim != 2 or response.shape[1] != len(classes_):
         raise ValueError(
-            f"scores must have a column for each of the {len(known)} classes_, got "
+            f"scores must have a column for each of the {len(classes_)} classes_, got "
             f"shape {response.shape}"
         )
-    if alone:
-        return response[:, known.index(labels[0])]
-    unknown = [label for label in labels if label not in known]
+    if is_single:
+        return response[:, classes_.index(labels[0])]
+    unknown = [label for label in labels if label not in classes_]
     if unknown and not has_probabilities:
         raise ValueError(
-            "a decision_function must have a column for each label, which has none for "
-            f"{unknown}, got classes_ {known}; fit to all labels, or use an estimator "
-            "with predict_proba"
+            "decision_function must have a column for each label, and has none for "
+            f"{unknown}, got classes_ {classes_}; fit to all labels, or use an "
+            "estimator with predict_proba"
         )
     scores = np.zeros((len(response), len(labels)))
     columns = [*labels]
     for k, label in enumerate(labels):
-        if label in known:
-            scores[:, k] = response[:, known.index(label)]
-            columns[k] = label if names is None else names[known.index(label)]
-    return scores if names is None else NamedArray.of(scores, columns)
+        if label in classes_:
+            scores[:, k] = response[:, classes_.index(label)]
+            columns[k] = label if names is None else names[classes_.index(label)]
+    return scores if names is None else NamedArray.from_columns(scores, columns)
 
 
 def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:
-    """Scores with columns in the order of classes, by which a frame may name them."""
+    """Scores in the order of the classes, by which a frame may name its columns."""
     order = label_order(response, classes, f"{method}(X)")
     array = as_array(response, f"{method}(X)", "an array")
     return array if order is None else array[:, order]

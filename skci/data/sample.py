@@ -1,4 +1,4 @@
-"""Sample: the columns that were read of each unit, and how its rows were drawn."""
+"""Sample: the columns read from each unit, and the sampling design of its rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 
 KINDS = ("labels", "scores", "numbers", "items")
-"""Kinds of predictions: what metrics read of a model."""
+"""Kinds of predictions that metrics can read."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The labels that codes stand for.
+    """Mapping from integer codes to labels.
 
-    Of two labels the negative one is first, and None is one that is not known. The
-    labels of several targets are 0 and 1. If models may abstain, they have one code
-    more, which stands for no answer.
+    With two labels the negative one comes first; None is a label that is not known yet.
+    Multilabel targets have the labels 0 and 1. If models may abstain, the last code
+    means no answer.
     """
 
     labels: tuple[Any, ...] = (0, 1)
@@ -46,103 +46,102 @@ class Vocabulary:
 
     @property
     def binary(self) -> bool:
-        """Whether there is one target of two labels."""
+        """Whether there is one target with two labels."""
         return not self.multilabel and len(self.labels) == 2
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """What can be averaged over: targets, or labels of the one."""
+        """Classes that averages use: targets, or the labels of a single target."""
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
-        """Positive label that reports name; None for 1 of 0 and 1."""
+        """Positive label to show in reports; None for 1 of 0 and 1."""
         label = self.labels[code]
         if self.labels == (0, 1) and label == 1:
             return None
-        others = [each for each in self.labels if each not in (label, None)]
-        return None if label == 1 and others in ([], [0]) else label
+        other_labels = [other for other in self.labels if other not in (label, None)]
+        return None if label == 1 and other_labels in ([], [0]) else label
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Smallest type of the codes."""
+        """Smallest dtype of the codes."""
         two = len(self.labels) == 2 and not self.abstains
         return np.dtype(bool) if two else np.min_scalar_type(len(self.labels))
 
     def union(self, other: Vocabulary) -> Vocabulary:
-        """Vocabulary of the data of both."""
+        """Return the vocabulary that covers the data of both samples."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
-                "samples that are added must have the same targets and abstention, "
+                "samples can only be added with the same targets and abstention, "
                 f"got {self} and {other}"
             )
-        known = {*self.labels, *other.labels} - {None}
-        if len({isinstance(label, str) for label in known}) > 1:
+        labels = {*self.labels, *other.labels} - {None}
+        if len({isinstance(label, str) for label in labels}) > 1:
             raise ValueError(
-                "samples that are added must have labels of one type, got "
+                "samples can only be added with labels of one type, got "
                 f"{self.labels} and {other.labels}"
             )
         for vocabulary in (self, other):
-            # One that has both of two labels knows which of them is positive.
-            if len(known) == 2 and set(vocabulary.labels) == known:
+            # A vocabulary with both labels determines which label is positive.
+            if len(labels) == 2 and set(vocabulary.labels) == labels:
                 return vocabulary
-        return replace(self, labels=(*[None] * (2 - len(known)), *sorted(known)))
+        return replace(self, labels=(*[None] * (2 - len(labels)), *sorted(labels)))
 
     def recode(self, codes: Array, union: Vocabulary) -> Array:
-        """Codes in a vocabulary that has all labels of this one."""
+        """Convert codes to a vocabulary that contains all labels of this one."""
         if self == union:
             return codes
-        known = union.labels
-        lookup = [known.index(x) if x in known else 0 for x in self.labels]
-        recoded: Array = np.array([*lookup, len(known)])[_as_index(codes)]
+        labels = union.labels
+        lookup = [labels.index(x) if x in labels else 0 for x in self.labels]
+        recoded: Array = np.array([*lookup, len(labels)])[_as_index(codes)]
         return recoded.astype(union.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a model, sorted once for all that is computed from their order.
+    """Scores of a model, with their order computed once.
 
-    They increase with the evidence for the positive class, or for each label: an array
-    of shape (n,) or (n, labels). Scores in bins are rounded to the middle of the range
-    of the scores of each unit, so that units are counted and not rows.
+    Scores increase with the evidence for the positive class, or for each label. Their
+    shape is (n,) or (n, labels). Binned scores of a unit are replaced by the midpoint
+    of their range, so that units are counts of rows.
     """
 
     values: Array
     eps: float = field(default=EPS, kw_only=True)
-    """Rounding error of the type that the scores were given in."""
+    """Rounding error of the dtype in which the scores were passed."""
     edges: Array | None = None
-    """Edges of bins, ascending, each the smallest score of a bin. One more bin is below
-    the first edge."""
+    """Increasing lower edges of bins. Another bin is below the first edge."""
     ranges: Array | None = None
-    """Smallest and largest score of the rows of each unit, (2, n), if binned."""
+    """Smallest and largest score of the rows of each unit if binned, (2, n)."""
 
     @classmethod
     def united(
         cls, parts: Sequence[Scores], edges: Array | None, unit: Array, n_units: int
     ) -> Scores:
-        """Scores of several samples in one; `unit` is the new unit of each of theirs.
+        """Concatenate scores; `unit` is the new unit index of each of their units.
 
-        Scores that are in no bins have a unit for each row.
+        Scores without bins have a unit for each row.
         """
-        eps = max(each.eps for each in parts)
+        eps = max(part.eps for part in parts)
         if edges is None:
-            return cls(np.concatenate([each.values for each in parts]), eps=eps)
-        ends = zip(*(each.extremes for each in parts), strict=True)
-        low, high = ranges = _ranges(unit, n_units, *map(np.concatenate, ends))
+            return cls(np.concatenate([part.values for part in parts]), eps=eps)
+        extremes = zip(*(part.extremes for part in parts), strict=True)
+        low, high = ranges = _ranges(unit, n_units, *map(np.concatenate, extremes))
         return cls(low + (high - low) / 2, edges, ranges, eps=eps)
 
     @cached_property
     def columns(self) -> list[Scores]:
-        """Scores for each of several labels."""
+        """Scores of each label, as separate objects."""
         return [replace(self, values=column) for column in self.values.T]
 
     @cached_property
     def pooled(self) -> Scores:
-        """Scores for several labels in one column, those of a row side by side."""
+        """Scores of all labels in one column, row by row."""
         return replace(self, values=self.values.ravel())
 
     @property
     def extremes(self) -> tuple[Array, Array]:
-        """Scores between which those of the rows of each unit are."""
+        """Smallest and largest score of the rows of each unit."""
         low, high = (self.values,) * 2 if self.ranges is None else self.ranges
         return low, high
 
@@ -155,7 +154,7 @@ class Scores:
 
     @cached_property
     def levels(self) -> Array:
-        """What rows of the same level have in common: their score, or its bin."""
+        """Value shared by rows of equal level: the score, or the index of its bin."""
         if self.edges is None:
             return self.values
         bins = np.searchsorted(self.edges, self.extremes[0], side="right")
@@ -163,9 +162,9 @@ class Scores:
 
     @cached_property
     def ranked(self) -> tuple[Array, Array]:
-        """Order of the rows by level, and the rank of the level of each in this order.
+        """Order of the rows by level, and dense rank of their levels in this order.
 
-        Ranks are dense, from 0 on.
+        Ranks start at 0.
         """
         order = np.argsort(self.levels)
         levels = self.levels[order]
@@ -174,7 +173,7 @@ class Scores:
 
     @cached_property
     def mixed(self) -> Array:
-        """Whether rows of each level, in the order of levels, have different scores."""
+        """Mask of the levels, in ascending order, whose rows have different scores."""
         order, ranks = self.ranked
         n_levels = ranks[-1] + 1
         if self.edges is None:
@@ -185,7 +184,7 @@ class Scores:
 
 
 def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
-    """Smallest and largest scores of units that are united."""
+    """Smallest and largest scores of merged units."""
     ranges = np.full((2, n_units), [[np.inf], [-np.inf]])
     np.minimum.at(ranges[0], unit, low)
     np.maximum.at(ranges[1], unit, high)
@@ -194,20 +193,20 @@ def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """The subgroup of each unit, and for each subgroup its name in each column."""
+    """Subgroup code of each unit, and names of each subgroup by column."""
 
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the columns that define the subgroups."""
         return tuple(column for column, _ in self.names[0])
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The query of each unit, of which rows are documents, and their names."""
+    """Query code of each unit (a document), and names of the queries."""
 
     codes: Array
     names: Array
@@ -215,77 +214,76 @@ class Queries:
     @classmethod
     def of(cls, names: Array, positions: Array) -> Queries:
         """Queries that have rows."""
-        occurring, codes = np.unique(positions, return_inverse=True)
-        return cls(codes.ravel(), names[occurring])
+        observed_codes, codes = np.unique(positions, return_inverse=True)
+        return cls(codes.ravel(), names[observed_codes])
 
     @cached_property
     def first(self) -> Array:
-        """First unit of each query."""
+        """Index of the first unit of each query."""
         return np.unique(self.codes, return_index=True)[1]
 
-    def check_constant(self, values: Array | None, must: str) -> None:
-        """Check values that rows of a query have in common."""
+    def check_constant(self, values: Array | None, error_prefix: str) -> None:
+        """Check that values are constant within each query."""
         if values is None:
             return
         differs = values != values[self.first][self.codes]
         if differs.any():
             name = self.names[self.codes[np.argmax(differs)]]
-            raise ValueError(f"{must} in each query, got several in {name!s}")
+            raise ValueError(f"{error_prefix} in each query, got several in {name!s}")
 
     def check_apart(self, other: Queries) -> None:
-        """Check that no query is in both of two samples."""
+        """Check that two samples have no query in common."""
         common = set(self.names.tolist()) & set(other.names.tolist())
         if common:
             raise ValueError(
                 "query must name queries whose rows are all in one batch, got rows of "
-                f"{min(map(str, common))} in several"
+                f"{min(map(str, common))} in several batches"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What was read of each of m units, by kind, and how their rows were drawn.
+    """Data read from m units, with the sampling design.
 
-    Units are distinct outcomes where only labels are read, or scores are in bins, and
-    rows otherwise. Samples of the same models add: the sum is the sample of all their
-    rows.
+    A unit is a distinct outcome if only labels are read or scores are binned, and a row
+    otherwise. Adding samples of the same models pools their rows.
     """
 
     rows: Rows
     design: Any
     vocabulary: Vocabulary
-    # Of the true label and of those of the labelled models, (m, columns); of several
-    # targets with a column for each in place of the one.
+    # Codes of the true label and of labels predicted by models, (m, columns); with
+    # several targets, each has a column instead.
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
-    # True numbers, (m, targets), and those that are predicted, by model. Beside scores
-    # they are relevances; of survival they are events and times.
+    # True numbers, (m, targets), and numbers predicted by models. For rankings the true
+    # numbers are relevances, and for survival they are events and times.
     truth: Array = field(default_factory=partial(np.zeros, (0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
-    # True items, (m, ...), as they were given, and those that are predicted, by model.
+    # True items, (m, ...), as they were passed, and items predicted by models.
     true_items: Array = field(default_factory=partial(np.zeros, 0))
     items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
-    queries: Queries | None = None  # where units are rows
+    queries: Queries | None = None  # if units are rows
     # Models that are proxies of the truth of partially labelled rows, whose subgroups
-    # are by `skci.data.partial_truth.parted`; None where all rows are labelled.
+    # are split by `skci.data.partial_truth.parted`; None if all rows are labelled.
     proxies: tuple[str, ...] | None = None
-    by_prediction: bool = False  # whether labelling depends on predictions alone
-    # Maps of labels to cells, and the cell of each unit, once for all measures.
+    by_prediction: bool = False  # whether labelling depends only on predictions
+    # Maps of labels to cells and the cell of each unit, shared by all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
     _computed: dict[Any, Array] = field(default_factory=dict, init=False)
 
     def once(self, key: Any, compute: Callable[[], Array]) -> Array:
-        """Compute something of the units when it is first asked for."""
+        """Return an array of the units that is computed once per key."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
-        """Sample of one model with a confusion matrix."""
+        """Sample of one model from a confusion matrix."""
         codes = np.indices(matrix.shape).reshape(2, -1).T
         vocabulary = Vocabulary(tuple(range(len(matrix))))
         rows = Rows(matrix.ravel())
@@ -299,45 +297,45 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of units that are held, and of their occurrences in clusters."""
+        """Number of units stored, plus their occurrences in clusters."""
         clusters = () if self.design.rows_are_units else self.design.number
         return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
-        """Columns of the truth and of a model."""
+        """Column indices of the truth and of a model."""
         n_targets = len(self.vocabulary.targets)
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
     def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
-        """Map to the cells tp, fp, fn, tn of a label against the rest."""
+        """Map from labels to the cells tp, fp, fn, tn of a label against the rest."""
         return _common_cell_map("one-vs-rest", *self._labels_of(model, target), code)
 
     def correctness(self, model: str) -> CellMap:
-        """Map to the cells tp (correct) and fp (wrong)."""
+        """Map from labels to the cells tp (right) and fp (wrong)."""
         return self._map("correctness", model)
 
     def label_pairs(self, model: str) -> CellMap:
-        """Map to the pairs of true and predicted label, of those that occur."""
+        """Map from labels to pairs of true and predicted labels that occur."""
         return self._map("pairs", model)
 
     def rejection(self, model: str) -> CellMap:
-        """Map to the cells fp (answered) and tp (no answer)."""
+        """Map from labels to the cells fp (answered) and tp (no answer)."""
         return self._map("rejection", model)
 
     def _map(self, kind: str, model: str) -> CellMap:
-        """Map of the truth and of a model, once for all measures."""
+        """Map for the truth and a model, shared by all measures."""
         if (kind, model) not in self._maps:
             self._maps[kind, model] = _cell_map(kind, *self._labels_of(model))
         return self._maps[kind, model]
 
     def _labels_of(self, model: str, target: int = 0) -> tuple[Any, ...]:
-        """Columns of a model, and which labels occur in them."""
+        """Arguments of a cell map: columns of a model, and the labels that occur."""
         n_labels, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
-        occurring = self.occurring.tobytes()
-        return self.columns(model, target), occurring, n_labels, abstains
+        observed_codes = self.observed_codes.tobytes()
+        return self.columns(model, target), observed_codes, n_labels, abstains
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Cell of each unit, once for all measures of the same map."""
+        """Cell of each unit, shared by all measures with the same map."""
         if cell_map not in self._cells:
             truth, answer = cell_map.columns
             cells = cell_map(self.codes[:, truth], self.codes[:, answer])
@@ -347,14 +345,14 @@ class Sample:
         return self._cells[cell_map]
 
     def indicators(self, model: str) -> tuple[Array, Array]:
-        """Targets that are present and that are predicted, (m, targets)."""
+        """Masks of the targets that are present and predicted, (m, targets)."""
         n_targets = len(self.vocabulary.targets)
         answer = self.columns(model)[1]
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
     def with_truth(self, truth: Array) -> Self:
-        """The same with other true labels, or numbers, of all targets."""
+        """Copy of the sample with other true labels, or numbers, of all targets."""
         if self.numbers:
             return replace(self, truth=truth)
         predicted = self.codes[:, len(self.vocabulary.targets) :]
@@ -362,29 +360,29 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """What is reported on: the code of each subgroup, or None for all units."""
+        """Subgroups in the report as sets of codes; None means all units."""
         if self.subgroups is None:
             return [None]
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """What each subgroup is compared with: the "rest", or "overall" all units."""
+        """Reference of each subgroup: the "rest" of the units, or "overall" all."""
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
-            raise ValueError(f"to={to!r} needs two subgroups of the rows, got one")
+            raise ValueError(f"to={to!r} needs at least two subgroups, got one")
         overall = frozenset().union(*parts)
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Which units are in one of some subgroups; all if they are None."""
+        """Mask of the units in any of some subgroups; all units for None."""
         if subgroups is None or self.subgroups is None:
             return np.ones(len(self.rows.weights), dtype=bool)
         return np.isin(self.subgroups.codes, list(subgroups))
 
     def occurs(self, *models: str) -> Array:
-        """Which labels occur, in the truth or among those that some models predict.
+        """Mask of the labels that occur in the truth or the predictions of some models.
 
-        In all subgroups, so that averages are over the same classes in each.
+        All subgroups count, so that averages use the same classes in each subgroup.
         """
         n_labels = len(self.vocabulary.labels)
         occurs = np.zeros(n_labels + self.vocabulary.abstains, dtype=bool)
@@ -396,10 +394,10 @@ class Sample:
         return occurs[:n_labels]
 
     @cached_property
-    def occurring(self) -> Array:
-        """Codes of the labels that occur; two at least, and both of two.
+    def observed_codes(self) -> Array:
+        """Codes of the labels that occur; at least two, and always both of two labels.
 
-        Others are known from options, or from a matrix, and change no table.
+        Other labels are known from options or a matrix, and do not change tables.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -415,42 +413,47 @@ class Sample:
         return self._united([self, other], vocabulary, self.score_edges)
 
     def binned(self, edges: Array) -> Sample:
-        """Sample of distinct outcomes, in which scores are in bins with some edges."""
+        """Return the sample of distinct outcomes with binned scores."""
         if not self.scores or np.array_equal(self.score_edges, edges):
             return self
         if self.score_edges is not None:
-            raise ValueError("score_bins must be those that scores are in already")
+            raise ValueError("score_bins must equal the bins of the scores so far")
         if not self.vocabulary.binary:
-            known = list(self.vocabulary.classes)
-            raise ValueError(f"score_bins needs scores of two labels, got {known}")
-        if any(np.isnan(each.values).any() for each in self.scores.values()):
+            classes = list(self.vocabulary.classes)
+            raise ValueError(f"score_bins needs scores of two labels, got {classes}")
+        if any(np.isnan(scores.values).any() for scores in self.scores.values()):
             raise ValueError("score_bins needs a score in every row, got missing ones")
         return self._united([self], self.vocabulary, edges)
 
     def _united(
         self, samples: Sequence[Sample], vocabulary: Vocabulary, edges: Array | None
     ) -> Sample:
-        """Unite samples, and units of equal labels, bins and subgroup.
+        """Merge samples, and units with equal labels, bins and subgroup.
 
-        Units stay rows where there are numbers, items, or scores that are in no bins.
+        Units remain rows if there are numbers, items, or scores without bins.
         """
 
         def stacked(kind: str) -> dict[str, Array]:
-            of_models = [getattr(sample, kind) for sample in samples]
-            return {m: _stacked([each[m] for each in of_models]) for m in of_models[0]}
+            columns = [getattr(sample, kind) for sample in samples]
+            return {
+                m: _stacked([sample_columns[m] for sample_columns in columns])
+                for m in columns[0]
+            }
 
-        codes = [each.vocabulary.recode(each.codes, vocabulary) for each in samples]
+        codes = [
+            sample.vocabulary.recode(sample.codes, vocabulary) for sample in samples
+        ]
         keys, n_codes = [np.concatenate(codes)], codes[0].shape[1]
         for model in self.scores if edges is not None else ():
-            parts = [replace(each.scores[model], edges=edges) for each in samples]
-            keys.append(np.concatenate([each.levels for each in parts])[:, np.newaxis])
+            parts = [replace(sample.scores[model], edges=edges) for sample in samples]
+            keys.append(np.concatenate([part.levels for part in parts])[:, np.newaxis])
         columns, subgroups, unit = distinct_units(
             np.concatenate(keys, axis=1) if len(keys) > 1 else keys[0],
             _joined_subgroups(samples),
             by_rows=bool(self.items or self.numbers or (self.scores and edges is None)),
         )
         n_units = len(columns)
-        rows = Rows.concatenate([each.rows for each in samples])
+        rows = Rows.concatenate([sample.rows for sample in samples])
         return replace(
             self,
             rows=rows.merge_units(unit, n_units),
@@ -459,13 +462,13 @@ class Sample:
             codes=columns[:, :n_codes].astype(codes[0].dtype, copy=False),
             scores={
                 model: Scores.united(
-                    [each.scores[model] for each in samples], edges, unit, n_units
+                    [sample.scores[model] for sample in samples], edges, unit, n_units
                 )
                 for model in self.scores
             },
-            truth=_stacked([each.truth for each in samples]),
+            truth=_stacked([sample.truth for sample in samples]),
             numbers=stacked("numbers"),
-            true_items=_stacked([each.true_items for each in samples]),
+            true_items=_stacked([sample.true_items for sample in samples]),
             items=stacked("items"),
             subgroups=subgroups,
             queries=_joined_queries(samples) if edges is None else None,
@@ -473,72 +476,81 @@ class Sample:
 
     @property
     def score_edges(self) -> Any:
-        """Edges of the bins of scores; None where there are none."""
-        return next((each.edges for each in self.scores.values()), None)
+        """Edges of the bins of scores; None without bins."""
+        return next((scores.edges for scores in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:
-        """Check that another sample can be added, and return the vocabulary of both."""
-        must, both = "batches must be", (self, other)
-        for held, has in (
-            ("of moments", {type(sample) is Sample for sample in both}),
-            ("with proxy", {sample.proxies is None for sample in both}),
-            ("with groups", {sample.design.rows_are_units for sample in both}),
-            ("with by", {sample.subgroups is None for sample in both}),
-            ("with query", {sample.queries is None for sample in both}),
+        """Check that a sample can be added, and return the joint vocabulary."""
+        error_prefix, both = "batches must", (self, other)
+        for data, has in (
+            ("moments", {type(sample) is Sample for sample in both}),
+            ("proxy", {sample.proxies is None for sample in both}),
+            ("groups", {sample.design.rows_are_units for sample in both}),
+            ("by", {sample.subgroups is None for sample in both}),
+            ("query", {sample.queries is None for sample in both}),
         ):
             if len(has) > 1:
-                raise ValueError(f"{must} all {held} or none, got some of either")
+                raise ValueError(
+                    f"{error_prefix} all have {data} or none, got a mixture"
+                )
         if self.kinds != other.kinds:
             raise ValueError(
-                f"{must} of the same models, got {self.kinds} and {other.kinds}"
+                f"{error_prefix} have the same models, got {self.kinds} and "
+                f"{other.kinds}"
             )
         if not np.array_equal(self.score_edges, other.score_edges):
-            raise ValueError(f"{must} of scores in the same bins, or in none")
-        ways = [
-            "prediction" if each.by_prediction else list(each.proxies or ())
-            for each in both
+            raise ValueError(
+                f"{error_prefix} have scores in the same bins, or none in bins"
+            )
+        proxies = [
+            "prediction" if sample.by_prediction else list(sample.proxies or ())
+            for sample in both
         ]
-        if ways[0] != ways[1]:
-            raise ValueError(f"{must} of the same proxies, got {ways[0]} and {ways[1]}")
+        if proxies[0] != proxies[1]:
+            raise ValueError(
+                f"{error_prefix} have the same proxies, got {proxies[0]} and "
+                f"{proxies[1]}"
+            )
         if self.queries is not None and other.queries is not None:
             self.queries.check_apart(other.queries)
         columns = [s.subgroups.columns for s in both if s.subgroups is not None]
         if columns and columns[0] != columns[1]:
             first, second = map(list, columns)
             raise ValueError(
-                f"{must} of the same columns of by, in one order, got {first} and "
-                f"{second}"
+                f"{error_prefix} have the same columns of by in the same order, got "
+                f"{first} and {second}"
             )
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:
             raise ValueError(
-                f"{must} of the same labels for scores, got {self.vocabulary.labels} "
-                f"and {other.vocabulary.labels}; name all labels by labels="
+                f"{error_prefix} have the same labels for scores, got "
+                f"{self.vocabulary.labels} and {other.vocabulary.labels}; pass all "
+                "labels as labels="
             )
         if self.truth.shape[1] != other.truth.shape[1]:
             raise ValueError(
-                f"{must} of the same number of targets, got {self.truth.shape[1]} and "
-                f"{other.truth.shape[1]}"
+                f"{error_prefix} have the same number of targets, got "
+                f"{self.truth.shape[1]} and {other.truth.shape[1]}"
             )
         for model, numbers in self.numbers.items():
             widths = numbers.shape[1], other.numbers[model].shape[1]
             if widths[0] != widths[1]:
                 raise ValueError(
-                    f"{must} of as many columns of each model, got {widths[0]} and "
-                    f"{widths[1]} of {model!r}"
+                    f"{error_prefix} have equal numbers of columns for each model, got "
+                    f"{widths[0]} and {widths[1]} for {model!r}"
                 )
         return vocabulary
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """The models that each kind of data was read of."""
+        """Names of the models with each kind of data."""
         pairs = zip(KINDS, map(list, self._by_kind), strict=True)
         return {kind: names for kind, names in pairs if names}
 
     @property
     def _by_kind(self) -> tuple[Collection[str], ...]:
-        """Models that each of `KINDS` was read of, without proxies."""
+        """Models with each of `KINDS`, without proxies."""
         kinds = self.labelled, self.scores, self.numbers, self.items
         if not self.proxies:
             return kinds
@@ -546,9 +558,9 @@ class Sample:
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
-    """Design of samples of one population together, on a scale of weights.
+    """Merge the designs of samples from one population, on a scale of weights.
 
-    `unit` is the new number of each unit of the samples, one after the other.
+    `unit` is the new index of each unit of the concatenated samples.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -558,9 +570,9 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 def distinct_units(
     codes: Array, subgroups: Subgroups | None, by_rows: bool
 ) -> tuple[Array, Subgroups | None, Array]:
-    """Unite units of equal codes and subgroup, unless they are rows.
+    """Merge units with equal codes and subgroup, unless units are rows.
 
-    Returns the codes and subgroups of the united units, and which of them each is in.
+    Returns the codes and subgroups of the merged units, and the new index of each unit.
     """
     if by_rows:
         return codes, subgroups, np.arange(len(codes))
@@ -573,7 +585,7 @@ def distinct_units(
 
 
 def _stacked(columns: Sequence[Array]) -> Array:
-    """Columns of several samples; rows of different shapes become objects."""
+    """Concatenate columns of samples; rows of different shapes become objects."""
     first, last = columns[0], columns[-1]
     if first.shape[1:] == last.shape[1:] and first.dtype.kind == last.dtype.kind:
         return np.concatenate(columns)
@@ -582,26 +594,26 @@ def _stacked(columns: Sequence[Array]) -> Array:
 
 
 def _joined_subgroups(samples: Sequence[Sample]) -> Subgroups | None:
-    """Subgroups of the units of samples, matched by their names."""
-    parts = [each.subgroups for each in samples if each.subgroups is not None]
+    """Concatenate the subgroups of samples, matched by name."""
+    parts = [s.subgroups for s in samples if s.subgroups is not None]
     if len(parts) < 2:
         return parts[0] if parts else None
-    names = tuple(sorted({name for each in parts for name in each.names}))
+    names = tuple(sorted({name for part in parts for name in part.names}))
     codes = [
-        np.array([names.index(name) for name in each.names])[each.codes]
-        for each in parts
+        np.array([names.index(name) for name in part.names])[part.codes]
+        for part in parts
     ]
     return Subgroups(np.concatenate(codes), names)
 
 
 def _joined_queries(samples: Sequence[Sample]) -> Queries | None:
-    """Queries of the units of samples, none of which is in several."""
-    parts = [each.queries for each in samples if each.queries is not None]
+    """Concatenate the queries of samples, which have none in common."""
+    parts = [s.queries for s in samples if s.queries is not None]
     if not parts:
         return None
-    names = [name for each in parts for name in each.names.tolist()]
-    starts = np.cumsum([0, *(len(each.names) for each in parts)])
-    codes = [start + each.codes for each, start in zip(parts, starts, strict=False)]
+    names = [name for part in parts for name in part.names.tolist()]
+    starts = np.cumsum([0, *(len(part.names) for part in parts)])
+    codes = [start + part.codes for part, start in zip(parts, starts, strict=False)]
     all_names = np.fromiter(names, dtype=object, count=len(names))
     return Queries(np.concatenate(codes), all_names)
 
@@ -613,30 +625,30 @@ def _as_index(codes: Array) -> Array:
 def _cell_map(
     kind: str,
     columns: tuple[int, int],
-    occurring: bytes,
+    observed_codes: bytes,
     n_labels: int,
     abstains: bool,
     code: int = 1,
 ) -> CellMap:
-    """Map of the codes of a true label and of an answer to a cell.
+    """Map from the codes of a true label and an answer to a cell.
 
-    Symbols are those of the labels that occur, -1 for others.
+    Symbols number the labels that occur, with -1 for other labels.
     """
-    codes = np.frombuffer(occurring, dtype=np.intp)
+    codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)
-    of_labels, size = np.arange(n), 4
+    label_symbols, size = np.arange(n), 4
     if kind == "one-vs-rest":
-        of_labels, no_answer = codes == code, 2
+        label_symbols, no_answer = codes == code, 2
         cells = np.array([[3, 1], [2, 0]])
     elif kind == "rejection":
-        of_labels, no_answer = np.zeros(n, dtype=int), 1
+        label_symbols, no_answer = np.zeros(n, dtype=int), 1
         cells = np.array([[1, 0]])
     elif kind == "correctness":
         cells = 1 - np.eye(n, dtype=int)
     else:
         cells, size = np.arange(n * n).reshape(n, n), n * n
     symbols = np.full(n_labels + abstains, -1, dtype=np.min_scalar_type(-n_labels - 1))
-    symbols[codes] = of_labels
+    symbols[codes] = label_symbols
     symbols[n_labels:] = no_answer
     cells = np.column_stack([cells, np.full(len(cells), size)])
     cells = cells.astype(np.min_scalar_type(size))
@@ -644,4 +656,4 @@ def _cell_map(
 
 
 _common_cell_map = lru_cache(1 << 12)(_cell_map)
-"""Map that all samples share, which has few cells."""
+"""Map shared by all samples, for kinds with few cells."""

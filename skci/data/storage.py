@@ -1,4 +1,4 @@
-"""Samples that are added up, and saved as plain arrays and JSON, without pickles."""
+"""Sums of samples, saved as plain arrays and JSON, without pickles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OPTIONS = (
     *("labels", "pos_label", "abstain"),
     *("confidence_level", "method", "random_state"),
 )
-"""Options of an accumulator that are saved with what it accumulated."""
+"""Options of an accumulator that are saved with its content."""
 
 _ROWS, _PARTLY_LABELLED = "skci sample", "skci partly labelled sample"
 _OF_MOMENTS = "skci moments"
@@ -42,26 +42,26 @@ _VERSIONS = {_ROWS: 2, _PARTLY_LABELLED: 2, _OF_MOMENTS: 3}
 _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
 _TINY = 1e-300  # error of sums that underflow
-_MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
+_MAX_BYTES, _MAX_RATIO = 1 << 26, 200  # of arrays, and relative to the file size
 _RANGE = ("lowest", "highest")
 
 
 @dataclass(eq=False)
 class SampleSum:
-    """Sum of samples, kept in a few parts.
+    """Sum of samples, stored in a few parts.
 
-    Samples are united with those of about their size, so that rows that are kept are
-    not copied for each of them. Threads may add samples at the same time.
+    Samples are merged with parts of similar size, so that stored rows are not copied
+    for every new sample. Threads may add samples at the same time.
     """
 
     parts: list[Sample] = field(default_factory=list)
-    several: bool = True  # whether there may be more than two labels
+    several: bool = True  # whether more than two labels are accepted
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def add(self, sample: Sample) -> None:
-        """Add a sample, after it was found to fit those before.
+        """Add a sample, if it is compatible with the samples before.
 
-        A sample that does not fit is an error, and adds nothing.
+        An incompatible sample raises an error and is not added.
         """
         with self._lock:
             parts = [*self.parts, sample]
@@ -76,10 +76,10 @@ class SampleSum:
             self.parts = parts
 
     def total(self) -> Sample:
-        """Sample of all rows, of which there must be some."""
+        """Return the sample of all rows; at least one sample must have been added."""
         with self._lock:
-            total, *others = reversed(self.parts)
-            for sample in others:
+            total, *remaining = reversed(self.parts)
+            for sample in remaining:
                 total = sample + total
             self.parts = [total]
         return total
@@ -96,10 +96,10 @@ class SampleSum:
 
 @contextmanager
 def replacing(path: Any) -> Iterator[Path]:
-    """Yield the name of a file to write, which then takes the place of `path`.
+    """Yield the name of a file to write, which then replaces `path`.
 
-    Until it is whole, and if it never is, `path` stays as it was. What is no regular
-    file, such as a pipe, is written to itself.
+    If writing fails, `path` is unchanged. Special files, such as pipes, are written
+    directly.
     """
     try:
         target = Path(path).resolve()
@@ -122,15 +122,15 @@ def replacing(path: Any) -> Iterator[Path]:
 def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     """Write a sample and all of `OPTIONS` to a file, ``.npz`` or ``.json``."""
     path, is_json = _as_path(path)
-    of_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
-    if len(sample.truth) and (sample.scores or not of_numbers):
+    has_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
+    if len(sample.truth) and (sample.scores or not has_numbers):
         raise ValueError(
-            "what was accumulated must not be rankings or survival to be saved, of "
-            "which all rows are kept; pickle the accumulator"
+            "rankings and survival cannot be saved, because all rows are kept; pickle "
+            "the accumulator"
         )
-    header, given = _plain(sample)
+    header, sample_arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
-    arrays = {name: array for name, array in given.items() if array is not None}
+    arrays = {name: array for name, array in sample_arrays.items() if array is not None}
     header["arrays"] = [*arrays]
     if is_json:
         header["arrays"] = {name: array.tolist() for name, array in arrays.items()}
@@ -145,12 +145,12 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 
 
 def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
-    """Read a sample and options from a file that `write_sample` wrote.
+    """Read a sample and its options from a file written by `write_sample`.
 
-    The sample is checked.
+    The content is checked.
     """
     path, is_json = _as_path(path)
-    must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
+    error_prefix = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
         if is_json:
             header = json.loads(path.read_text(encoding="utf-8"))
@@ -161,22 +161,24 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(f"{must}: {error}") from error
+        raise ValueError(f"{error_prefix}: {error}") from error
     if not isinstance(header, dict) or header.get("format") not in _VERSIONS:
-        raise ValueError(f"{must}, which is none")
-    version, known = header.get("version"), _VERSIONS[header["format"]]
-    if version != known:
-        raise ValueError(f"{must} of version {version}, not {known}")
+        raise ValueError(f"{error_prefix}, which is not such a file")
+    version, supported = header.get("version"), _VERSIONS[header["format"]]
+    if version != supported:
+        raise ValueError(f"{error_prefix} of version {version}, not {supported}")
     read = _moments if header["format"] == _OF_MOMENTS else _sample
     try:
         options = {name: header["options"][name] for name in OPTIONS}
         return read(header, _Arrays(arrays)), options
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise ValueError(f"{must}, whose content does not fit: {error}") from error
+        raise ValueError(
+            f"{error_prefix}, whose content is invalid: {error}"
+        ) from error
 
 
 def _as_path(path: Any) -> tuple[Path, bool]:
-    """Check the name of a file, and tell whether it is one of JSON."""
+    """Check the name of a file, and return whether it is a JSON file."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     path = Path(path)
@@ -186,30 +188,32 @@ def _as_path(path: Any) -> tuple[Path, bool]:
 
 
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
-    """Read a header, and the arrays that it names: others are not unpacked.
+    """Read a header and the arrays that it names; other arrays are not unpacked.
 
     Arrays that are far larger than the file are not unpacked either.
     """
     with path.open("rb") as file:
         if not is_zipfile(file):
-            raise ValueError("it is damaged or of another kind")
+            raise ValueError("it is damaged or has another format")
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:
-            sizes = {each.filename: each.file_size for each in archive.zip.infolist()}
-            most = _MOST_BYTES + _MOST_RATIO * path.stat().st_size
-            if sizes.get(f"{_HEADER}.npy", 0) > most:
+            sizes = {
+                entry.filename: entry.file_size for entry in archive.zip.infolist()
+            }
+            maximum = _MAX_BYTES + _MAX_RATIO * path.stat().st_size
+            if sizes.get(f"{_HEADER}.npy", 0) > maximum:
                 raise ValueError("its header is too large")
             header = json.loads(str(archive[_HEADER]))
-            names = header.get("arrays", archive.files)  # all, if none are
-            named = [name for name in names if f"{name}.npy" in sizes]
-            size = sum(sizes[f"{name}.npy"] for name in named)
-            if size > most:
+            names = header.get("arrays", archive.files)  # defaults to all
+            selected = [name for name in names if f"{name}.npy" in sizes]
+            size = sum(sizes[f"{name}.npy"] for name in selected)
+            if size > maximum:
                 raise ValueError(f"its arrays are too large: {size:,} bytes")
-            return header, {name: archive[name] for name in named}
+            return header, {name: archive[name] for name in selected}
 
 
 def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
-    """What is named in a sample, as JSON has it, and its arrays."""
+    """Header of a sample, as JSON content, and its arrays."""
     vocabulary, rows, design = sample.vocabulary, sample.rows, sample.design
     scores, edges = [*sample.scores.values()], sample.score_edges
     keys = getattr(design, "keys", None)
@@ -219,7 +223,9 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
         "targets": [*map(_plain_name, vocabulary.targets)],
         "abstains": vocabulary.abstains,
         "labelled": list(sample.labelled),
-        "scored": {model: each.eps for model, each in sample.scores.items()},
+        "scored": {
+            model: model_scores.eps for model, model_scores in sample.scores.items()
+        },
         "predicted": list(sample.numbers),
         "with_items": list(sample.items),
         "scale": rows.scale,
@@ -240,8 +246,8 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
         return header, arrays | {"values": means.values}
     if sample.items:
         raise TypeError(
-            "moments must be True for metrics of items to be saved: items are objects "
-            "of any kind, got moments=False"
+            "moments must be True to save metrics of items, because items are objects "
+            "of any type, got moments=False"
         )
     subgroups = sample.subgroups
     header["subgroups"] = None if subgroups is None else subgroups.names
@@ -255,14 +261,16 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     }
     for k, values in enumerate(sample.numbers.values()):
         arrays[f"number_{k}"] = values
-    for k, each in enumerate(scores):
-        ends = [f"score_{k}_{end}" for end in _RANGE] if edges is not None else []
-        arrays |= dict(zip(ends or [f"score_{k}"], each.extremes, strict=False))
+    for k, model_scores in enumerate(scores):
+        names = [f"score_{k}_{bound}" for bound in _RANGE] if edges is not None else []
+        arrays |= dict(
+            zip(names or [f"score_{k}"], model_scores.extremes, strict=False)
+        )
     return header, arrays
 
 
 def _plain_name(name: Any) -> Any:
-    """Name of a cluster or target, as JSON has it."""
+    """Name of a cluster or target as a JSON value."""
     name = name.item() if isinstance(name, np.generic) else name
     if name is None or isinstance(name, str | int | float):
         return name
@@ -273,31 +281,31 @@ def _plain_name(name: Any) -> Any:
 
 
 class _Arrays(dict[str, Array]):
-    """Arrays of a file by name, each of which is checked when it is read."""
+    """Arrays of a file by name, each checked when it is read."""
 
     def __call__(
         self,
         name: str,
         kinds: str,
         shape: tuple[int | None, ...],
-        holds: Callable[[Array], Any] = np.isfinite,
+        is_valid: Callable[[Array], Any] = np.isfinite,
     ) -> Array:
-        """Read an array of some kinds and shape, all of whose values `holds` accepts.
+        """Read an array of some dtype kinds and shape, with valid values.
 
-        Any length is accepted for None.
+        None in the shape accepts any length.
         """
         array = self[name]
         pairs = zip(shape, array.shape, strict=False)
-        if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
+        if array.ndim != len(shape) or any(size not in (None, n) for size, n in pairs):
             raise ValueError(f"{name} has the shape {array.shape}")
-        are_known = array.dtype.kind in kinds or not array.size
-        if not (are_known and np.isfinite(array).all() and np.all(holds(array))):
-            raise ValueError(f"{name} holds other values than it may")
+        has_kind = array.dtype.kind in kinds or not array.size
+        if not (has_kind and np.isfinite(array).all() and np.all(is_valid(array))):
+            raise ValueError(f"{name} has invalid values")
         return array
 
 
 def _below(end: int) -> Callable[[Array], Array]:
-    """Whether each number is from 0 to less than an end."""
+    """Return a check that numbers are at least 0 and below `end`."""
     return lambda x: (x >= 0) & (x < end)
 
 
@@ -305,19 +313,19 @@ def _are_counts(x: Array) -> Array:
     return (x >= 1) & (x == np.rint(x))
 
 
-def _distinct(names: Any, kind: str, least: int = 1) -> list[Any]:
-    """Names, checked."""
-    if isinstance(names, str) or len(set(names)) < max(len(names), least):
+def _distinct(names: Any, kind: str, minimum: int = 1) -> list[Any]:
+    """Names, checked to be distinct."""
+    if isinstance(names, str) or len(set(names)) < max(len(names), minimum):
         raise ValueError(f"{kind} are not distinct names")
     return list(names)
 
 
 def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
-    """Sample of names and arrays, checked."""
+    """Sample from a header and arrays, checked."""
     rows = _rows(header, column)
     vocabulary, n_units = _vocabulary(header), len(rows)
     labelled, scored, predicted = (
-        tuple(map(str, _distinct(header[kind], "models", least=0)))
+        tuple(map(str, _distinct(header[kind], "models", minimum=0)))
         for kind in ("labelled", "scored", "predicted")
     )
     width = 0 if predicted else len(vocabulary.targets) * (1 + len(labelled))
@@ -327,13 +335,19 @@ def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
         truth = column("truth", "f", (n_units, None))
     subgroups = proxies = None
     if header["subgroups"] is not None:
-        pairs = [[(str(k), str(v)) for k, v in each] for each in header["subgroups"]]
+        pairs = [
+            [(str(k), str(v)) for k, v in subgroup_names]
+            for subgroup_names in header["subgroups"]
+        ]
         subgroup = column("subgroup", "iu", (n_units,), _below(len(pairs)))
         subgroups = Subgroups(subgroup, tuple(map(tuple, pairs)))
     if header["format"] == _PARTLY_LABELLED:
-        proxies = tuple(_distinct(header["proxies"], "proxies", least=0))
+        proxies = tuple(_distinct(header["proxies"], "proxies", minimum=0))
         if unknown := {*proxies} - {*labelled, *predicted}:
-            raise ValueError(f"proxies have no columns: {sorted(unknown)}")
+            raise ValueError(
+                "proxies must be names of columns in the file, got unknown "
+                f"{sorted(unknown)}"
+            )
     return Sample(
         rows,
         _design(header, column, rows),
@@ -359,45 +373,45 @@ def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
-    """Labels, of which the first two may be unknown, and targets of a sample."""
+    """Labels and targets of a sample; one of two labels may be unknown."""
     labels, targets = header["labels"], header["targets"]
-    known = [label for label in labels if label is not None]
-    _distinct(known, "labels")
+    known_labels = [label for label in labels if label is not None]
+    _distinct(known_labels, "labels")
     _distinct(targets, "targets")
     if len(labels) < 2 or (None in labels[1:] and len(labels) > 2):
-        raise ValueError(f"labels are not known: {labels}")
-    if len({isinstance(label, str) for label in known}) > 1:
-        raise ValueError(f"labels are of several types: {labels}")
+        raise ValueError(f"labels must be known, got {labels}")
+    if len({isinstance(label, str) for label in known_labels}) > 1:
+        raise ValueError(f"labels must have one type, got {labels}")
     return Vocabulary(tuple(labels), tuple(targets), bool(header["abstains"]))
 
 
 def _rows(header: Mapping[str, Any], column: _Arrays) -> Rows:
-    """Weights of the units.
+    """Weights of the units, checked.
 
-    By the inequality of Cauchy and Schwarz a sum of powers is at most the root of the
-    product of its neighbours; and it is at most the product of those of lower powers.
+    By the Cauchy-Schwarz inequality, a sum of powers is at most the root of the product
+    of its neighbours. It is also at most the product of the sums of lower powers.
     """
     weights = column("weights", "iuf", (None,), lambda x: x > 0)
     n_units, powers, numbers = len(weights), None, None
     if not n_units:
         raise ValueError("there are no rows")
-    of_moments = header["format"] == _OF_MOMENTS
+    has_moments = header["format"] == _OF_MOMENTS
     if "powers" in column:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
-        are_numbers = np.isfinite if of_moments else _are_counts
+        are_numbers = np.isfinite if has_moments else _are_counts
         numbers = column("rows", "iuf", (n_units,), are_numbers)
         sums = np.array([numbers, weights, *powers])
         roots = np.sqrt(sums[:-2]) * np.sqrt(sums[2:])
-        largest = (1 + _ROUNDING) * np.concatenate([roots, sums[1:-1] * sums[1]])
-        smaller = np.concatenate([sums[1:-1], sums[2:]]) <= largest + _TINY
-        if not (of_moments or smaller.all()):
-            raise ValueError("weights, rows and powers are not those of any rows")
+        maximum = (1 + _ROUNDING) * np.concatenate([roots, sums[1:-1] * sums[1]])
+        smaller = np.concatenate([sums[1:-1], sums[2:]]) <= maximum + _TINY
+        if not (has_moments or smaller.all()):
+            raise ValueError("weights, powers and rows are inconsistent")
     else:
         column("weights", "iuf", (None,), _are_counts)
     scale = float(header["scale"])
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}")
-    return Rows(weights, powers, numbers, scale, of_moments)
+    return Rows(weights, powers, numbers, scale, has_moments)
 
 
 def _names_of_clusters(header: Mapping[str, Any]) -> Array:
@@ -408,7 +422,7 @@ def _names_of_clusters(header: Mapping[str, Any]) -> Array:
 def _design(
     header: Mapping[str, Any], column: _Arrays, rows: Rows
 ) -> IndependentRows | Clusters:
-    """Clusters of the units, if there are any."""
+    """Clusters of the units, or independent rows."""
     if header["clusters"] is None:
         return IndependentRows(rows.n_samples)
     keys = _names_of_clusters(header)
@@ -417,9 +431,9 @@ def _design(
     unit = column("cluster_unit", "iu", size, _below(len(rows)))
     weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
     if (np.diff(number) < 0).any():
-        raise ValueError("clusters are not in order")
+        raise ValueError("clusters must be in order")
     if not np.allclose(np.bincount(unit, weights, len(rows)), rows.weights, rtol=1e-6):
-        raise ValueError("cluster_weights do not add up to weights")
+        raise ValueError("cluster_weights must add up to weights")
     squares = None
     if "cluster_squares" in column:
         squares = column("cluster_squares", "f", size, lambda x: x >= 0)
@@ -429,29 +443,31 @@ def _design(
 def _scores(
     column: _Arrays, name: str, n_units: int, n_classes: int, eps: float
 ) -> Scores:
-    """Scores of a model, for each class where there are several, or ranges in bins."""
+    """Scores of a model, for each class if there are several, or binned ranges."""
     if "score_edges" not in column:
         shape = (n_units,) if column[name].ndim == 1 else (n_units, n_classes)
         return Scores(column(name, "f", shape), eps=eps)
     edges = column("score_edges", "f", (None,))
-    ranges = [column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE]
-    bins = [np.searchsorted(edges, end, side="right") for end in ranges]
+    ranges = [column(f"{name}_{bound}", "f", (n_units,)) for bound in _RANGE]
+    bins = [np.searchsorted(edges, bound, side="right") for bound in ranges]
     if (np.diff(edges) <= 0).any() or (ranges[0] > ranges[1]).any():
-        raise ValueError("edges and ranges of scores are not in order")
+        raise ValueError("edges and ranges of scores must be in order")
     if (bins[0] != bins[1]).any():
-        raise ValueError("ranges of scores are in several bins")
-    ends = Scores(ranges[0], edges, np.array(ranges), eps=eps)
-    return Scores.united([ends], edges, np.arange(n_units), n_units)
+        raise ValueError("ranges of scores must be within a bin")
+    scores = Scores(ranges[0], edges, np.array(ranges), eps=eps)
+    return Scores.united([scores], edges, np.arange(n_units), n_units)
 
 
 def _moments(header: Mapping[str, Any], column: _Arrays) -> MomentSample:
-    """Moments of names and arrays, checked."""
+    """Moments from a header and arrays, checked."""
     monomials = [
-        tuple(Variable(str(name), str(model), int(k)) for name, model, k in each)
-        for each in header["columns"]
+        tuple(
+            Variable(str(name), str(model), int(k)) for name, model, k in column_names
+        )
+        for column_names in header["columns"]
     ]
     if with_variables(monomials) != (*monomials,) or any(len(m) > 2 for m in monomials):
-        raise ValueError("columns are not in order")
+        raise ValueError("columns must be in order")
     rows = _rows(header, column)
     variables = [monomial[0] for monomial in monomials if len(monomial) == 1]
     origins = column("origins", "f", (len(variables),)).tolist()

@@ -1,4 +1,4 @@
-"""Runs of models on the tasks of a suite: what is estimated from their scores."""
+"""Scores of runs of models on the tasks of a suite, and their aggregates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
-from skci._validation import as_numbers, check_known
-from skci.data.drawing import check_apart, names_in
+from skci._validation import as_numbers, check_valid_name
+from skci.data.row_options import check_apart, names_in
 from skci.data.rows import check_thresholds
 from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Mean
 from skci.measures.suites import (
@@ -22,15 +22,15 @@ from skci.measures.suites import (
     mean_below,
     probability_of_improvement,
 )
-from skci.measures.traits import LOGIT, Trait
+from skci.measures.traits import LOGIT, MeasureProperties
 
 METRICS = ("iqm", "mean", "optimality_gap")
 """Aggregates of the scores of a model."""
 
 THRESHOLD = "threshold"
-"""Name of the column of a report that holds the thresholds."""
+"""Name of the column of thresholds in a report."""
 
-_LEVELS = 20  # quantiles of scores that are thresholds of a profile
+_LEVELS = 20  # number of quantiles of scores for thresholds of a profile
 _BY_VALUE: dict[str, Any] = {
     "bounds": (-np.inf, np.inf),
     "smooth": False,
@@ -38,22 +38,22 @@ _BY_VALUE: dict[str, Any] = {
     "automatic": ("delta",),
 }
 _TRAITS = {
-    "iqm": Trait("iqm", **_BY_VALUE),
-    "mean": Trait("mean", heavy_tails=True, **_BY_VALUE),
-    "optimality_gap": Trait(
+    "iqm": MeasureProperties("iqm", **_BY_VALUE),
+    "mean": MeasureProperties("mean", heavy_tails=True, **_BY_VALUE),
+    "optimality_gap": MeasureProperties(
         "optimality_gap",
         greater_is_better=False,
         **_BY_VALUE | {"bounds": (0.0, np.inf)},
     ),
 }
-_OF_PAIRS = Trait(
+_OF_PAIRS = MeasureProperties(
     "probability_of_improvement",
     scale=LOGIT,
     smooth=False,
     blurs=False,
     automatic=("logit",),
 )
-_ABOVE = Trait("share_above", blurs=False)
+_ABOVE = MeasureProperties("share_above", blurs=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,23 +74,23 @@ class Suite:
 
     models: list[str]
     scores: Array
-    """Of all runs on all tasks, sorted by model and by task."""
+    """Scores of all runs on all tasks, sorted by model and by task."""
     model: Array
-    """Position of the model of each score."""
+    """Model index of each score."""
     task: Array
-    """Position of its task."""
+    """Task index of each score."""
 
     @classmethod
     def of_arrays(cls, named: Mapping[str, Any]) -> Suite:
-        """Read an array of shape (n_runs, n_tasks) of each model."""
+        """Read an array of shape (n_runs, n_tasks) for each model."""
         arrays: list[Array] = []
         for name, values in named.items():
             parameter = "scores" if len(named) == 1 else f"scores[{name!r}]"
             arrays.append(as_numbers(values, parameter, missing=True))
             if arrays[-1].ndim != 2 or len(arrays[-1]) < 2:
                 raise ValueError(
-                    f"{parameter} must be of shape (n_runs, n_tasks), with two runs or "
-                    f"more, got shape {arrays[-1].shape}"
+                    f"{parameter} must have shape (n_runs, n_tasks), with at least two "
+                    f"runs, got shape {arrays[-1].shape}"
                 )
             if arrays[-1].shape[1] != arrays[0].shape[1]:
                 raise ValueError(
@@ -98,10 +98,10 @@ class Suite:
                     f"{arrays[0].shape[1]} tasks of the first model, got shape "
                     f"{arrays[-1].shape}"
                 )
-        model = np.repeat(np.arange(len(arrays)), [each.size for each in arrays])
+        model = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
         tasks = np.arange(arrays[0].shape[1])
-        task = np.concatenate([np.tile(tasks, len(each)) for each in arrays])
-        scores = np.concatenate([each.ravel() for each in arrays])
+        task = np.concatenate([np.tile(tasks, len(array)) for array in arrays])
+        scores = np.concatenate([array.ravel() for array in arrays])
         return cls._of_long([*named], tasks, scores, model, task)
 
     @classmethod
@@ -110,8 +110,8 @@ class Suite:
         scores = as_numbers(columns["scores"], "scores", missing=True)
         names, codes = names_in(columns, "model", "task", "run")
         if "run" in codes:
-            must = "run must tell the runs of a model on a task apart"
-            check_apart(names, codes, must)
+            requirement = "run must distinguish the runs of a model on a task"
+            check_apart(names, codes, requirement)
         models, task = [*map(str, names.get("model", ["scores"]))], codes["task"]
         model = codes.get("model", np.zeros_like(task))
         return cls._of_long(models, names["task"], scores, model, task)
@@ -120,24 +120,25 @@ class Suite:
     def _of_long(
         cls, models: list[str], tasks: Array, scores: Array, model: Array, task: Array
     ) -> Suite:
-        """Sort the scores that are known, of which each task of a model has two."""
-        known = ~np.isnan(scores)
-        order = np.lexsort([task[known], model[known]])
-        scores, model, task = (each[known][order] for each in (scores, model, task))
+        """Sort the scores that are not missing; each task of a model needs two."""
+        is_known = ~np.isnan(scores)
+        order = np.lexsort([task[is_known], model[is_known]])
+        scores, model, task = (
+            values[is_known][order] for values in (scores, model, task)
+        )
         n_cells = len(models) * len(tasks)
         sizes = np.bincount(model * len(tasks) + task, minlength=n_cells)
         if sizes.min() < 2:
             k, t = divmod(int(sizes.argmin()), len(tasks))
             raise ValueError(
-                "scores must be of two runs or more of each task, without which the "
-                f"variance is not known, got {sizes.min()} of {models[k]!r} in "
-                f"task {tasks[t]!s}"
+                "scores must contain at least two runs for each task, to estimate a "
+                f"variance, got {sizes.min()} for {models[k]!r} in task {tasks[t]!s}"
             )
         return cls(models, scores, model, task)
 
     @cached_property
     def rows(self) -> Rows:
-        """Runs, of which those of each task have the same total weight."""
+        """Runs, with equal total weights of tasks."""
         cells = self._cell
         sizes = np.bincount(cells)
         weights = None if len(np.unique(sizes)) == 1 else 1 / sizes[cells]
@@ -145,7 +146,7 @@ class Suite:
 
     @property
     def design(self) -> IndependentRows:
-        """Tasks of each model as strata."""
+        """Design with the tasks of each model as strata."""
         n_models = len(self.models)
         return _Tasks(len(self.scores), strata=self._cell, n_models=n_models)
 
@@ -155,11 +156,16 @@ class Suite:
         return self.model * (self.task.max() + 1) + self.task
 
     def _of(self, model: str) -> Array:
-        """Positions of the scores of a model."""
+        """Indices of the scores of a model."""
         return np.flatnonzero(self.model == self.models.index(model))
 
     def _of_rows(
-        self, key: Key, trait: Trait, rows: Array, value: float, influence: Array
+        self,
+        key: ParameterLabels,
+        trait: MeasureProperties,
+        rows: Array,
+        value: float,
+        influence: Array,
     ) -> TableParameter:
         """Parameter of some rows with a value and influence values."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
@@ -170,7 +176,7 @@ class Suite:
         )
 
     def aggregate(self, model: str, metric: str, target: float) -> TableParameter:
-        """An aggregate of the scores of a model."""
+        """Aggregate of the scores of a model."""
         rows = self._of(model)
         scores, weights = self.scores[rows], self.rows.counts[rows]
         weights = weights / weights.sum()
@@ -181,53 +187,60 @@ class Suite:
         else:
             value, influence = mean_below(scores, weights, target)
             value, influence = target - value, -influence
-        key = Key(metric, model)
+        key = ParameterLabels(metric, model)
         return self._of_rows(key, _TRAITS[metric], rows, value, influence)
 
     def improvements(self, control: str | None) -> list[TableParameter]:
-        """Probabilities of improvement of all pairs, or of the others on a control."""
+        """Probabilities of improvement: all pairs, or all models over a control."""
         if len(self.models) < 2:
             raise ValueError(
-                f"a probability of improvement needs two models, got {self.models}"
+                "a probability of improvement needs at least two models, got "
+                f"{self.models}"
             )
         pairs = list(combinations(self.models, 2))
         if control is not None:
-            check_known(control, self.models, "control")
+            check_valid_name(control, self.models, "control")
             pairs = [(model, control) for model in self.models if model != control]
         parameters = []
         for pair in pairs:
-            each = [self._of(model) for model in pair]
+            rows_of_models = [self._of(model) for model in pair]
             scores = [
                 [self.scores[rows[self.task[rows] == t]] for t in np.unique(self.task)]
-                for rows in each
+                for rows in rows_of_models
             ]
             value, *influences = probability_of_improvement(*scores)
-            # Means over the runs of each model, of all rows of both.
-            totals = [self.rows.counts[rows].sum() for rows in each]
+            # Influence values are means over the runs of a model; convert to all rows
+            # of both.
+            totals = [self.rows.counts[rows].sum() for rows in rows_of_models]
             factors = sum(totals) / np.array(totals)
             influence = np.concatenate(
                 [factor * x for factor, x in zip(factors, influences, strict=True)]
             )
-            key, rows = Key(_OF_PAIRS.name, " > ".join(pair)), np.concatenate(each)
+            key, rows = (
+                ParameterLabels(_OF_PAIRS.name, " > ".join(pair)),
+                np.concatenate(rows_of_models),
+            )
             parameters.append(self._of_rows(key, _OF_PAIRS, rows, value, influence))
         return parameters
 
-    def thresholds(self, given: Any) -> list[float]:
-        """Check thresholds of a profile, or take quantiles of all scores."""
-        if given is not None:
-            return check_thresholds(given).tolist()
+    def thresholds(self, thresholds: Any) -> list[float]:
+        """Check thresholds of a profile; defaults to quantiles of all scores."""
+        if thresholds is not None:
+            return check_thresholds(thresholds).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)
         return [*dict.fromkeys(float(f"{level:.3g}") for level in levels)]
 
     def profile(self, thresholds: Sequence[float]) -> list[TableParameter]:
-        """Share of runs above each threshold, of each model."""
+        """Proportion of runs above each threshold, for each model."""
         functional = Mean(np.array([0.0, 1.0]), 1.0)
         parameters = []
         for model, threshold in product(self.models, thresholds):
             above = self.scores > threshold
             index = np.where(self.model == self.models.index(model), above, 2)
             parameter = TableParameter(
-                key=Key(_ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),)),
+                key=ParameterLabels(
+                    _ABOVE.name, model, ((THRESHOLD, f"{threshold:g}"),)
+                ),
                 trait=_ABOVE,
                 functional=functional,
                 method=automatic(_ABOVE),

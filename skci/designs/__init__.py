@@ -1,7 +1,7 @@
-"""Designs: how the rows of a sample were drawn, where not independently.
+"""Designs: the sampling of rows that are not simply independent.
 
-A design is the option `design` of an entry point. Clusters and weights have options of
-their own, `groups` and `sample_weight`.
+A design is passed as `design` to an entry point. Clusters and weights are passed as
+`groups` and `sample_weight`.
 """
 
 from skci.data.runs import Runs

@@ -1,4 +1,4 @@
-"""Rows that are weighted to another population."""
+"""Rows weighted to a target population."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from skci._validation import (
 )
 from skci.inference.designs.design import Component
 
-_TOLERANCE = 1e-9  # of the means of the calibrated sample
+_TOLERANCE = 1e-9  # for the means of the calibrated sample
 
 
 class Calibrated:
-    r"""Rows that are weighted to a target population.
+    r"""Rows weighted to a target population.
 
-    The estimate then is that of the target population, if the rows of the test set and
-    of the target are alike given the calibration variables. Where these variables
-    explain errors, known margins also make the interval narrower.
+    The estimate then refers to the target population, provided that test rows and
+    target rows with equal calibration variables have the same distribution. If the
+    variables explain errors, known margins also make the interval narrower.
 
     Parameters
     ----------
     X : data frame or mapping of str to array-like of shape (n_samples,)
         Calibration variables of the test set by name, or names of columns of `data`.
     margins : mapping of str to mapping, optional
-        Shares, or counts, of all levels of variables in the target population, as in
-        ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to them.
+        Proportions, or counts, of all levels of variables in the target population, as
+        in ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to them.
     means : mapping of str to float, optional
-        Means of variables in the target population. Without `margins` the weights are
-        those of the generalised regression estimator, or of raking where such a weight
-        would not be positive.
+        Means of variables in the target population. Without `margins`, the weights are
+        those of the generalised regression estimator; if such a weight is not positive,
+        raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         The same variables in an independent sample of the target population, without
         labels. Weights are the odds that a row belongs to this sample, from a
         cross-fitted logistic regression, raked to the means of this sample. The
         interval allows for the sampling error of these means.
     groups : array-like of shape (n_samples,), optional
-        Cluster of each row; rows are independent if not given.
+        Cluster of each row. By default rows are independent.
 
     Raises
     ------
     ValueError
-        If the test set lacks a level of the target, a mean is outside of the range of
-        the test set, or no positive weights meet all margins and means.
+        If the test set lacks a level of the target, a mean is outside the range of the
+        test set, or no positive weights satisfy all margins and means.
 
     Notes
     -----
@@ -64,9 +64,10 @@ class Calibrated:
     .. math:: L_i - x_i^T B, \quad B = \Bigl(\sum_i d_i x_i x_i^T\Bigr)^{-1}
         \sum_i d_i x_i L_i
 
-    (Deville and Sarndal [1]_). For a sample of the target of m rows, the variance of
-    the mean of :math:`x_j^T B` over its rows is added. This is the influence of an
-    estimate with estimated odds if L is linear in x (Hirano, Imbens and Ridder [2]_).
+    (Deville and Sarndal [1]_). If the target is a sample of m rows, the variance of the
+    mean of :math:`x_j^T B` over its rows is added. This equals the influence function
+    of an estimate with estimated odds if L is linear in x (Hirano, Imbens and Ridder
+    [2]_).
 
     References
     ----------
@@ -123,12 +124,12 @@ class Calibrated:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Attributes with a value for each row: the variables, and the clusters."""
+        """Attributes with a value for each row: the variables and the clusters."""
         return self._variables if self.groups is None else (*self._variables, "groups")
 
     @property
     def n_units(self) -> int:
-        """Number of rows, or of clusters."""
+        """Number of rows or, with `groups`, of clusters."""
         return self._n_rows if self.groups is None else len(np.unique(self.groups))
 
     @property
@@ -146,9 +147,9 @@ class Calibrated:
         Returns
         -------
         design : Calibrated
-            A copy that knows the weights.
+            Copy that stores the weights.
         weights : ndarray of shape (n_samples,)
-            Calibrated weights, with the same sum.
+            Calibrated weights, with the same sum as `weights`.
         """
         design = copy(self)
         columns, means = (self._of_target(), []) if self.like else self._of_margins()
@@ -163,7 +164,7 @@ class Calibrated:
                 raise ValueError(
                     "X must have rows on both sides of the target, got values from "
                     f"{low:.4g} to {high:.4g} of {label}, whose mean in the target is "
-                    f"{mean:.4g}; unite levels, or leave the variable out"
+                    f"{mean:.4g}; merge levels, or leave the variable out"
                 )
         linear = not (self.margins or self.like)
         weights = _calibrated(weights, design._basis, np.array(means), linear=linear)
@@ -187,7 +188,7 @@ class Calibrated:
         return columns, [*means, *self.means.values()]
 
     def _of_target(self) -> dict[str, Array]:
-        """Calibration variables of the test set and, after it, of the target."""
+        """Calibration variables of the test set, followed by the target."""
         columns: dict[str, Array] = {}
         for name, values in self.like.items():
             both = np.concatenate([getattr(self, name), values])
@@ -201,7 +202,7 @@ class Calibrated:
         return {"1": np.ones(len(both))} | columns
 
     def _odds(self, variables: Array) -> Array:
-        """Cross-fitted odds of the rows of the test set to be of the target."""
+        """Cross-fitted odds that rows of the test set belong to the target."""
         is_target = np.arange(len(variables)) >= self._n_rows
         folds = StratifiedKFold(shuffle=True, random_state=0)
         model, method = LogisticRegression(), "predict_proba"
@@ -211,7 +212,7 @@ class Calibrated:
         return odds
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Totals of the values of rows within clusters.
+        """Sum the values of rows within clusters.
 
         Parameters
         ----------
@@ -221,7 +222,7 @@ class Calibrated:
         Yields
         ------
         Component
-            Totals of the clusters, or the rows.
+            Totals of clusters, or the rows.
         """
         values = np.asarray(influences)
         units = np.arange(len(values)) if self.groups is None else self.groups
@@ -229,7 +230,7 @@ class Calibrated:
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
-        """Totals of residuals from the calibration variables.
+        """Sum the residuals from the regression on the calibration variables.
 
         Parameters
         ----------
@@ -239,7 +240,8 @@ class Calibrated:
         Yields
         ------
         Component
-            Totals of the residuals and, for a sample of the target, of its rows.
+            Totals of the residuals and, with a target sample, fitted values of its
+            rows.
         """
         shares, root = self._shares[:, np.newaxis], np.sqrt(self._base)[:, np.newaxis]
         values = np.asarray(influences) / shares
@@ -260,7 +262,7 @@ class Calibrated:
 
 
 def _calibrated(base: Array, basis: Array, means: Array, *, linear: bool) -> Array:
-    """Positive weights near base weights, under which the basis has given means."""
+    """Positive weights near the base weights for which the basis has given means."""
     shares, centred = base / base.sum(), basis - means
     if linear:
         gram = (basis.T * shares) @ basis
@@ -279,7 +281,7 @@ def _calibrated(base: Array, basis: Array, means: Array, *, linear: bool) -> Arr
     if not (np.abs(solution.fun) < _TOLERANCE).all():
         raise ValueError(
             "margins and means must be possible for positive weights of the test set, "
-            "got a target outside of its support; leave a variable out, or unite levels"
+            "got a target outside of its support; leave a variable out, or merge levels"
         )
     weights = base * np.exp(centred @ solution.x)
     return weights * (base.sum() / weights.sum())

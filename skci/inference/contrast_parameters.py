@@ -34,13 +34,13 @@ from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
     Contrast,
-    Key,
     Parameter,
+    ParameterLabels,
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import Component, LinearCombination, Mean, Ratio
-from skci.measures.traits import IDENTITY, LOG, Trait
+from skci.measures.traits import IDENTITY, LOG, MeasureProperties
 
 _Enumeration = tuple[Array, Array]
 """Possible combinations of the cells of K parameters, (m, K); pseudo-counts, (m,)."""
@@ -138,7 +138,9 @@ class ContrastTables:
         counts = self.estimates.rows.counts
         return {k: p.subset(units, counts) for k, p in compared.items()}
 
-    def _check_needs_no_enumeration(self, trait: Trait, key: Key) -> None:
+    def _check_needs_no_enumeration(
+        self, trait: MeasureProperties, key: ParameterLabels
+    ) -> None:
         """Check that the method does not need all possible outcomes."""
         if self.method in (None, AUTO):
             return
@@ -278,7 +280,7 @@ def contrast_parameter(
 
 
 def _combined_value(
-    values: ArrayLike, coefficients: ArrayLike, trait: Trait, ratio: bool
+    values: ArrayLike, coefficients: ArrayLike, trait: MeasureProperties, ratio: bool
 ) -> float:
     """Value of a linear combination or of a ratio, clipped to its range."""
     with np.errstate(all="ignore"):
@@ -290,7 +292,7 @@ def _combined_value(
 
 def _expanded_coefficients(
     parameters: Sequence[_Parameter] | Mapping[int, _Parameter],
-    key: Key,
+    key: ParameterLabels,
     by_position: Mapping[int, float],
     ratio: bool,
 ) -> dict[_Parameter, float]:
@@ -329,7 +331,7 @@ def _coefficients_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, flo
 def _size_limit(
     compared: Sequence[Parameter],
     components: Sequence[TableParameter],
-    trait: Trait,
+    trait: MeasureProperties,
     method: str | None,
 ) -> str:
     """Requirement of the default method, if only the size of the table rules it out."""
@@ -351,7 +353,7 @@ def _has_default(parameter: Parameter, available: AvailableData = "table") -> bo
 
 def method_of(
     parameters: Sequence[Parameter],
-    trait: Trait,
+    trait: MeasureProperties,
     method: str | None,
     available: AvailableData = "table",
 ) -> str:
@@ -485,7 +487,9 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
     return {column: values[g] for (column, values), g in codes}, share
 
 
-def _trait_of(expanded: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
+def _trait_of(
+    expanded: Mapping[_Parameter, float], ratio: bool, key: ParameterLabels
+) -> MeasureProperties:
     """Properties of a contrast, from the coefficients of its components."""
     traits = [parameter.trait for parameter in expanded]
     if ratio:
@@ -498,7 +502,7 @@ def _trait_of(expanded: Mapping[_Parameter, float], ratio: bool, key: Key) -> Tr
         low, high = 0.0, np.inf
     else:
         low, high = _range_of(expanded, expanded.values())
-    return Trait(
+    return MeasureProperties(
         key.title,
         bounds=(low, high),
         greater_is_better=traits[0].greater_is_better,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Contrast, Key, TableParameter
+from skci.inference.parameter import Contrast, ParameterLabels, TableParameter
 
 
 def pairwise_contrasts(
@@ -50,7 +50,7 @@ def comparison(
 def contrasts_with(
     joint: JointEstimate,
     positions: Sequence[int],
-    references: Mapping[Key, TableParameter],
+    references: Mapping[ParameterLabels, TableParameter],
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:

@@ -17,7 +17,7 @@ from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.intervals.methods import AvailableData, Task, automatic
 from skci.inference.parameter import Contrasts, Parameter
 from skci.inference.rows import Rows
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 
 _NEAR_BOUNDARY = (
     "the estimate is within a standard error of the boundary of its range, where "
@@ -59,7 +59,7 @@ class Estimates:
     Resampled estimates and means over runs have them, for the skewness of losses.
     """
 
-    def best_method(self, trait: Trait) -> str:
+    def best_method(self, trait: MeasureProperties) -> str:
         """Interval method that "auto" selects."""
         return automatic(trait, available=self.available, preferred=self.preferred)
 

@@ -24,7 +24,7 @@ from skci.inference.designs.totals import moments
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AvailableData, Task
-from skci.inference.parameter import CANCELLED, Key, Parameter
+from skci.inference.parameter import CANCELLED, Parameter, ParameterLabels
 from skci.inference.row_estimate import HEAVY_TAIL
 from skci.inference.rows import Rows
 
@@ -333,7 +333,7 @@ def excess_shares(
     """
     if excess is None:
         return {}
-    positions: dict[Key, list[int]] = {}
+    positions: dict[ParameterLabels, list[int]] = {}
     for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
         positions.setdefault(parameters[k].key.without("model"), []).append(k)
     shares: dict[frozenset[str], list[float]] = {}

@@ -19,10 +19,10 @@ from skci.measures.functional import (
     Evaluation,
     FixedValueFunctional,
     Functional,
+    InformativeRows,
     Negative,
-    Support,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 
 _COVERS_ALL_UNITS = attrgetter("covers_all_units")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
@@ -53,7 +53,7 @@ DEFAULT_MODEL = "y_pred"
 
 
 @dataclass(frozen=True)
-class Key:
+class ParameterLabels:
     """Names that identify a parameter: model, metric, subgroup.
 
     Reports derive their labels from the key.
@@ -115,14 +115,14 @@ class Key:
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
-    def without(self, factor: str) -> Key:
+    def without(self, factor: str) -> ParameterLabels:
         """Key without the model or the subgroup, which all compared levels share."""
         if factor == "model":
             return replace(self, model="", sample="")
         return replace(self, subgroup=())
 
     @property
-    def reverse(self) -> Key:
+    def reverse(self) -> ParameterLabels:
         """Key of the reverse difference or ratio; other keys are unchanged."""
         return replace(self, compared=self.compared and self.compared[::-1])
 
@@ -138,7 +138,7 @@ class Key:
         return printable(text)
 
 
-Contrast = tuple[Key, Mapping[int, float]]
+Contrast = tuple[ParameterLabels, Mapping[int, float]]
 """Key of a contrast, and its coefficients by the positions of the parameters.
 
 The difference of parameters 0 and 2 has the coefficients ``{0: 1.0, 2: -1.0}``."""
@@ -218,8 +218,8 @@ class Parameter:
     The estimate is `fixed_estimate`. A `TableParameter` computes it from its table.
     """
 
-    key: Key
-    trait: Trait
+    key: ParameterLabels
+    trait: MeasureProperties
     """Properties of the measure, such as its range."""
     method: str
     """Name of the interval method, a key of ``INTERVALS``."""
@@ -275,7 +275,7 @@ class Parameter:
         return self.trait.negative_of is not None
 
     @property
-    def without_negation(self) -> tuple[Trait, float, int]:
+    def without_negation(self) -> tuple[MeasureProperties, float, int]:
         """Trait and estimate of the measure, and -1 if negated, else 1."""
         measure = self.trait.negative_of
         if measure is None:
@@ -288,9 +288,9 @@ class Parameter:
         return False
 
     @property
-    def support(self) -> Support:
+    def support(self) -> InformativeRows:
         """Rows that determine the precision of the variance."""
-        return Support()
+        return InformativeRows()
 
     def __str__(self) -> str:
         return str(self.key)
@@ -455,7 +455,7 @@ class TableParameter(Parameter):
         return self.max_abs_derivative < _NO_DERIVATIVE * max(abs(self.value), 1.0)
 
     @cached_property
-    def support(self) -> Support:
+    def support(self) -> InformativeRows:
         return self.functional.support(self.counts)
 
     @cached_property
@@ -481,7 +481,7 @@ def with_fixed_estimate(parameter: Parameter, estimate: float) -> Parameter:
     traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
     return Parameter(
         key=parameter.key,
-        trait=Trait(**traits, smooth=False),
+        trait=MeasureProperties(**traits, smooth=False),
         method=parameter.method,
         fixed_estimate=min(max(estimate, low), high),
         pos_label=parameter.pos_label,

@@ -18,13 +18,13 @@ from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.designs.units import is_simple
 from skci.inference.estimates import Estimates
+from skci.inference.influence_basis import Terms, base_slopes
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.linear_estimates import MAX_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.row_estimate import RowEstimate
 from skci.inference.rows import Rows
-from skci.inference.terms import Terms, base_slopes
 
 _MANY_CONTRASTS = 16  # number of contrasts from which V is computed from components
 _MAX_BY_PAIR = 1 << 11  # number of contrasts whose rows depend on the pair

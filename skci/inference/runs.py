@@ -27,7 +27,7 @@ from skci.inference.designs.design import SmallSampleReason
 from skci.inference.estimates import Estimates
 from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, Parameter, with_fixed_estimate
+from skci.inference.parameter import Parameter, ParameterLabels, with_fixed_estimate
 from skci.inference.row_estimates import RowEstimates
 
 _LEVEL = 0.975  # level at which quantiles are matched
@@ -183,7 +183,7 @@ class RunEstimates(Estimates):
     """Description of the runs in the header of a report."""
     run_estimates: Estimates
     """Estimates of the parameters of all runs."""
-    runs: tuple[tuple[Key, str | None], ...]
+    runs: tuple[tuple[ParameterLabels, str | None], ...]
     """For each parameter of a run, the key of its mean and the run name."""
     available: ClassVar[AvailableData] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
@@ -332,7 +332,7 @@ def mean_over_runs(
     source: Any = joint.source
     run_parameters = source.parameters
     sources = [models[parameter.key.model] for parameter in run_parameters]
-    members: dict[Key, list[int]] = {}
+    members: dict[ParameterLabels, list[int]] = {}
     sets: dict[str, dict[str, list[int]]] = {}
     keys = []
     for j, (model, run) in enumerate(sources):
@@ -367,7 +367,7 @@ def mean_over_runs(
     return replace(joint, source=estimates)
 
 
-def _mean_parameter(key: Key, parameters: Sequence[Parameter]) -> Parameter:
+def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Parameter:
     """Parameter for the mean over runs; undefined if any run is undefined."""
     values = [parameter.value for parameter in parameters]
     mean = with_fixed_estimate(parameters[0], float(np.mean(values)))

@@ -1,8 +1,8 @@
 """Logs of evaluations of language models, as rows of grades.
 
-:func:`read` takes the files that inspect_ai, lm-evaluation-harness, promptfoo, DeepEval
-and SWE-bench write, and plain tables, and returns :class:`LogRows`. A
-:class:`LogFormat` adds another format.
+:func:`read` reads the files of inspect_ai, lm-evaluation-harness, promptfoo, DeepEval
+and SWE-bench, and plain tables, and returns :class:`LogRows`. A :class:`LogFormat` adds
+another format.
 """
 
 from skci.logs.files import Grade, LogFile, LogFormat, Sample, Statement

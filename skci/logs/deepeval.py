@@ -24,8 +24,8 @@ def _recognises(file: LogFile) -> bool:
 
 def _samples(file: LogFile) -> Iterator[Sample]:
     header = {name: value for name, value, _ in _members(file) if name not in _CASES}
-    given = file.field(header, "hyperparameters", 0, dict, {})
-    settings = {k.lower(): v for k, v in given.items()}
+    parameters = file.field(header, "hyperparameters", 0, dict, {})
+    settings = {k.lower(): v for k, v in parameters.items()}
     hidden = file.path.parent.name == ".deepeval"
     fallback = file.path.absolute().parents[1].name if hidden else file.stem
     model = str(settings.get("model") or fallback)
@@ -44,7 +44,7 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Read members of a run, which may be nested."""
+    """Yield the members of a run, which may be nested."""
     cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
     for name, value, line in file.members(_OUTER, *cases):
         yield name.removeprefix(f"{_OUTER}."), value, line

@@ -1,6 +1,6 @@
-"""Files that may be logs, read as streams, and what formats make of them.
+"""Files that may be logs, read as streams, and the results of log formats.
 
-A module of a format imports from here alone, and ends in a `LogFormat`.
+A module for a format imports only from this module, and defines a `LogFormat`.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ class Grade(NamedTuple):
     value : float or str
         The grade.
     size : float, default=1
-        Number of units, such as tokens, of which the value is the mean.
+        Number of units, such as tokens, that the value averages.
     function : {"mean", "ratio", "share", "perplexity"}, default="mean"
-        How the harness aggregates grades: their mean; the ratio of the sums over all
-        units, for "share" with grades from 0 to 1; or exp of that ratio.
+        Aggregation by the harness: the mean of the grades; the ratio of the sums over
+        all units, called "share" if grades are between 0 and 1; or exp of that ratio.
     refused : str, default=""
+        Reason why the harness has no number for each sample; empty if it has one.
         Reason why the harness has no number for each sample; empty if it has one.
 
     Examples
@@ -65,23 +66,23 @@ class Grade(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The answer of a model to an item, with its grades, as a log has it.
+    """The answer of a model to an item, with its grades, as recorded in a log.
 
     Parameters
     ----------
     line : int
-        Line of the file, from 1, for messages; 0 where it is unknown.
+        Line of the file, counted from 1, for messages; 0 if unknown.
     model, task, item : str
         Names of the model, the task and the item.
     run : str, default="1"
-        Name of the run, such as an epoch, where a model answers an item repeatedly.
+        Name of the run, such as an epoch, if a model answers an item repeatedly.
     grades : sequence of (str, grade), optional
-        Name of each scorer with a number, a boolean, a word such as "C" or "yes", None
-        for a missing grade, or a `Grade`; empty for an item without any grade.
+        Scorers and grades. A grade is a number, a boolean, a word such as "C" or "yes",
+        a `Grade`, or None if it is missing. Empty for an item without any grade.
     group : str, default=""
-        Cluster of the item if the caller of :func:`read` names no field.
+        Cluster of the item, used if the caller of :func:`read` names no field.
     metadata : sequence of mappings, optional
-        Mappings in which the field is looked up that the caller names as `groups`.
+        Mappings that are searched for the field that the caller passes as `groups`.
 
     Examples
     --------
@@ -101,20 +102,20 @@ class Sample(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The summary that a harness prints of the grades of a task by a scorer.
+    """The summary that a harness prints for the grades of a task by a scorer.
 
-    Reports of grades with another summary than the samples in the file are refused.
+    Reports are refused if the samples in the file have another summary.
 
     Parameters
     ----------
     task, scorer : str
         Names of the task and the scorer.
     refused : str, default=""
-        Reason why the summary does not follow from the samples; empty if it does.
+        Reason why the summary cannot be computed from the samples; empty if it can.
     printed : str, default=""
         The printed numbers as text; empty if they are unknown.
     values : sequence of float, optional
-        Numbers of which one must equal the summary of the samples.
+        Printed numbers, one of which must equal the summary of the samples.
     higher_is_better : bool, optional
         Whether a higher grade is better, if the log states it.
 
@@ -137,25 +138,25 @@ class Statement(NamedTuple):
 class LogFormat:
     r"""A format of logs, for :func:`read` and the shell.
 
-    A format only parses; grades, groups and summaries are checked by :func:`read`. It
-    is passed as `formats`, or found as an entry point of the group "skci.log_formats"
-    of an installed package, by Python and the shell.
+    A format only parses files; :func:`read` checks grades, groups and summaries. A
+    format is passed as `formats`. Formats of installed packages are found by Python and
+    the shell as entry points of the group "skci.log_formats".
 
     Parameters
     ----------
     name : str
-        Name in messages.
+        Name for messages.
     recognises : callable
-        ``recognises(file)``, whether a `LogFile` is of the format, by its name, its
-        `head` and its `keys`.
+        ``recognises(file)``, whether a `LogFile` has the format, according to its name,
+        its `head` and its `keys`.
     samples : callable
-        ``samples(file)``, which yields a `Sample` for each sample of such a file and,
-        if the harness prints summaries, a `Statement` for each of them.
+        ``samples(file)``, which yields a `Sample` for each sample of such a file. If
+        the harness prints summaries, it also yields a `Statement` for each of them.
     accompanies : callable, optional
-        ``accompanies(file)``, whether the file has no samples and is written beside
-        logs by the harness. None is, by default.
+        ``accompanies(file)``, whether the harness writes the file next to logs, without
+        samples. By default it writes no such files.
     check_beside : callable, optional
-        ``check_beside(file)``, which checks the logs in a folder by such a file.
+        ``check_beside(file)``, which uses such a file to check the logs in its folder.
 
     Examples
     --------
@@ -182,10 +183,10 @@ class LogFormat:
 
 
 class Decoder(JSONDecoder):
-    """Decoder of JSON for which too deep nesting is an error of the document."""
+    """JSON decoder that treats deep nesting as an error of the document."""
 
     def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
-        """Decode the value that begins at an index; also return its end."""
+        """Decode the value that begins at an index; also return its end index."""
         try:
             return super().raw_decode(s, idx)
         except RecursionError as error:
@@ -198,9 +199,9 @@ DECODER = Decoder()
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log, read as a stream; text may be compressed by gzip.
+    """A file that may be a log, read as a stream; text may be compressed with gzip.
 
-    A :class:`LogFormat` is passed such a file.
+    It is passed to the functions of a :class:`LogFormat`.
 
     Parameters
     ----------
@@ -225,35 +226,35 @@ class LogFile:
 
     @property
     def name(self) -> str:
-        """Its name, without the ending of compressed text."""
+        """Name of the file, without the extension of compressed text."""
         name, ending = self.path.stem, self.path.suffix.lower()
         is_text = Path(name).suffix.lower() in _KINDS
         return name if ending == _COMPRESSED and is_text else self.path.name
 
     @property
     def stem(self) -> str:
-        """Its name without endings."""
+        """Name of the file without extensions."""
         return Path(self.name).stem
 
     @property
     def ending(self) -> str:
-        """The ending of its name, in lower case."""
+        """Extension of the name in lower case."""
         return Path(self.name).suffix.lower()
 
     @property
     def kind(self) -> str:
-        """Kind of text by its ending: document or lines of JSON, table, or empty."""
+        """Kind of text by extension: "document" or "lines" of JSON, "table", or ""."""
         return _KINDS.get(self.ending, "")
 
     @property
     def has_records(self) -> bool:
-        """Whether it is JSON lines, an array or a table, by its name and its head."""
+        """Whether the file contains JSON lines, a JSON array or a table."""
         is_array = self.kind == "document" and self.head.lstrip().startswith("[")
         return is_array or self.kind in ("lines", "table")
 
     @cached_property
     def head(self) -> str:
-        """The first characters or line; empty for a file that is not text."""
+        """First characters or first line; empty for a file that is not text."""
         if not self.kind:
             return ""
         with self._open() as file:
@@ -270,31 +271,31 @@ class LogFile:
             token = match[0]
             level += (token in "{[") - (token in "}]")
             if token.endswith(":") and level == 1:
-                with suppress(JSONDecodeError):  # else told where it is read
+                with suppress(JSONDecodeError):  # reported when the file is read
                     keys.append(json.loads(token[:-1]))
-            if not level or token == '"':  # of an unterminated string
+            if not level or token == '"':  # quote of an unterminated string
                 break
         return tuple(keys)
 
     def error(self, line: int, message: str) -> ValueError:
-        """Make the error of a line.
+        """Return an error for a line.
 
         Parameters
         ----------
         line : int
             Line, counted from 1; 0 for the file.
         message : str
-            What must hold, and what was found.
+            Requirement, and the value that violates it.
 
         Returns
         -------
         ValueError
-            To be raised; it names the file and the line.
+            Error to raise, which names the file and the line.
         """
         return ValueError(f"{self.place(line)}: {message}")
 
     def place(self, line: int) -> str:
-        """Name a line for a message.
+        """Describe a line for messages.
 
         Parameters
         ----------
@@ -310,22 +311,22 @@ class LogFile:
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
     def is_complete(self, n_held: int, n_stated: Any, of: str = "") -> bool:
-        """Check that the log has as many samples as it states, if it states a number.
+        """Check that the log contains as many samples as it states.
 
         Parameters
         ----------
         n_held : int
             Number of samples in the file.
         n_stated : int or None
-            Stated number of samples; nothing is checked if it is no integer.
+            Stated number of samples; nothing is checked if it is not an integer.
         of : str, default=""
             Part of the log for the message, as in ``" of task 'sums'"``.
 
         Returns
         -------
         bool
-            False where there are fewer and the caller of :func:`read` asked for a
-            warning; otherwise fewer are an error.
+            False if samples are missing and the caller of :func:`read` requested a
+            warning.
 
         Raises
         ------
@@ -335,20 +336,20 @@ class LogFile:
         Warns
         -----
         IncompleteLogWarning
-            Instead, with ``incomplete="warn"``.
+            If there are fewer samples than stated and ``incomplete="warn"``.
         """
         if not isinstance(n_stated, int) or n_held >= n_stated:
             return True
         if self.incomplete == "error":
-            must = (
-                f"the log must hold the {n_stated:,} samples{of} that it states, got "
-                f"{n_held:,}; write it again, or set incomplete='warn' (in a shell "
-                "--incomplete warn) to report on those that it holds"
+            requirement = (
+                f"the log must contain the {n_stated:,} samples{of} that it states, "
+                f"got {n_held:,}; write it again, or set incomplete='warn' (in a shell "
+                "--incomplete warn) to report on the samples that it contains"
             )
-            raise self.error(0, must)
+            raise self.error(0, requirement)
         warn_caller(
-            f"{self.path}: the log holds {n_held:,} of the {n_stated:,} samples{of} "
-            "that it states; estimates do not cover the others",
+            f"{self.path}: the log contains {n_held:,} of the {n_stated:,} samples{of} "
+            "that it states; estimates do not cover the missing ones",
             IncompleteLogWarning,
         )
         return False
@@ -361,7 +362,7 @@ class LogFile:
         kind: type = object,
         default: Any = None,
     ) -> Any:
-        """Return a field of a record, which must be of a type.
+        """Return a field of a record, checked to have a type.
 
         Parameters
         ----------
@@ -374,7 +375,7 @@ class LogFile:
         kind : {object, dict, list, str}, default=object
             Type of the field.
         default : object, optional
-            Value of a missing field and of null, which are errors without it.
+            Value for a missing field and for null; without a default, these are errors.
 
         Returns
         -------
@@ -384,25 +385,25 @@ class LogFile:
         Raises
         ------
         ValueError
-            If the record has no such field, or it is of another type.
+            If the record has no such field, or the field has another type.
         """
-        found = self.check(record, dict, line).get(name)
-        if found is None and default is not None:
+        value = self.check(record, dict, line).get(name)
+        if value is None and default is not None:
             return default
         if name not in record:
-            must = f"must have the field {name!r}, got {[*record][:20]}"
-            raise self.error(line, must)
-        return self.check(found, kind, line, f"the field {name!r} ")
+            requirement = f"must have the field {name!r}, got {[*record][:20]}"
+            raise self.error(line, requirement)
+        return self.check(value, kind, line, f"the field {name!r} ")
 
     def check(self, value: Any, kind: type, line: int, what: str = "") -> Any:
-        """Return a value, which must be of a type.
+        """Return a value, checked to have a type.
 
         Parameters
         ----------
         value : object
             The value.
         kind : {dict, list, str}
-            Its type.
+            Required type.
         line : int
             Line of the value, for messages.
         what : str, default=""
@@ -416,11 +417,11 @@ class LogFile:
         Raises
         ------
         ValueError
-            If the value is of another type.
+            If the value has another type.
         """
         if not isinstance(value, kind):
-            must = f"{what}must be {_TYPES[kind]}, got {value!r:.40}"
-            raise self.error(line, must)
+            requirement = f"{what}must be {_TYPES[kind]}, got {value!r:.40}"
+            raise self.error(line, requirement)
         return value
 
     def records(self) -> Iterator[tuple[dict[str, Any], int]]:
@@ -436,7 +437,7 @@ class LogFile:
         Raises
         ------
         ValueError
-            If the file is damaged, or a row is no object.
+            If the file is damaged, or a row is not an object.
         """
         if self.kind == "table":
             yield from islice(self._table(), 1, None)
@@ -452,9 +453,9 @@ class LogFile:
         Parameters
         ----------
         *opened : str
-            Members whose own members are read one by one: elements of an array by the
-            name of the array, and others with the name of the object and a dot before
-            their names.
+            Members that are read piece by piece. Elements of an array have the name of
+            the array; members of an object have the name of the object, a dot and their
+            name.
 
         Yields
         ------
@@ -483,8 +484,10 @@ class LogFile:
             try:
                 yield cast(IO[str], file)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                must = f"must be complete: the file is truncated or damaged: {error}"
-                raise self.error(0, must) from error
+                requirement = (
+                    f"must be complete: the file is truncated or damaged: {error}"
+                )
+                raise self.error(0, requirement) from error
             except UnicodeDecodeError as error:
                 raise self.error(0, "must be text in UTF-8") from error
 
@@ -500,7 +503,7 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Read the header, as a row of its own names, and the rows of a table."""
+        """Yield the header, as a row of its names, and the rows of a table."""
         delimiter, header = DELIMITERS[self.ending], None
         with self._open() as file:
             reader = csv.reader(
@@ -510,39 +513,39 @@ class LogFile:
                 for row in filter(None, reader):
                     header = header or row
                     if len(row) != len(header):
-                        must = f"must have {len(header)} fields, got {len(row)}"
-                        raise self.error(reader.line_num, must)
+                        requirement = f"must have {len(header)} fields, got {len(row)}"
+                        raise self.error(reader.line_num, requirement)
                     yield dict(zip(header, row, strict=True)), reader.line_num
             except csv.Error as error:
                 raise self.error(reader.line_num, str(error)) from error
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a log is a number, and no boolean."""
+    """Whether a value of a log is a number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def total(record: Any, *names: str) -> int | None:
-    """Add up the counts in some fields of a record; None if it has none of them."""
+    """Sum of the counts in some fields of a record; None if it has none of them."""
     fields = record if isinstance(record, dict) else {}
     counts = [fields[name] for name in names if isinstance(fields.get(name), int)]
     return sum(counts) if counts else None
 
 
 def within(record: Any, *names: str) -> Any:
-    """Look up a member of nested objects; None if there is none."""
+    """Return a member of nested objects, or None."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record
 
 
 class _Document:
-    """A JSON document, parsed by holding one value at a time."""
+    """A JSON document, parsed with one value in memory at a time."""
 
     def __init__(self, file: LogFile, text: IO[str]) -> None:
         self._file, self._text = file, text
         self._buffer, self._at = "", 0
-        self._line, self._counted = 1, 0  # and the index up to which lines are counted
+        self._line, self._counted = 1, 0  # lines are counted up to this index
 
     @property
     def line(self) -> int:
@@ -574,7 +577,7 @@ class _Document:
             following = self._take("," + end)
 
     def peek(self) -> str:
-        """Return the next character other than space; empty at the end."""
+        """Return the next character that is not a space; empty at the end."""
         while True:
             space = _SPACE.match(self._buffer, self._at)
             self._at = space.end() if space else self._at
@@ -583,15 +586,15 @@ class _Document:
             if not self._more():
                 return ""
 
-    def _take(self, wanted: str) -> str:
-        found = self.peek()
-        if not found:
+    def _take(self, accepted: str) -> str:
+        character = self.peek()
+        if not character:
             raise self.error("must be complete: the file is truncated")
-        if found not in wanted:
-            must = " or ".join(map(repr, wanted))
-            raise self.error(f"must be JSON with {must} here, got {found!r}")
+        if character not in accepted:
+            requirement = " or ".join(map(repr, accepted))
+            raise self.error(f"must be JSON with {requirement} here, got {character!r}")
         self._at += 1
-        return found
+        return character
 
     def _value(self) -> Any:
         self.peek()
@@ -611,9 +614,9 @@ class _Document:
             return value
 
     def _more(self) -> bool:
-        """Read more, at least as much as is buffered."""
-        held = len(self._buffer) - self._at
-        piece = self._text.read(max(_PIECE, held))
+        """Read more text, at least as much as is buffered."""
+        n_buffered = len(self._buffer) - self._at
+        piece = self._text.read(max(_PIECE, n_buffered))
         if piece:
             self._line = self.line
             self._buffer = self._buffer[self._at :] + piece

@@ -30,21 +30,21 @@ _ZSTANDARD = 93
 _MEANS = "mean", "accuracy"
 _ERRORS = "stderr", "bootstrap_stderr"
 _SPREADS = "std", "var"
-"""Metrics that are a mean of the grades, its standard error, and no mean."""
+"""Metrics that are a mean of the grades, its standard error, or no mean."""
 _PERPLEXITY = "num_tokens", "sum_log_probs"
-"""Metadata of the scores from which the harness computes perplexities."""
+"""Metadata of scores from which the harness computes perplexities."""
 
 
 def _accompanies(file: LogFile) -> bool:
     """Whether a file lists logs, or the tasks of a set of evaluations."""
     is_set = {"eval_set_id", "tasks"} <= {*file.keys}
-    of_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
-    is_list = bool(file.keys) and file.name in _LISTS and all(of_logs)
+    are_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
+    is_list = bool(file.keys) and file.name in _LISTS and all(are_logs)
     return file.kind == "document" and (is_set or is_list)
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Read the scores of samples, of which an epoch is a run."""
+    """Read the scores of samples; an epoch is a run."""
     header: dict[str, Any] = {}
     n_samples = 0
     averaged: dict[str, None] = {}
@@ -55,18 +55,22 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
             continue
         if not n_samples:
             _check_ended(file, header)
-            of = file.field(header, "eval", 0, dict)
-            model, task = (file.field(of, name, 0, str) for name in ("model", "task"))
+            evaluation = file.field(header, "eval", 0, dict)
+            model, task = (
+                file.field(evaluation, name, 0, str) for name in ("model", "task")
+            )
         n_samples += 1
         item, epoch = str(file.field(value, "id", line)), str(value.get("epoch", 1))
         grades: list[tuple[str, Any]] = []
         for scorer, score in file.field(value, "scores", line, dict, {}).items():
-            found = file.field(score, "value", line)
+            score_value = file.field(score, "value", line)
             metadata = score.get("metadata")
             if isinstance(metadata, dict) and {*_PERPLEXITY} <= metadata.keys():
                 grades += _perplexities(file, line, scorer, metadata)
                 continue
-            by_part = found if isinstance(found, Mapping) else {None: found}
+            by_part = (
+                score_value if isinstance(score_value, Mapping) else {None: score_value}
+            )
             parts = {f"{scorer}/{k}" if k else scorer: x for k, x in by_part.items()}
             grades += parts.items()
             averaged |= dict.fromkeys(parts)
@@ -76,7 +80,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
         _check_ended(file, header)
         raise file.error(
             0,
-            "the log must hold samples, got none; it was written without them, as by "
+            "the log must contain samples, got none; it was written with "
             "--no-log-samples or log_samples=False: evaluate again with samples logged",
         )
     n_stated = total(header.get("results"), "completed_samples")
@@ -90,15 +94,15 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
         raise file.error(
             0,
             "the evaluation must have ended with status 'success', got "
-            f"{header.get('status')!r}; complete it by 'inspect eval-retry', or leave "
-            "this log out if a later one completes it",
+            f"{header.get('status')!r}; complete it with 'inspect eval-retry', or "
+            "leave this log out if a later log completes it",
         )
 
 
 def _statements(
     header: dict[str, Any], task: str, scorers: Iterable[str], is_complete: bool
 ) -> Iterator[Statement]:
-    """Read how the epochs of scorers are reduced, and the numbers that are printed."""
+    """Read the reducers of epochs of scorers, and the printed numbers."""
     scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:
@@ -110,8 +114,8 @@ def _statements(
     for name in scorers:
         everything = set()
         for score in stated.get(name, [{}]):
-            found = score.get("reducer") or by_default or "mean"
-            reducers = {*map(str, found if isinstance(found, list) else [found])}
+            reducer = score.get("reducer") or by_default or "mean"
+            reducers = {*map(str, reducer if isinstance(reducer, list) else [reducer])}
             everything |= reducers
             if reducers == {"mean"} and is_complete:
                 yield Statement(task, name, "", *_printed(score.get("metrics")))
@@ -121,17 +125,19 @@ def _statements(
 
 
 def _printed(metrics: Any) -> tuple[str, list[Any]]:
-    """Write the metrics of a scorer, and list those that may be the mean of samples."""
-    found = [
+    """Printed metrics of a scorer, and values that may be the mean of samples."""
+    named_values = [
         (str(metric.get("name", key)).rpartition("/")[-1], metric.get("value"))
         for key, metric in (metrics.items() if isinstance(metrics, dict) else ())
         if isinstance(metric, dict)
     ]
-    means = [(name, value) for name, value in found if name in _MEANS]
+    means = [(name, value) for name, value in named_values if name in _MEANS]
     if not all(is_number(value) and value == value for _, value in means):
         return "", []
-    # Others may be, as "all" of a mean by group.
-    shown = means or [(name, value) for name, value in found if name not in _ERRORS]
+    # Other metrics may be means too, such as "all" for a mean by group.
+    shown = means or [
+        (name, value) for name, value in named_values if name not in _ERRORS
+    ]
     values = [value for name, value in shown if name not in _SPREADS]
     return ", ".join(f"{name} {value}" for name, value in shown), values
 
@@ -140,10 +146,10 @@ def _perplexities(
     file: LogFile, line: int, scorer: str, metadata: dict[str, Any]
 ) -> list[tuple[str, Grade]]:
     """Losses of a sample per token and per sequence."""
-    n, log_likelihood = found = [metadata[name] for name in _PERPLEXITY]
-    if not all(map(is_number, found)):
-        must = f"{' and '.join(_PERPLEXITY)} must be numbers, got {found}"
-        raise file.error(line, must)
+    n, log_likelihood = values = [metadata[name] for name in _PERPLEXITY]
+    if not all(map(is_number, values)):
+        requirement = f"{' and '.join(_PERPLEXITY)} must be numbers, got {values}"
+        raise file.error(line, requirement)
     loss = -log_likelihood / n if n > 0 else math.nan
     return [
         (f"{scorer}/perplexity_per_{kind}", Grade(loss, size, PERPLEXITY))
@@ -152,16 +158,16 @@ def _perplexities(
 
 
 def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Read the header and the samples of an archive, one by one."""
+    """Yield the header and the samples of an archive, one by one."""
     name = ""
     try:
         with zipfile.ZipFile(file.path) as archive:
             names = archive.namelist()
             zstandard = any(x.compress_type == _ZSTANDARD for x in archive.infolist())
-            if zstandard and sys.version_info < (3, 14):  # which reads it itself
+            if zstandard and sys.version_info < (3, 14):  # later versions support it
                 instead = "logs that are written with --log-format json do not"
                 optional_module("zipfile_zstd", str(file.path), "logs", instead)
-            # Without a header, the evaluation did not end.
+            # An evaluation without a header did not end.
             for name in {"header.json"} & {*names}:
                 header = DECODER.decode(archive.read(name).decode())
                 for key, value in file.check(header, dict, 0).items():

@@ -27,7 +27,7 @@ _FIELDS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("metrics", "doc_hash", "prompt_hash", "target_hash"),
 }
-"""Fields that are no metrics, in files without a list of these."""
+"""Fields that are no metrics, for files without a list of metrics."""
 _NO_FILTER = "none"
 _MEANS = "mean", "nanmean"
 _DEFAULTS = {
@@ -37,7 +37,7 @@ _DEFAULTS = {
     "bits_per_byte": "bits_per_byte",
     "bypass": "bypass",
 }
-"""Aggregations of metrics that are not averaged, unless the results name others."""
+"""Default aggregations of metrics that are not averaged."""
 _CORPUS = {
     **{name: name for name in ("f1", "bleu", "chrf", "ter", "brier_score", "bypass")},
     "mcc": "matthews_corrcoef",
@@ -53,7 +53,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
     task = named["task"] if named else file.stem
     results = _results(file, named["time"] if named else None)
     model = str(results.get("model_name") or file.path.absolute().parent.name)
-    metrics: dict[str, tuple[str, str]] = {}  # and the filter, by scorer
+    metrics: dict[str, tuple[str, str]] = {}  # name and filter by scorer
     aggregations: dict[str, str | None] = {}
     documents = set()
     for record, line in file.records():
@@ -88,18 +88,18 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
-    """Aggregation of a metric that the results name, or its default."""
+    """Aggregation of a metric stated by the results, or its default."""
     listed = within(results, "configs", task, "metric_list")
     stated = [
-        within(each, "aggregation")
-        for each in (listed if isinstance(listed, list) else [])
-        if within(each, "metric") == name
+        within(metric, "aggregation")
+        for metric in (listed if isinstance(listed, list) else [])
+        if within(metric, "metric") == name
     ]
     return stated[0] if _KNOWN.intersection(stated[:1]) else _DEFAULTS.get(name)
 
 
 def _grade(value: Any, name: str, by: str | None) -> Any:
-    """Grade of a document by a metric that is aggregated in some way, or averaged."""
+    """Grade of a document by a metric, given the name of its aggregation, if any."""
     is_list = isinstance(value, list)
     if value is None and by not in _CORPUS.values():
         return None
@@ -112,7 +112,7 @@ def _grade(value: Any, name: str, by: str | None) -> Any:
                 return Grade(loss / math.log(2), size, RATIO)
             return Grade(loss, size, PERPLEXITY)
     elif is_list and not (by or name in _CORPUS):
-        if all(isinstance(each, bool) for each in value):
+        if all(isinstance(entry, bool) for entry in value):
             return Grade(sum(value) / max(len(value), 1), len(value), SHARE)
     elif not isinstance(value, list | dict) and by in (None, *_MEANS):
         return value
@@ -123,7 +123,7 @@ def _grade(value: Any, name: str, by: str | None) -> Any:
 
 
 def _results(file: LogFile, time: str | None) -> dict[str, Any]:
-    """Results beside the samples of a time, with the name of the model."""
+    """Results for samples written at a time, with the name of the model."""
     for ending in _ENDINGS:
         path = file.path.with_name(f"results_{time}.json{ending}")
         if path.exists():
@@ -132,7 +132,7 @@ def _results(file: LogFile, time: str | None) -> dict[str, Any]:
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file has the results of an evaluation, which are means."""
+    """Whether a file contains the results of an evaluation, which are means."""
     has_results = file.kind == "document" and {"results", "versions"} <= {*file.keys}
     return has_results or _RESULTS.fullmatch(file.name) is not None
 
@@ -152,10 +152,12 @@ def _check_beside(file: LogFile) -> None:
             for end in _ENDINGS
         )
     }
-    lacking = {task: n for task, n in counts.items() if isinstance(n, int) and n}
-    if lacking:
-        of = f" of {'task' if len(lacking) == 1 else 'tasks'} {join_names([*lacking])}"
-        file.is_complete(0, sum(lacking.values()), of)
+    missing = {task: n for task, n in counts.items() if isinstance(n, int) and n}
+    if missing:
+        tasks = (
+            f" of {'task' if len(missing) == 1 else 'tasks'} {join_names([*missing])}"
+        )
+        file.is_complete(0, sum(missing.values()), tasks)
 
 
 FORMAT = LogFormat(

@@ -1,4 +1,4 @@
-"""Results of promptfoo, as ``promptfoo eval --output`` writes them."""
+"""Results of promptfoo, written with ``promptfoo eval --output``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _recognises(file: LogFile) -> bool:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Read members of a document, or results on lines, which have no others."""
+    """Yield the members of a document; JSON lines have only results."""
     if file.kind == "lines":
         yield from ((_RESULTS, result, line) for result, line in file.records())
     else:
@@ -33,7 +33,7 @@ def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
 
 
 def _samples(file: LogFile) -> Iterator[Sample]:
-    """Read whether tests pass, their scores and named ones; repeats are runs."""
+    """Read whether tests pass, their scores and named scores; repeats are runs."""
     labels, header = set(), {}
     for name, value, line in _members(file):
         if name == _RESULTS:
@@ -55,13 +55,13 @@ def _samples(file: LogFile) -> Iterator[Sample]:
         model = model or file.field(provider, "id", line, str)
         if len(labels) > 1:
             model = f"{model}, {_label(file, value, line)}"
-        known = [test.get("description"), test.get("vars") or test.get("assert")]
+        identifiers = [test.get("description"), test.get("vars") or test.get("assert")]
         item = " ".join(
             part if isinstance(part, str) else json.dumps(part, sort_keys=True)
-            for part in known
+            for part in identifiers
             if part
         )
-        # The text of a prompt differs between prompts, and not between repeats.
+        # The text of a prompt differs between prompts, but not between repeats.
         prompt = _label(file, value, line) or str(value["prompt"].get("raw"))
         repeats[model, item, prompt] += 1
         run = str(repeats[model, item, prompt])
@@ -76,14 +76,14 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _is_error(result: dict[str, Any]) -> bool:
-    """Whether a test has no grade; version 2 then has no grading result."""
+    """Whether a test has no grade; in version 2, it then has no grading result."""
     if "failureReason" in result:
         return bool(result["failureReason"] == _ERROR)
     return bool(result.get("error")) and not result.get("gradingResult")
 
 
 def _label(file: LogFile, result: dict[str, Any], line: int) -> str:
-    """Label of the prompt of a result; empty if it only has the text of a test."""
+    """Label of the prompt of a result; empty if it has only the text of a test."""
     prompt = file.field(result, "prompt", line, dict)
     label: str = file.field(prompt, "label", line, str, "")
     return label or str(prompt.get("display") or "")

@@ -1,4 +1,4 @@
-"""Finding logs, reading their samples and checking them."""
+"""Search for logs, and checks of their samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import check_choice, join_names
 from skci.data.files import MISSING
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
@@ -39,14 +39,14 @@ _FORMATS = (
     tables.FORMAT,
 )
 _GROUP = "skci.log_formats"
-"""Entry points by which installed packages add formats."""
+"""Group of entry points for formats of installed packages."""
 
 _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0),
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
     **dict.fromkeys((*MISSING, "none"), math.nan),
 }
-"""Numbers of words, in lower case; those of inspect_ai are C, P, I and N."""
+"""Values of words in lower case; inspect_ai uses C, P, I and N."""
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _KINDS = {
     MEAN: "a mean over samples",
@@ -55,8 +55,8 @@ _KINDS = {
     PERPLEXITY: "exp of a mean loss",
     "": "not a mean over samples",
 }
-"""Functions of grades in messages."""
-_CLOSE = 1e-6  # relative difference of numbers that is rounding
+"""Descriptions of functions of grades for messages."""
+_CLOSE = 1e-6  # relative difference that is attributed to rounding
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -74,16 +74,16 @@ def read(
     ----------
     paths : path, sequence of paths, or mapping of str to these
         Files, and folders that are searched for logs at all depths. A mapping names the
-        models, whatever their names in the logs are.
+        models, and replaces their names in the logs.
     groups : str, optional
-        Field of the metadata or document of each item that is its cluster, such as a
-        passage; "repo" of SWE-bench. If not given, only tables have groups, from a
+        Field of the metadata or document of each item that defines its cluster, such as
+        a passage; "repo" for SWE-bench. By default only tables have groups, from a
         column "group" or "cluster".
     incomplete : {"error", "warn"}, default="error"
-        Whether a log that has fewer samples than it states is an error or a warning.
+        Whether a log with fewer samples than it states is an error or a warning.
     formats : LogFormat or iterable of LogFormat, optional
-        Further formats. The first format that recognises a file reads it: of these, of
-        those that installed packages have, and of those below.
+        Additional formats. A file is read by the first format that recognises it: of
+        `formats`, then of installed packages, then of the formats below.
 
     Returns
     -------
@@ -93,13 +93,13 @@ def read(
     Raises
     ------
     FileNotFoundError
-        If there is no such path.
+        If a path does not exist.
     TypeError
-        If a format is no :class:`LogFormat`.
+        If a format is not a :class:`LogFormat`.
     ValueError
-        If a file is damaged, is truncated or is no log, a log has fewer samples than it
-        states, a folder has no logs, or two rows are of the same model, task, item, run
-        and scorer; the message names the file and the line.
+        If a file is damaged, truncated or not a log, a log has fewer samples than it
+        states, a folder has no logs, or two rows have the same model, task, item, run
+        and scorer. The message names the file and the line.
 
     See Also
     --------
@@ -110,41 +110,43 @@ def read(
     Supported formats:
 
     - inspect_ai: logs in JSON and ``.eval`` files, of completed evaluations. Scorers
-      by name, the values of a dictionary as ``scorer/key``; C, P, I and N are 1, 0.5, 0
-      and 0; an epoch is a run. Scorers of which the log states no mean of the grades
-      are refused by :meth:`LogRows.report`.
-    - lm-evaluation-harness: ``samples_*.jsonl``, of ``--log_samples``. Scorers are the
-      metrics, as ``exact_match/strict-match`` where there are filters. The model is
-      that of the results beside it, or else the folder. Perplexities, bits per byte and
-      lists of booleans are aggregated as the harness does; metrics that it computes
-      from all documents at once, as BLEU, are refused by :meth:`LogRows.report`.
-    - promptfoo: ``results.json`` or ``.jsonl``, of ``--output``. Scorers are "pass",
-      "score" and named metrics; a model is a provider, with a prompt if there are
-      several; an item is a test by its description and variables, and repeats of it
-      are runs.
+    keep their names, and the values of a dictionary are named ``scorer/key``. C, P, I
+    and N are 1, 0.5, 0 and 0. An epoch is a run. :meth:`LogRows.report` refuses scorers
+    for which the log does not state the mean of the grades.
+    - lm-evaluation-harness: ``samples_*.jsonl``, written with ``--log_samples``.
+    Scorers are the metrics, with their filter as in ``exact_match/strict-match``. The
+    model is that of the results in the same folder, or else the folder. Perplexities,
+    bits per byte and lists of booleans are aggregated as by the harness.
+    :meth:`LogRows.report` refuses metrics that the harness computes from all documents
+    at once, such as BLEU.
+    - promptfoo: ``results.json`` or ``.jsonl``, written with ``--output``. Scorers are
+    "pass", "score" and named metrics. A model is a provider, combined with a prompt if
+    there are several. An item is a test, identified by its description and variables,
+    and repeats of a test are runs.
     - DeepEval: ``.latest_test_run.json`` and other test runs. The model is that of the
-      hyperparameters, or else the name of the file or folder.
+    hyperparameters, or else the name of the file or folder.
     - SWE-bench: summaries ``<model>.<run>.json``, and ``report.json`` of instances.
-    - tables in CSV, JSON lines or a JSON array, with columns of items and grades, and
-      perhaps of the others, such as ``id`` and ``score``; the name of the file is that
-      of the model if no column is.
+    - tables in CSV, JSON lines or a JSON array, with columns for items and grades, such
+    as ``id`` and ``score``, and optionally for the other names. Without a column for
+    the model, its name is the name of the file.
 
-    Text may be compressed, as ``.jsonl.gz``. Samples are counted where a log states
-    their number. Logs of inspect_ai, lm-evaluation-harness (also for tasks without
-    samples in a folder), promptfoo, DeepEval and SWE-bench do.
+    Text may be compressed, as in ``.jsonl.gz``. If a log states the number of its
+    samples, samples are counted. Logs of inspect_ai, lm-evaluation-harness (also for
+    tasks without samples in a folder), promptfoo, DeepEval and SWE-bench state it.
 
-    In folders, files with other endings are ignored, and so are JSON objects of plain
-    values, such as settings, and what a harness writes beside its logs. Tables and JSON
-    that are not recognised are an error, and so are logs without any sample.
+    In folders, the following files are ignored: files with other extensions, JSON
+    objects of plain values such as settings, and files that a harness writes next to
+    its logs. Tables and JSON files that are not recognised are an error, and so are
+    logs without samples.
 
     Samples without a grade, such as after an error of a provider, have the grade NaN.
     Infinite grades are an error.
 
-    Logs are streamed and rows are stored in columns: memory grows with the number of
-    grades alone.
+    Logs are streamed and rows are stored in columns, so that memory grows only with the
+    number of grades.
 
     A package adds formats, also for the shell, by entry points of the group
-    "skci.log_formats", each of which is a :class:`LogFormat`.
+    "skci.log_formats". Each entry point is a :class:`LogFormat`.
 
     Examples
     --------
@@ -159,84 +161,86 @@ def read(
     """
     by_model: Mapping[Any, Any] = paths if isinstance(paths, Mapping) else {None: paths}
     check_choice(incomplete, ["error", "warn"], "incomplete")
-    collector, known = _Collector(groups), _known_formats(formats)
-    for model, given in by_model.items():
-        for path in [given] if isinstance(given, str | os.PathLike) else given:
-            for file, log_format in _logs(Path(path), incomplete, known):
+    collector, all_formats = _Collector(groups), _known_formats(formats)
+    for model, model_paths in by_model.items():
+        for path in (
+            [model_paths] if isinstance(model_paths, str | os.PathLike) else model_paths
+        ):
+            for file, log_format in _logs(Path(path), incomplete, all_formats):
                 collector.add(file, log_format.samples(file), model)
     return collector.rows()
 
 
 def _known_formats(formats: LogFormat | Iterable[LogFormat]) -> list[LogFormat]:
-    """Formats of the caller, of installed packages and of this one, in this order."""
-    found: list[Any] = [formats] if isinstance(formats, LogFormat) else [*formats]
-    found += [each.load() for each in entry_points(group=_GROUP)]
-    for each in found:
-        if not isinstance(each, LogFormat):
+    """Formats of the caller, of installed packages and of this package."""
+    checked: list[Any] = [formats] if isinstance(formats, LogFormat) else [*formats]
+    checked += [entry_point.load() for entry_point in entry_points(group=_GROUP)]
+    for log_format in checked:
+        if not isinstance(log_format, LogFormat):
             raise TypeError(
                 f"formats, and entry points of the group {_GROUP!r}, must be LogFormat "
-                f"objects, got {brief(each)}"
+                f"objects, got {short_repr(log_format)}"
             )
-    return [*found, *_FORMATS]
+    return [*checked, *_FORMATS]
 
 
 def _logs(
     path: Path, incomplete: str, formats: Sequence[LogFormat]
 ) -> Iterator[tuple[LogFile, LogFormat]]:
     """Find the logs at a path, each with its format."""
-    path.stat()  # or there is none
-    is_folder, found, beside = path.is_dir(), False, []
-    within = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
-    for file in (LogFile(each, incomplete) for each in within):
+    path.stat()  # raises if there is none
+    is_folder, has_logs, beside = path.is_dir(), False, []
+    names = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
+    for file in (LogFile(name, incomplete) for name in names):
         log_format = next((x for x in formats if x.recognises(file)), None)
         if log_format is not None:
-            found = True
+            has_logs = True
             yield file, log_format
-        elif is_folder and (by := [x for x in formats if x.accompanies(file)]):
-            beside += [(each, file) for each in by]
+        elif is_folder and (writers := [x for x in formats if x.accompanies(file)]):
+            beside += [(writer, file) for writer in writers]
         elif not is_folder or (file.kind and not _is_settings(file)):
             raise _unrecognised(file, _names_of(formats))
     for log_format, file in beside:
         log_format.check_beside(file)
-    if not found:
+    if not has_logs:
         raise ValueError(
-            f"{path}: the folder must have logs of one of the formats "
+            f"{path}: the folder must contain logs in one of the formats "
             f"{_names_of(formats)}, got none"
         )
 
 
 def _names_of(formats: Sequence[LogFormat]) -> str:
-    return join_names([each.name for each in formats])
+    return join_names([log_format.name for log_format in formats])
 
 
 def _is_settings(file: LogFile) -> bool:
     """Whether a file is a JSON object of plain values."""
-    found: Any = None
+    content: Any = None
     if file.kind == "document":
         with suppress(ValueError):
-            found = DECODER.decode(file.head)
-    return isinstance(found, dict) and not any(
-        isinstance(value, dict | list) for value in found.values()
+            content = DECODER.decode(file.head)
+    return isinstance(content, dict) and not any(
+        isinstance(value, dict | list) for value in content.values()
     )
 
 
 def _unrecognised(file: LogFile, formats: str) -> ValueError:
-    """Make the error of a file that should be a log, which says why it is none."""
-    must = f"must be a log of one of the formats {formats}"
+    """Return the error for a file that is not a log, with the reason."""
+    requirement = f"must be a log in one of the formats {formats}"
     if not file.kind:
-        return file.error(0, f"{must}, got the ending {file.ending!r}")
+        return file.error(0, f"{requirement}, got the extension {file.ending!r}")
     if not file.head.strip():
-        return file.error(0, f"{must}, got an empty file")
+        return file.error(0, f"{requirement}, got an empty file")
     if not file.has_records:
-        for _ in file.members():  # or it is damaged
+        for _ in file.members():  # raises if the file is damaged
             pass
         got = f"an object with the fields {[*file.keys][:20]}"
-        return file.error(0, f"{must}, got {got}")
+        return file.error(0, f"{requirement}, got {got}")
     return tables.lacking(file)
 
 
 class _Collector:
-    """Checked grades of all files, whose names are held once."""
+    """Checked grades of all files; equal names are stored once."""
 
     def __init__(self, groups: str | None) -> None:
         self._groups = groups
@@ -244,7 +248,7 @@ class _Collector:
         self._known: dict[str, str] = {}
         self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
         self._grades, self._sizes = array("d"), array("d")
-        self._places = array("q"), array("q")  # the file and the line
+        self._places = array("q"), array("q")  # index of the file, and line
         self._functions: dict[tuple[str, str], str] = {}
         self._better: dict[tuple[str, str], bool] = {}
         self._refused: dict[tuple[str, str], str] = {}
@@ -252,8 +256,8 @@ class _Collector:
     def add(
         self, file: LogFile, samples: Iterable[Sample | Statement], model: str | None
     ) -> None:
-        """Add the samples of a file, of a model with another name if it is given."""
-        of_file, of_line = self._places
+        """Add the samples of a file; `model` replaces the names of models."""
+        file_indices, lines = self._places
         columns = [*self._columns.values()]
         statements, start = [], len(self._grades)
         for sample in samples:
@@ -264,25 +268,25 @@ class _Collector:
             group = str(self._group(sample, file))
             for scorer, value in sample.grades or [("", None)]:
                 names = name, sample.task, sample.item, sample.run, scorer, group
-                for column, each in zip(columns, names, strict=True):
-                    column.append(self._known.setdefault(each, each))
+                for column, text in zip(columns, names, strict=True):
+                    column.append(self._known.setdefault(text, text))
                 grade, size = self._grade(value, sample, scorer, file)
                 self._grades.append(grade)
                 self._sizes.append(size)
-                of_file.append(len(self._files))
-                of_line.append(sample.line)
+                file_indices.append(len(self._files))
+                lines.append(sample.line)
         if len(self._grades) == start:
-            raise file.error(0, "paths must be of logs with grades, got none")
+            raise file.error(0, "paths must lead to logs with grades, got none")
         self._files.append(file)
         if statements:
             self._check(statements, start, file)
 
     def _group(self, sample: Sample, file: LogFile) -> Any:
-        """Look up the group of an item, in its metadata if the caller names a field."""
+        """Group of an item, from its metadata if the caller names a field."""
         if self._groups is None:
             if sample.group is None:
-                must = "the group of an item must be a name, got None"
-                raise file.error(sample.line, must)
+                requirement = "the group of an item must be a name, got None"
+                raise file.error(sample.line, requirement)
             return sample.group
         fields: list[str] = []
         for mapping in sample.metadata:
@@ -291,15 +295,15 @@ class _Collector:
                     return mapping[self._groups]
                 fields += mapping
         which = f"one of {fields[:20]}" if fields else "which has none"
-        must = (
+        requirement = (
             f"groups must name a field of the metadata, {which}, got {self._groups!r}"
         )
-        raise file.error(sample.line, must)
+        raise file.error(sample.line, requirement)
 
     def _grade(
         self, value: Any, sample: Sample, scorer: str, file: LogFile
     ) -> tuple[float, float]:
-        """Check a grade; also return its size. A missing one, such as None, is NaN."""
+        """Check a grade, NaN if missing; also return its size."""
         if value is None:
             return math.nan, 1.0
         size, function, refused = 1.0, MEAN, ""
@@ -311,8 +315,10 @@ class _Collector:
             self._refused.setdefault(key, refused)
         before = self._functions.setdefault(key, function)
         if function != before:
-            must = f"{scorer!r} is {_KINDS[before]} in other samples, got {value!r:.60}"
-            raise file.error(sample.line, must)
+            requirement = (
+                f"{scorer!r} is {_KINDS[before]} in other samples, got {value!r:.60}"
+            )
+            raise file.error(sample.line, requirement)
         number = math.nan if refused else value
         if type(number) is not float or math.isinf(number):
             word, number = str(value).strip().lower(), math.inf
@@ -329,7 +335,7 @@ class _Collector:
     def _check(
         self, statements: Iterable[Statement], start: int, file: LogFile
     ) -> None:
-        """Refuse scorers whose printed number is not that of the grades of a file."""
+        """Refuse scorers whose printed number differs from the grades of a file."""
         grades, sizes = (np.array(x[start:]) for x in (self._grades, self._sizes))
         tasks, items, scorers = (
             np.array(self._columns[name][start:], dtype=object)
@@ -338,13 +344,15 @@ class _Collector:
         for task, scorer, refused, printed, values, better in statements:
             key = task, scorer
             if better is not None and self._better.setdefault(key, better) != better:
-                must = f"higher_is_better of {scorer!r} of task {task!r} must be "
+                requirement = (
+                    f"higher_is_better of {scorer!r} in task {task!r} must be "
+                )
                 raise file.error(
-                    0, f"{must}{not better} as in other logs, got {better}"
+                    0, f"{requirement}{not better} as in other logs, got {better}"
                 )
             rows = (tasks == task) & (scorers == scorer) & ~np.isnan(grades)
             if printed and rows.any():
-                # The mean over samples of the mean over their runs.
+                # This is the mean over samples of the mean over their runs.
                 item = factorise(items[rows])[1]
                 share = sizes[rows] / np.bincount(item)[item]
                 number = float(np.average(grades[rows], weights=share))
@@ -359,15 +367,15 @@ class _Collector:
                 self._refused.setdefault(key, refused)
 
     def rows(self) -> LogRows:
-        """Return all rows; no two of them may be of the same grade.
+        """Return all rows, checked to be distinct.
 
-        Items without a grade have a missing one by each scorer of their task.
+        Items without any grade get a missing grade by each scorer of their task.
         """
         columns: dict[str, Array] = {
             name: np.array(names, dtype=object) for name, names in self._columns.items()
         }
         if not self._grades:
-            raise ValueError("paths must be of logs with grades, got none")
+            raise ValueError("paths must lead to logs with grades, got none")
         self._check_distinct(columns)
         graded = columns["scorer"] != ""
         by_task: dict[str, dict[str, None]] = {}
@@ -397,8 +405,8 @@ class _Collector:
         return LogRows(columns, aggregations)
 
     def _place(self, row: int) -> str:
-        of_file, of_line = self._places
-        return self._files[of_file[row]].place(of_line[row])
+        file_indices, lines = self._places
+        return self._files[file_indices[row]].place(lines[row])
 
     def _check_distinct(self, columns: Mapping[str, Array]) -> None:
         codes = [factorise(columns[name])[1] for name in _NAMES if name != "group"]
@@ -407,13 +415,13 @@ class _Collector:
         if not same.any():
             return
         first, second = np.sort(order[same.argmax() :][:2]).tolist()
-        of = {name: columns[name][first] for name in _NAMES}
+        names = {name: columns[name][first] for name in _NAMES}
         raise ValueError(
-            f"{self._place(first)} and {self._place(second)}: model {of['model']!r} "
-            f"must have one grade of item {of['item']!r} of task {of['task']!r} by "
-            f"{of['scorer']!r} in run {of['run']}, got two; leave one of them out, "
-            "name the models of files, as new=new.json old=old.json in a shell or by a "
-            "mapping in Python, or distinguish runs of a table by a column 'run'"
+            f"{self._place(first)} and {self._place(second)}: model {names['model']!r} "
+            f"must have one grade for item {names['item']!r} of task {names['task']!r} "
+            f"by {names['scorer']!r} in run {names['run']}, got two; leave one of them "
+            "out, name the models of files with a mapping (in a shell new=new.json "
+            "old=old.json), or distinguish the runs of a table by a column 'run'"
         )
 
 

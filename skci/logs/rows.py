@@ -1,4 +1,4 @@
-"""Rows of grades in columns, and reports of them."""
+"""Rows of grades in columns, and their reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Aggregation(NamedTuple):
     """Function of the grades and their sizes."""
     higher_is_better: bool = True
     refused: str = ""
-    """Why there is no number; empty if there is one."""
+    """Reason why there is no number; empty if there is one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,12 +37,12 @@ class LogRows(Mapping[str, Array]):
     ----------
     columns : mapping of str to array of shape (n,)
         "model", "task", "item", "run", "scorer" and "group" are names, and "grade" are
-        numbers; NaN of an item without a grade. Groups are empty where none were
-        asked for. If some grades are means over units of a sample, such as tokens or
+        numbers, NaN for an item without a grade. Groups are empty if none were
+        requested. If some grades are means over units of a sample, such as tokens or
         instructions, "size" is the number of units, and 1 for other grades.
     aggregations : mapping of (str, str) to Aggregation, optional
-        How the harness aggregates grades, by task and scorer, where it does not average
-        them or a lower grade is better.
+        Aggregation of grades by the harness, by task and scorer, if it is not a mean or
+        if a lower grade is better.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class LogRows(Mapping[str, Array]):
         tasks: str | Iterable[str] | None = None,
         scorers: str | Iterable[str] | Mapping[str, str] | None = None,
     ) -> LogRows:
-        """Return the rows of some models, tasks and scorers; of all if not given.
+        """Return the rows of some models, tasks and scorers; each defaults to all.
 
         Parameters
         ----------
@@ -119,9 +119,9 @@ class LogRows(Mapping[str, Array]):
         tasks : str or iterable of str, optional
             Names of tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names of scorers; or the scorer of each task, such as exact match in one
-            task and a judge in another, whose grades then have one scorer without a
-            name.
+            Names of scorers; or a mapping with the scorer of each task, such as exact
+            match in one task and a judge in another. The grades of a mapping then have
+            a single unnamed scorer.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class LogRows(Mapping[str, Array]):
         KeyError
             If there is no such name.
         ValueError
-            If a model has no grades of the selected tasks, or a task none by the
+            If a model has no grades for the selected tasks, or a task has none by the
             selected scorers. Select other models or tasks to leave it out.
         """
         by_task = dict(scorers) if isinstance(scorers, Mapping) else None
@@ -141,30 +141,30 @@ class LogRows(Mapping[str, Array]):
             check_names(by_task, self.tasks, "task")
             scorers = list(by_task.values())
         options = {"model": models, "task": tasks, "scorer": scorers}
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             kind: check_names(names, self._distinct(kind), kind)
             for kind, names in options.items()
             if names is not None
         }
-        of = {kind: np.isin(self[kind], names) for kind, names in asked.items()}
+        masks = {kind: np.isin(self[kind], names) for kind, names in requested.items()}
         if by_task is not None:
-            asked["scorer"] = by_task
-            of_task = [by_task.get(task) for task in self["task"]]
-            of["scorer"] = np.array(of_task, dtype=object) == self["scorer"]
+            requested["scorer"] = by_task
+            scorer_of_rows = [by_task.get(task) for task in self["task"]]
+            masks["scorer"] = np.array(scorer_of_rows, dtype=object) == self["scorer"]
         selected = np.logical_and.reduce(
-            [np.ones(len(self["grade"]), bool), *of.values()]
+            [np.ones(len(self["grade"]), bool), *masks.values()]
         )
         for kind, rows in (
-            ("task", of.get("model", slice(None))),
+            ("task", masks.get("model", slice(None))),
             ("model", slice(None)),
         ):
-            names = asked.get(kind) or self._distinct(kind, rows)
-            left = self._distinct(kind, selected)
-            if without := [name for name in names if name not in left]:
-                by = ", ".join(f"{k}s={x}" for k, x in asked.items() if k != kind)
+            names = requested.get(kind) or self._distinct(kind, rows)
+            remaining = self._distinct(kind, selected)
+            if without := [name for name in names if name not in remaining]:
+                by = ", ".join(f"{k}s={x}" for k, x in requested.items() if k != kind)
                 message = f"{kind}s must have grades with {by}, got none of {without}"
-                if left:
-                    select = _selection(f"{kind}s", names, left)
+                if remaining:
+                    select = _selection(f"{kind}s", names, remaining)
                     message += f"; to leave these out, {select}"
                 raise ValueError(message)
         columns = {name: values[selected] for name, values in self.items()}
@@ -177,47 +177,48 @@ class LogRows(Mapping[str, Array]):
             columns["scorer"] = np.full(selected.sum(), UNNAMED, dtype=object)
         return LogRows(columns, aggregations)
 
-    def _aggregation(self, task: str, scorer: str, of_several: str = "") -> Aggregation:
-        """Look up how grades are aggregated; several tasks must be averaged."""
-        found = self.aggregations.get((task, scorer), Aggregation())
-        if of_several and found.function != MEAN:
+    def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
+        """Aggregation of the grades of a task; several tasks must be averaged."""
+        aggregation = self.aggregations.get((task, scorer), Aggregation())
+        if context and aggregation.function != MEAN:
             raise ValueError(
-                f"scorers {of_several} must be means over items, got {scorer!r} of "
-                f"task {task!r}; select tasks={task!r} and scorers={scorer!r}"
+                f"scorers {context} must be means over items, got {scorer!r} of task "
+                f"{task!r}; select tasks={task!r} and scorers={scorer!r}"
             )
-        return found
+        return aggregation
 
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
-        """Joint report of the grades, by :func:`skci.grades_report`.
+        """Report on the grades by :func:`skci.grades_report`.
 
-        Several tasks are those of a suite, over which means are taken. The number of a
-        scorer is that of the harness: by default a mean, for a perplexity exp of a mean
-        loss, and for lists of booleans the share of true ones of all lists.
+        Several tasks form a suite, over which means are computed. The number of a
+        scorer equals that of the harness: a mean by default, exp of a mean loss for a
+        perplexity, and the proportion of true values over all lists for lists of
+        booleans.
 
         Parameters
         ----------
         samples : {"independent", "runs", "paired-runs"}, default="independent"
-            Sampling of the runs of an item: "independent" answers, such as the epochs
-            of a harness, which are averaged; or "runs" that all items share, such as
-            training seeds, and models too if they are "paired-runs".
+            Sampling of the runs of an item: "independent" for answers such as the
+            epochs of a harness, which are averaged; "runs" for runs that all items
+            share, such as training seeds; "paired-runs" for runs that models share too.
         **options
             Other options of :func:`skci.grades_report`, such as `by`, `average` and
-            `bounds`. If no `bounds` are given, those of scorers whose grades are all 0,
-            0.5 or 1, or shares, are (0, 1). Scorers that `higher_is_better` does not
-            name have the direction that the log states, or that of a perplexity.
+            `bounds`. By default `bounds` are (0, 1) for scorers whose grades are all 0,
+            0.5 or 1, or are shares. Scorers missing from `higher_is_better` have the
+            direction stated by the log, or lower is better for a perplexity.
 
         Returns
         -------
-        GradesReport, or RunsReport of several runs
-            Metrics have the names of the scorers.
+        GradesReport, or RunsReport for several runs
+            Metrics are named after the scorers.
 
         Raises
         ------
         ValueError, TypeError
-            If tasks have different scorers, a model has no grades of a task and
-            `missing_grades` is "error", there are groups of several tasks, a scorer has
-            no number for each sample, or is no mean and there are several tasks, or an
-            option is wrong.
+            If tasks have different scorers, a model has no grades for a task and
+            `missing_grades` is "error", or there are groups and several tasks. Also if
+            a scorer has no number for each sample, or is not a mean and there are
+            several tasks, or an option is invalid.
         """
         check_choice(samples, SAMPLES, "samples")
         self._check_scorers()
@@ -231,47 +232,60 @@ class LogRows(Mapping[str, Array]):
             names["groups"] = "group"
         if {"tasks", "groups"} <= names.keys():
             raise ValueError(
-                "groups must be of one task, since how the items of a suite vary "
-                f"follows from the tasks; select one of {self.tasks}"
+                "groups must belong to a single task, because the variance of a suite "
+                f"is determined by its tasks; select one of {self.tasks}"
             )
         if samples != "independent":
             names |= {"run": "run", "samples": samples}
-        functions = {name: each.function for name, each in aggregations.items()}
+        functions = {
+            name: aggregation.function for name, aggregation in aggregations.items()
+        }
         bounds = {}
         for name, function in functions.items():
             grades = self["grade"][self["scorer"] == name]
-            of_answers = np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all()
-            if function == SHARE or (function == MEAN and of_answers):
+            are_answers = np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all()
+            if function == SHARE or (function == MEAN and are_answers):
                 bounds[name] = 0, 1
-        given = {"bounds": bounds or None} | names | options
-        better = given.get("higher_is_better", {})
+        report_options = {"bounds": bounds or None} | names | options
+        better = report_options.get("higher_is_better", {})
         if isinstance(better, Mapping):
             stated = {
-                name: each.higher_is_better for name, each in aggregations.items()
+                name: aggregation.higher_is_better
+                for name, aggregation in aggregations.items()
             }
-            given["higher_is_better"] = stated | dict(better)
-        others = {name: x for name, x in functions.items() if x != MEAN}
-        return grades_report("grade", data=AggregatedGrades(columns, others), **given)
+            report_options["higher_is_better"] = stated | dict(better)
+        other_functions = {name: x for name, x in functions.items() if x != MEAN}
+        return grades_report(
+            "grade", data=AggregatedGrades(columns, other_functions), **report_options
+        )
 
     def _checked_aggregations(self) -> dict[str, Aggregation]:
-        """Aggregation of each scorer, of which reports can be made."""
-        found: dict[str, dict[str, Aggregation]] = {}
+        """Aggregation of each scorer, checked to allow reports."""
+        aggregations: dict[str, dict[str, Aggregation]] = {}
         for scorer, tasks in self._by("scorer", "task").items():
-            found[scorer] = {task: self._aggregation(task, scorer) for task in tasks}
+            aggregations[scorer] = {
+                task: self._aggregation(task, scorer) for task in tasks
+            }
         reasons = [
-            f"{scorer!r} of task {task!r}: {each.refused}"
-            for scorer, by_task in found.items()
-            for task, each in by_task.items()
-            if each.refused
+            f"{scorer!r} of task {task!r}: {aggregation.refused}"
+            for scorer, by_task in aggregations.items()
+            for task, aggregation in by_task.items()
+            if aggregation.refused
         ]
         if reasons:
-            left = [
-                k for k, x in found.items() if not any(y.refused for y in x.values())
+            remaining = [
+                k
+                for k, x in aggregations.items()
+                if not any(y.refused for y in x.values())
             ]
-            select = f"; {_selection('scorers', found, left)}" if left else ""
+            select = (
+                f"; {_selection('scorers', aggregations, remaining)}"
+                if remaining
+                else ""
+            )
             got = f"{'; '.join(reasons)}{select}"
             raise ValueError(f"scorers must have a number for each sample, got {got}")
-        for scorer, by_task in found.items():
+        for scorer, by_task in aggregations.items():
             several = "of several tasks" if len(by_task) > 1 else ""
             stated = {
                 task: self._aggregation(task, scorer, several).higher_is_better
@@ -279,11 +293,12 @@ class LogRows(Mapping[str, Array]):
             }
             if len({*stated.values()}) > 1:
                 raise ValueError(
-                    f"higher_is_better of {scorer!r} must be the same in all tasks, "
-                    f"got {stated}; select one of the tasks"
+                    f"higher_is_better of {scorer!r} must be equal in all tasks, got "
+                    f"{stated}; select one of the tasks"
                 )
         return {
-            scorer: next(iter(by_task.values())) for scorer, by_task in found.items()
+            scorer: next(iter(by_task.values()))
+            for scorer, by_task in aggregations.items()
         }
 
     def _check_scorers(self) -> None:
@@ -293,22 +308,22 @@ class LogRows(Mapping[str, Array]):
             first = {task: scorers[0] for task, scorers in by_task.items()}
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
-                f"scorers must be those of all tasks, got {by_task}; select one for "
-                f"each, as scorers={first} (in a shell --scorer {in_shell}), or some "
-                "of the tasks"
+                f"scorers must be equal for all tasks, got {by_task}; select one "
+                f"scorer for each task, as scorers={first} (in a shell --scorer "
+                f"{in_shell}), or some of the tasks"
             )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """List the different names of a kind by those of another."""
-        found: dict[str, list[str]] = {}
+        """Distinct names of one column by the names in another column."""
+        names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
-            found.setdefault(name, []).append(other)
-        return found
+            names.setdefault(name, []).append(other)
+        return names
 
 
-def _selection(kinds: str, names: Iterable[str], left: Iterable[str]) -> str:
-    """Advise how to select the names that are left."""
-    chosen = [name for name in names if name in {*left}]
-    in_shell = shlex.quote(",".join(chosen))
+def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
+    """Advice to select the remaining names."""
+    selected = [name for name in names if name in {*remaining}]
+    in_shell = shlex.quote(",".join(selected))
     option = "scorer" if kinds == "scorers" else kinds
-    return f"select {kinds}={chosen} (in a shell --{option} {in_shell})"
+    return f"select {kinds}={selected} (in a shell --{option} {in_shell})"

@@ -30,7 +30,7 @@ def _samples(file: LogFile) -> Iterator[Sample]:
             yield _sample(line, model, item, run, grade)
         return
     model, _, run = file.stem.rpartition(".")
-    held: set[str] = set()
+    items_read: set[str] = set()
     n_instances = None
     for name, items, line in file.members():
         if name == "total_instances":
@@ -38,13 +38,13 @@ def _samples(file: LogFile) -> Iterator[Sample]:
         if name not in _GRADES:
             continue
         for item in file.check(items, list, line, f"the field {name!r} "):
-            held.add(file.check(item, str, line, f"a member of {name!r} "))
+            items_read.add(file.check(item, str, line, f"a member of {name!r} "))
             yield _sample(line, model, item, run, _GRADES[name])
-    file.is_complete(len(held), n_instances)
+    file.is_complete(len(items_read), n_instances)
 
 
 def _sample(line: int, model: str, item: str, run: str, grade: Any) -> Sample:
-    """Sample of an instance such as "django__django-11039", which has a repository."""
+    """Sample of an instance such as "django__django-11039", with its repository."""
     metadata = ({"repo": item.rpartition("-")[0].replace("__", "/")},)
     grades = [(_SCORER, grade)]
     return Sample(line, model, _TASK, item, run, grades, metadata=metadata)
@@ -54,6 +54,6 @@ FORMAT = LogFormat(
     "SWE-bench",
     _recognises,
     _samples,
-    # Predictions, before they are evaluated.
+    # Files of predictions precede their evaluation.
     accompanies=lambda file: file.has_records and {*file.keys} == _PREDICTION,
 )

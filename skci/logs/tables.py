@@ -24,11 +24,11 @@ _NEEDED = "item", "grade"
 def _columns(keys: Sequence[str]) -> dict[str, str]:
     """Map fields of a row to the columns of a table."""
     lower = {key.lower(): key for key in reversed(keys)}
-    found = {
+    columns = {
         name: next((lower[x] for x in aliases.split() if x in lower), None)
         for name, aliases in _ALIASES.items()
     }
-    return {name: key for name, key in found.items() if key is not None}
+    return {name: key for name, key in columns.items() if key is not None}
 
 
 def _recognises(file: LogFile) -> bool:
@@ -36,20 +36,20 @@ def _recognises(file: LogFile) -> bool:
 
 
 def lacking(file: LogFile) -> ValueError:
-    """Make the error of a table without a column of items or one of grades."""
+    """Return the error for a table without a column of items or of grades."""
     kind, line = "column", 1
     if file.kind != "table":
         kind, line = "field", next((line for _, line in file.records()), 1)
     name = next(name for name in _NEEDED if name not in _columns(file.keys))
     accepted = ", ".join(_ALIASES[name].split())
-    found = ", ".join(file.keys) or "none"
+    names = ", ".join(file.keys) or "none"
     return file.error(
-        line, f"no {kind} for the {name} (one of {accepted}); the {kind}s are {found}"
+        line, f"no {kind} for the {name} (one of {accepted}); the {kind}s are {names}"
     )
 
 
 def _samples(file: LogFile) -> Iterator[Sample]:
-    """Read grades; without a column the model has the name of the file."""
+    """Read grades; without a column, the model is named after the file."""
     columns = _columns(file.keys)
     defaults = {"model": file.stem, "task": "", "item": "", "run": "1"}
     defaults["scorer"] = UNNAMED

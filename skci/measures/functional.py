@@ -7,7 +7,7 @@ A functional T takes weights p on the m cells of a table, or on the rows, and re
   ``(1 - t) p + t delta_i`` at ``t = 0``, which has mean zero under p,
 - its gradient in the moments that the blurring correction perturbs.
 
-Besides the functional, inference uses only the `Trait` of a measure.
+Besides the functional, inference uses only the `MeasureProperties` of a measure.
 """
 
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ class Boundary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Support:
+class InformativeRows:
     """Rows that determine the precision of the variance of a functional."""
 
     classes: tuple[Array, ...] = ()
@@ -73,15 +73,15 @@ class Support:
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
-    def mapped(self, to_cells: Callable[[Array], Array]) -> "Support":
-        """Support with masks and weights converted to the cells of another table."""
+    def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
+        """Rows with masks and weights converted to the cells of another table."""
         classes, events = (
             tuple(map(to_cells, sets)) for sets in (self.classes, self.events)
         )
         return replace(self, classes=classes, events=events)
 
 
-_ANY_ROWS = Support()
+_ANY_ROWS = InformativeRows()
 
 
 class Functional(ABC):
@@ -107,7 +107,7 @@ class Functional(ABC):
         """
         return []
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         """Rows that determine the precision of the variance."""
         return _ANY_ROWS
 
@@ -151,7 +151,7 @@ class Negative(Functional):
     def boundary(self, counts: Array) -> list[Boundary]:
         return [Boundary(-b.slope, b.n) for b in self.functional.boundary(counts)]
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         return self.functional.support(counts)
 
     @property
@@ -426,7 +426,7 @@ class Component(EqualByParts, Functional):
     def boundary(self, counts: Array) -> list[Boundary]:
         return self.functional.boundary(self.table(counts))
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         return self.functional.support(self.table(counts)).mapped(self._expand)
 
     @property
@@ -472,11 +472,12 @@ class Composite(Functional):
             for inner, n in component.boundary(counts)
         ]
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         supports = [component.support(counts) for component in self.components]
         rarer = (support.rarer_class for support in supports if support.rarer_class)
         classes = tuple(cells for support in supports for cells in support.classes)
-        return Support(classes, min(rarer, default=0))
+        events = tuple(weights for support in supports for weights in support.events)
+        return InformativeRows(classes, min(rarer, default=0), events)
 
     @property
     def is_ratio(self) -> bool:

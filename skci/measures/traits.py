@@ -96,7 +96,7 @@ DICE = Link(_dice, _dice_slope, _jaccard)
 
 
 @dataclass(frozen=True)
-class Trait:
+class MeasureProperties:
     """Properties of a measure for inference.
 
     Parameters
@@ -172,7 +172,7 @@ class Trait:
     scale_free: bool = True
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"
-    negative_of: Trait | None = None
+    negative_of: MeasureProperties | None = None
     reach: tuple[float, float] | None = None
     reads: str = ""
     function: Any = None
@@ -195,11 +195,11 @@ class Trait:
         worse, better = ("lower", "higher")[:: self.sign]
         return predicate.replace("worse", worse).replace("better", better)
 
-    def of_classes(self, name: str) -> Trait:
+    def of_classes(self, name: str) -> MeasureProperties:
         """Properties of the measure by class, or averaged over classes."""
         return replace(self, name=name, plus_four=None, proportion=None)
 
-    def negated(self) -> Trait:
+    def negated(self) -> MeasureProperties:
         """Properties of the measure times -1."""
         low, high = self.bounds
         return replace(

@@ -8,12 +8,14 @@ from skci.metrics.base import METRIC_CLASSES
 from skci.metrics.base import MetricCI as MetricCI
 from skci.metrics.clinical import *
 from skci.metrics.custom import *
+from skci.metrics.forecasts import *
 from skci.metrics.labels import *
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *
 from skci.metrics.scorecards import *
 from skci.metrics.scores import *
+from skci.metrics.skill import *
 from skci.metrics.survival import *
 from skci.metrics.text import *
 
@@ -27,5 +29,5 @@ if not TYPE_CHECKING:  # type checkers find the names in the imports above
         return __all__
 
 
-# The names of metrics are those of the metrics that have been declared by now.
+# Metric names are collected from the classes that the imports above have declared.
 from skci.metrics.names import available_metrics as available_metrics

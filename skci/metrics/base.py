@@ -1,4 +1,4 @@
-"""The base of all metrics, and that of metrics of labels."""
+"""Base classes of all metrics and of metrics of labels."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,8 +17,12 @@ from sklearn.metrics import make_scorer
 from skci import reports
 from skci._arrays import Array, allow_underflow
 from skci._options import complete_parameters, unknown_options
-from skci._validation import check_choice, check_confidence_level, join_names
-from skci.data.drawing import RowOptions
+from skci._validation import (
+    check_bool,
+    check_choice,
+    check_confidence_level,
+    join_names,
+)
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -27,9 +31,10 @@ from skci.data.labels import (
     check_pos_label,
 )
 from skci.data.moments import Monomial, Variable
-from skci.data.reading import Reader, Wanted
+from skci.data.reading import Reader, RequiredData
 from skci.data.remote import on_host
 from skci.data.responses import SCORE_METHODS
+from skci.data.row_options import RowOptions
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
@@ -40,13 +45,13 @@ from skci.inference.intervals.methods import (
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
-from skci.measures.traits import IDENTITY, NEGATED, Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import IDENTITY, NEGATED, MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 Check = Callable[[Any, str], Any]
-"""Function that checks the value of an option, whose name is for messages."""
+"""Function of the value and the name of an option that raises if it is invalid."""
 
 
 def option(
@@ -58,41 +63,43 @@ def option(
 ) -> Any:
     """Declare an option of a metric with its check.
 
-    The option may also be None with `may_be_none`, or if None is its default.
+    None is also accepted if `may_be_none` is true or None is the default.
     """
 
-    def unless_none(value: Any, name: str) -> None:
+    def check_unless_none(value: Any, name: str) -> None:
         if value is not None:
             check(value, name)
 
-    checks = unless_none if may_be_none or default is None else check
-    return field(default=default, kw_only=kw_only, metadata={"check": checks})
+    checked = check_unless_none if may_be_none or default is None else check
+    return field(default=default, kw_only=kw_only, metadata={"check": checked})
 
 
 def one_of(*choices: str) -> Check:
-    """Check that an option is one of some names."""
+    """Return a check that an option is one of `choices`."""
     return lambda value, name: check_choice(value, choices, name)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 class _WithOptions(BaseEstimator):
-    """Base of classes whose fields are options, which the constructor stores.
+    """Base of classes whose fields are options that the constructor stores.
 
-    The docstring of a class is completed by what its bases say of their options.
+    The parameters in the docstrings of the base classes complete those of a class.
     """
 
     _checks: ClassVar[dict[str, Check]]
-    """Checks of options, by name."""
     _docstring: ClassVar[str]
-    """Docstring of the class alone."""
+    """Docstring as written, without the parameters of the base classes."""
 
     def __init_subclass__(cls) -> None:
-        # Not scikit-learn's, which seeks methods that take metadata: metrics have none.
+        # scikit-learn's hook is skipped: it looks for methods with metadata routing.
         cls._docstring = cls.__doc__ = cls.__doc__ or ""
         store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
-        checks = {each.name: each.metadata.get("check") for each in fields(cls)}
+        checks = {
+            option_field.name: option_field.metadata.get("check")
+            for option_field in fields(cls)
+        }
         cls._checks = {name: check for name, check in checks.items() if check}
-        _, *known = signature(store).parameters
+        _, *option_names = signature(store).parameters
 
         @wraps(store)
         def __init__(self: Any, *arguments: Any, **options: Any) -> None:
@@ -102,41 +109,41 @@ class _WithOptions(BaseEstimator):
                 name = type(self).__name__
                 problem = str(error).partition("() ")[2] or error
                 raise TypeError(
-                    f"{name} takes the options {known}, and data when it is called, as "
-                    f"in {name}(...)(y_true, y_pred); it {problem}"
-                    f"{unknown_options(known, options)}"
+                    f"{name} accepts the options {option_names}, and data when it is "
+                    f"called, as in {name}(...)(y_true, y_pred); it "
+                    f"{problem}{unknown_options(option_names, options)}"
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]
         if cls._docstring:
-            own = (vars(base).get("_docstring") for base in cls.__mro__)
-            cls.__doc__ = complete_parameters(known, filter(None, own))
+            docstrings = (vars(base).get("_docstring") for base in cls.__mro__)
+            cls.__doc__ = complete_parameters(option_names, filter(None, docstrings))
         else:
             cls.__doc__ = None  # not the signature: `inspect.getdoc` finds the base's
 
 
 METRIC_CLASSES: list[Any] = []
-"""Classes of all metrics of the package, which have a measure."""
+"""Public metric classes of the package that have a measure."""
 
 
 class MetricCI(_WithOptions):
     """Base class of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
-    number, as a float with a confidence interval. All metrics have the options below,
-    and each describes the others that it has. Options are checked when it is called.
+    number, as a float with a confidence interval. Every metric has the options below;
+    some metrics have more. Options are checked when the metric is called.
 
     Parameters
     ----------
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1. Ignored inside a report, which sets its
-        own level.
+        Confidence level, between 0 and 1. Inside a report, the level of the report is
+        used.
     method : str, optional
-        Interval method, of those that the metric describes. If not given, that of the
-        report, or "auto".
+        Interval method; the metric lists the valid names. Defaults to the method of the
+        report, or to "auto" outside a report.
     negate : bool, default=False
-        Whether the measure is taken times -1, as by scikit-learn's scorers of a loss:
-        its name then begins with ``neg_``.
+        Whether to multiply the measure by -1, as scikit-learn's scorers of losses do.
+        The name then starts with ``neg_``.
 
     Examples
     --------
@@ -163,40 +170,44 @@ class MetricCI(_WithOptions):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
-    """Methods of estimators whose scores it is of; of probabilities only the first."""
+    """Methods of estimators that return scores; probabilities come from the first."""
     _truth: ClassVar[str] = "labels"
     """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
-    """Whether scores may be missing, of what was not retrieved."""
+    """Whether scores may be missing, as for rows that were not retrieved."""
     _serves_moments: ClassVar[bool] = False
-    """Whether moments of losses suffice for it."""
+    """Whether the metric can be computed from the moments of losses."""
     _serves_bins: ClassVar[bool] = False
-    """Whether scores may be in bins."""
+    """Whether the metric can be computed from binned scores."""
+    _variants: ClassVar[Sequence[dict[str, Any]]] = ()
+    """Options of variants with a string name, in addition to the defaults."""
+    _number: ClassVar[tuple[str, str]]
+    """Kind and example of the number in the name of a metric at a number."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
-    """Averages that the name of the metric leaves out."""
-    _measure = cast(Trait, None)
+    """Values of `average` that add no suffix to the name of the metric."""
+    _measure = cast(MeasureProperties, None)
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of the measures of subclasses: by default those of a mean."""
-    _several = True  # Whether there may be more than two labels.
-    _symmetric = True  # Whether there need be no positive label.
-    # Whether there must be one all the same for one column of scores.
+    """Properties of the measures of subclasses; the defaults suit a mean."""
+    _several = True  # Whether more than two labels are accepted.
+    _symmetric = True  # Whether the positive label may be missing.
+    # Whether a single column of scores needs a positive label even so.
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure by the properties that differ from those of the bases.
+        """Declare a measure by properties that differ from its base classes.
 
-        The name of the measure is by default that of its function.
+        The name of the measure defaults to the name of its function.
         """
         super().__init_subclass__()
         if properties:
             cls._properties = cls._properties | properties
         if measure := measure or getattr(properties.get("function"), "__name__", ""):
-            cls._measure = Trait(measure, **cls._properties)
+            cls._measure = MeasureProperties(measure, **cls._properties)
         is_public = not cls.__qualname__.startswith("_")
         is_ours = cls.__module__.startswith(f"{__package__}.")
         if cls._measure and is_public and is_ours:
@@ -209,7 +220,7 @@ class MetricCI(_WithOptions):
 
     @property
     def _name(self) -> str:
-        """Name of the metric that is not negated."""
+        """Name of the metric without the prefix of a negated metric."""
         is_plain = self.average in self._plain_averages
         return self._measure.name + ("" if is_plain else f"_{self.average}")
 
@@ -219,12 +230,12 @@ class MetricCI(_WithOptions):
 
     @property
     def _each(self) -> str:
-        """The option by which there is a report on each class or target, if any."""
+        """Name of the option that requests a report by class or target, or ""."""
         return "average" if self.average is None else ""
 
     @property
     def greater_is_better(self) -> bool:
-        """Whether a greater value is a better one."""
+        """Whether a larger value is better."""
         return self._signed.greater_is_better
 
     @property
@@ -233,7 +244,7 @@ class MetricCI(_WithOptions):
         return self._signed.bounds
 
     @property
-    def _signed(self) -> Trait:
+    def _signed(self) -> MeasureProperties:
         return self._measure.negated() if self.negate else self._measure
 
     def __call__(
@@ -251,26 +262,27 @@ class MetricCI(_WithOptions):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True labels: two at most for a metric of a positive label, any number if it
-            averages over classes or is symmetric in them. Or whether each of several
-            targets is present, 0 or 1. Or true numbers, of a target or several, for
-            metrics of regression. Or the event, 0 or 1, and the time of each row, for
-            metrics of survival: two columns or a structured array of two fields. The
-            time of a row without an event is that of censoring.
+            True labels of a metric of labels or scores: at most two distinct labels if
+            the metric needs a positive label, any number if it averages over classes or
+            is symmetric in them, or columns of 0 and 1 for several targets. True
+            numbers of a metric of regression. For a metric of survival, the event (0 or
+            1) and the time of each row, as two columns or as a structured array with
+            two fields; the time of a row without an event is its censoring time.
         y_pred : array-like of the same shape
-            Predicted labels or numbers, or probabilities to survive each of some times
-            without the event.
+            Predicted labels or numbers, or predicted probabilities of survival at given
+            times.
         *more
-            Only for ``scoring=`` of scikit-learn, which passes an estimator, X and y:
-            the metric is then its own :meth:`scorer`.
+            Additional positional arguments, only for ``scoring=`` of scikit-learn,
+            which passes an estimator, X and y. The metric then acts as its
+            :meth:`scorer`.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows; only their ratios matter. They are not frequencies:
             larger weights do not make the standard error smaller.
         groups : array-like of shape (n_samples,), optional
-            Clusters of rows, such as patients, that need not be independent within.
-            The variance is then estimated between clusters.
+            Clusters of correlated rows, such as patients. The variance is then
+            estimated between clusters.
         design : design, optional
-            How the rows were drawn otherwise, such as ``Strata(site)`` or
+            Sampling design of the rows, such as ``Strata(site)`` or
             ``Prevalence(0.05)`` of :mod:`skci.designs`.
         **options
             Options of the metric to replace in this call, such as `average`.
@@ -279,29 +291,29 @@ class MetricCI(_WithOptions):
         -------
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``; of ``average=None`` or
-            ``multioutput="raw_values"`` a report on all classes or targets, as of
-            :func:`skci.joint_report`.
+            ``confidence_interval()``. With ``average=None`` or
+            ``multioutput="raw_values"``, a report on all classes or targets like that
+            of :func:`skci.joint_report`.
 
         Raises
         ------
         ValueError, TypeError
-            If an option or the data are not what they must be.
+            If an option or the data are invalid.
 
         Warns
         -----
         UndefinedMetricWarning
-            If the metric is undefined on the data, 0/0.
+            If the metric is undefined (0/0) on the data.
         DegenerateVarianceWarning, SmallSampleWarning
-            When the interval is first accessed, if the variance is zero or estimated
-            from few rows or groups.
+            When the interval is first accessed, if the variance is zero or is estimated
+            from few rows or clusters.
         """
         if more and hasattr(y_true, "predict"):
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             return self.scorer()(y_true, y_pred, *more, **weights)
         if more:
             raise TypeError(
-                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
+                f"{type(self).__name__} accepts y_true and y_pred, got {2 + len(more)} "
                 "arguments"
             )
         rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
@@ -311,7 +323,7 @@ class MetricCI(_WithOptions):
 
     @allow_underflow
     def _estimate(self, y_true: Any, y_pred: Any, rows: RowOptions) -> Any:
-        """Read the truth and the predictions of a model, and estimate the metric."""
+        """Read the truth and the predictions of one model, and estimate the metric."""
         return self._result(self._read(y_true, y_pred, rows))
 
     @allow_underflow
@@ -323,9 +335,9 @@ class MetricCI(_WithOptions):
         by_rows: bool = False,
         pos_label: Any = None,
     ) -> Sample:
-        """Read the truth, and what one model predicts.
+        """Read the truth and the predictions of one model.
 
-        The positive label is for a metric that sets none.
+        `pos_label` applies if the metric sets none.
         """
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
@@ -341,20 +353,20 @@ class MetricCI(_WithOptions):
     def influence(
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> tuple[float, Array]:
-        r"""Estimate the measure, and the influence of each row on the estimate.
+        r"""Estimate the measure and the influence of each row on the estimate.
 
-        The influence value of a row is the derivative of the estimate towards it,
+        The influence value of a row is the derivative of the estimate in its direction,
 
         .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
             t \delta_i\bigr) \right|_{t = 0} ,
 
         so that the error of the estimate is about :math:`\sum_i w_i L_i / \sum_i w_i`
-        [1]_. All intervals follow from these values and a design.
+        [1]_. All intervals are computed from these values and the sampling design.
 
         Parameters
         ----------
         y_true, y_pred : array-like
-            As in a call of the metric.
+            Passed as in a call of the metric.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
 
@@ -363,12 +375,12 @@ class MetricCI(_WithOptions):
         estimate : float
             NaN where the measure is undefined.
         influence : ndarray of shape (n_samples,)
-            Influence values, whose weighted sum is zero; 0 for rows of weight zero.
+            Influence values, whose weighted sum is zero. Rows of weight zero have 0.
 
         Raises
         ------
         ValueError
-            If the metric is of each class or target.
+            If the metric has a value for each class or target.
 
         References
         ----------
@@ -390,42 +402,42 @@ class MetricCI(_WithOptions):
     def _influence(
         self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the measure, and the influence of each row.
+        """Estimate the measure and the influence of each row.
 
-        The positive label is for a metric that sets none.
+        `pos_label` applies if the metric sets none.
         """
         if option := self._each:
             raise ValueError(
-                f"{option} must give one number for influence values, got "
+                f"{option} must give a single number for influence values, got "
                 f"{getattr(self, option)!r}, which gives one for each class or target"
             )
         sample = self._read(y_true, y_pred, rows, True, pos_label)
         (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
         counts = parameter.counts
         values = parameter.functional(counts / counts.sum()).influence
-        # Of rows that are not in the table there is none.
+        # Rows outside the table have index -1 and influence 0.
         values = np.append(values * (sample.rows.counts.sum() / counts.sum()), 0.0)
         weights = rows.sample_weight
-        kept = ... if weights is None else np.asarray(weights) > 0
-        influence = np.zeros(len(parameter.index if kept is ... else kept))
-        influence[kept] = values[parameter.index]
+        has_weight = ... if weights is None else np.asarray(weights) > 0
+        influence = np.zeros(len(parameter.index if has_weight is ... else has_weight))
+        influence[has_weight] = values[parameter.index]
         return parameter.estimate, influence
 
     def _replace(self, options: dict[str, Any]) -> Self:
-        """Copy of the metric with other options."""
-        given = self.get_params(deep=False)
-        unknown = [name for name in options if name not in given]
-        if unknown:
+        """Return a copy of the metric with other options."""
+        current = self.get_params(deep=False)
+        unknown_names = [name for name in options if name not in current]
+        if unknown_names:
             raise TypeError(
-                f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
-                f"it takes sample_weight, groups, design and its options {list(given)}"
-                f"{unknown_options([*given], options)}"
+                f"{type(self).__name__} has no option {join_names(unknown_names)}; a "
+                "call accepts sample_weight, groups, design and the options "
+                f"{list(current)}{unknown_options([*current], options)}"
             )
-        return type(self)(**given | options)
+        return type(self)(**current | options)
 
     @allow_underflow
     def _result(self, sample: Sample) -> Any:
-        """Return an estimate; of a metric of each class a report."""
+        """Return an estimate, or a report if the metric has a value for each class."""
         joint = JointEstimate.from_rows(
             self.bind(sample, self._model),
             sample.rows,
@@ -435,13 +447,15 @@ class MetricCI(_WithOptions):
         warn_of_undefined(joint)
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
-    def wanted(self, pos_label: Any = None) -> Wanted:
-        """What it reads; the positive label is for a metric that sets none.
+    def wanted(self, pos_label: Any = None) -> RequiredData:
+        """Return the data that the metric requires.
+
+        `pos_label` applies if the metric sets none.
 
         :meta private:
         """
         positive = self._positive(pos_label)
-        return Wanted(
+        return RequiredData(
             frozenset([self.reads]),
             self._several,
             positive,
@@ -462,13 +476,14 @@ class MetricCI(_WithOptions):
         pos_label: Any = None,
         subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
-        """Bind the measure to a model: one parameter, or one for each class.
+        """Return the parameter of a model, or one parameter for each class.
 
-        The others are settings of a report, for a metric that does not set them.
+        `name`, `method` and `pos_label` are settings of a report. They apply if the
+        metric does not set them.
 
         :meta private:
         """
-        binding = Binding(
+        binding = ParameterBuilder(
             sample,
             model,
             name or self.name,
@@ -481,20 +496,20 @@ class MetricCI(_WithOptions):
         return [p.negated() for p in parameters] if self.negate else parameters
 
     def _positive(self, pos_label: Any) -> Any:
-        """Return the positive label of the metric, else the one given."""
+        """Positive label of the metric, which defaults to `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         raise NotImplementedError
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
-        """Products of losses, or of numbers, that it takes the means of.
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
+        """Products of losses, or of numbers, whose means determine the metric.
 
         :meta private:
         """
         raise NotImplementedError
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         """Losses, or numbers, of the rows of a sample.
 
         :meta private:
@@ -508,25 +523,26 @@ class MetricCI(_WithOptions):
         ----------
         bound : {"low", "high"}, optional
             Score by a limit of the interval instead of the estimate. A search averages
-            it over folds; the mean is a conservative score, not itself a limit.
+            the limit over folds. The mean is a conservative score, but not itself a
+            limit.
 
         Returns
         -------
         callable
-            ``scorer(estimator, X, y)``; negated where lower is better, as in
-            scikit-learn. A metric of scores takes probabilities, or decision values
-            where there are none and it does not need them.
+            ``scorer(estimator, X, y)``, negated if lower is better, as in scikit-learn.
+            A metric of scores uses predicted probabilities. Without them it uses
+            decision values, unless it requires probabilities.
 
         Raises
         ------
         ValueError
-            If `bound` is not one of these, or the metric is of each class or target.
+            If `bound` is invalid, or the metric has a value for each class or target.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
         if option := self._each:
             raise ValueError(
-                f"{option} must give one number for a scorer, got "
+                f"{option} must give a single number for a scorer, got "
                 f"{getattr(self, option)!r}, which gives one for each class or target"
             )
         return self._scorer(bound)
@@ -536,32 +552,31 @@ class MetricCI(_WithOptions):
         return make_scorer(metric, greater_is_better=self.greater_is_better)
 
     def _repr_html_(self) -> str:
-        # That of scikit-learn would say that it is not fitted.
+        # The representation of scikit-learn would show the metric as not fitted.
         return f"<pre>{escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _check(self, method: str | None = None) -> None:
-        """Check the options; `method` is for a metric that sets none."""
+        """Check the options; `method` applies if the metric sets none."""
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
         if self.zero_division is not np.nan:
             check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
-        if not isinstance(self.negate, bool):
-            raise ValueError(f"negate must be True or False, got {self.negate!r}")
+        check_bool(self.negate, "negate")
         for name, check in self._checks.items():
             check(getattr(self, name), name)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the method of the metric, else the one given, else "auto"."""
-        given = method if self.method is None else self.method
-        if given is None:
+        """Return the method of the metric, which defaults to `method`, then "auto"."""
+        resolved = method if self.method is None else self.method
+        if resolved is None:
             return AUTO
-        check_serves(check_method(given), self._trait)
-        return str(given)
+        check_serves(check_method(resolved), self._trait)
+        return str(resolved)
 
     def without_table(
         self,
@@ -569,9 +584,9 @@ class MetricCI(_WithOptions):
         available: AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        """Copy of the metric with a method that needs no more than is `available`.
+        """Return a copy whose interval method needs only what is `available`.
 
-        `method` is for a metric that sets none; see `method_without_table`.
+        `method` applies if the metric sets none; see `method_without_table`.
 
         :meta private:
         """
@@ -584,8 +599,8 @@ class MetricCI(_WithOptions):
         return self._replace({"method": method})
 
     @property
-    def _trait(self) -> Trait:
-        """Properties of what is estimated."""
+    def _trait(self) -> MeasureProperties:
+        """Properties of the estimated quantity."""
         return self._measure
 
     @property
@@ -595,17 +610,18 @@ class MetricCI(_WithOptions):
 
 
 class LabelMetricCI(MetricCI):
-    """A metric of two labels, or of more if it averages or is symmetric in them.
+    """A metric of two labels, or of more if it averages over or is symmetric in them.
 
     Parameters
     ----------
     method : str, optional
         Interval method: "score", "delta" (Choice I of Yuan and Jiang, with a normal
-        quantile), "blurred" (their Choice II, which adds the variance of noise of the
-        size of the sampling error), "plus-four" or "hall" (corrected for skewness); for
-        proportions also "wilson", "agresti-coull", "clopper-pearson" or "jeffreys"; for
-        measures between 0 and 1 "logit". If not given, that of the report, or "auto":
-        "score" where it can serve and else "blurred".
+        quantile), "blurred" (their Choice II, which adds the variance of noise as large
+        as the sampling error), "plus-four" or "hall" (corrected for skewness).
+        Proportions also accept "wilson", "agresti-coull", "clopper-pearson" and
+        "jeffreys"; measures between 0 and 1 accept "logit". Defaults to the method of
+        the report, or to "auto": "score" if the measure supports it and "blurred"
+        otherwise.
     """
 
     reads = "labels"
@@ -621,7 +637,7 @@ class LabelMetricCI(MetricCI):
         return self._measure.symmetric or self.average != "binary"
 
     @property
-    def _trait(self) -> Trait:
+    def _trait(self) -> MeasureProperties:
         measure = self._measure
         if self.average in self._plain_averages:
             return measure
@@ -633,27 +649,28 @@ class LabelMetricCI(MetricCI):
         Parameters
         ----------
         matrix : array-like of shape (n_labels, n_labels)
-            Counts; rows are the truth and columns the prediction, of two labels the
-            negative first, as in :func:`sklearn.metrics.confusion_matrix`. Labels are
-            the numbers from 0 on.
+            Counts, with true labels in rows and predicted labels in columns, as in
+            :func:`sklearn.metrics.confusion_matrix`. With two labels the negative one
+            comes first. The labels are 0, 1, ....
 
         Returns
         -------
         MetricEstimate or JointReport
-            A float with its interval; of ``average=None`` a report on all classes.
+            A float with its interval; with ``average=None``, a report on all classes.
 
         Raises
         ------
         ValueError
-            If `matrix` is not square or not of whole numbers, is of more than two
-            labels for a metric of two, or an option is wrong, as is any `pos_label`.
+            If `matrix` is not square, contains numbers that are not integers, or has
+            more than two labels for a metric of two labels. Also if an option is
+            invalid or `pos_label` is set.
         """
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)
         counts = check_confusion_matrix(matrix)
         return self._result(Sample.from_matrix(counts, self._model))
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         average, labels = self.average, self.labels
         if average is None:
             return list(binding.of_each_class(self._measure, labels))
@@ -663,31 +680,33 @@ class LabelMetricCI(MetricCI):
             return [binding.of_samples(self._trait, self._measure, labels)]
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
-        """Bind a measure of one positive label, or of all labels together."""
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
+        """Return the parameter for one positive label, or for all labels together."""
         labels = binding.sample.vocabulary.labels
-        occurring = binding.sample.occurring.tolist()
-        several = len(occurring if self._symmetric else labels) > 2
+        observed_codes = binding.sample.observed_codes.tolist()
+        several = len(observed_codes if self._symmetric else labels) > 2
         if binding.sample.vocabulary.multilabel or several:
             return self._bind_classes(binding)
         positive = binding.pos_label
-        code = occurring[1] if self._symmetric else check_pos_label(positive, labels)
+        code = (
+            observed_codes[1] if self._symmetric else check_pos_label(positive, labels)
+        )
         return binding.of_label(self._measure, code)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
-        """Bind a measure of more than two labels, or of several targets, together."""
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+        """Return the parameter for more than two labels, or for several targets."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():
             hint = f"set average to one of {[*AVERAGES, None]}"
         labels = binding.sample.vocabulary.labels
         raise ValueError(
-            f"{self._measure.name!r} is of two labels, got {len(labels)}; {hint}"
+            f"{self._measure.name!r} accepts two labels, got {len(labels)}; {hint}"
         )
 
 
 @dataclass(eq=False)
 class _BoundOf:
-    """A limit of the interval of a metric, as a function of labels."""
+    """Lower or upper limit of a metric's interval, as a function of labels."""
 
     metric: MetricCI
     bound: str

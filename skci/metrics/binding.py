@@ -1,4 +1,4 @@
-"""Binding of a measure to a model of a sample: a parameter."""
+"""Construction of the parameters of a model from a measure and a sample."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,27 +14,27 @@ from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
-    Key,
+    ParameterLabels,
     SubgroupSize,
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans, Mean
-from skci.measures.traits import Trait
-from skci.metrics.classes import AVERAGES, Averaged, Bits, Hits
+from skci.measures.traits import MeasureProperties
+from skci.metrics.classes import AVERAGES, ClassAverage, ConfusionIndicators, Hits
 
-# Distinct values of which the score interval of a mean is computed, and how many times
-# as many are looked at first.
-_MOST_VALUES = 1 << 12
-_SOME = 4
+# Maximum number of distinct values for the score interval of a mean. A subset of a few
+# times as many values is checked first, to avoid sorting all of them.
+_MAX_VALUES = 1 << 12
+_SUBSET_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class Binding:
-    """A model of a sample, and the names and settings of its parameters.
+class ParameterBuilder:
+    """A model of a sample, with the names and settings of its parameters.
 
-    An undefined measure is reported as `undefined_as`; `subgroups` are the codes of the
-    subgroups whose rows are reported on, or None for all rows.
+    `undefined_as` is the estimate of an undefined measure. `subgroups` are the codes of
+    the subgroups whose rows are used, or None for all rows.
     """
 
     sample: Sample
@@ -46,9 +46,9 @@ class Binding:
     subgroups: frozenset[int] | None = None
 
     def of_label(
-        self, measure: Trait, code: int, target: int = 0, metric: str = ""
+        self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Bind a function of the four cells of a label against the rest."""
+        """Parameter of a function of the four cells, for a label against the rest."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -59,8 +59,10 @@ class Binding:
             undefined_as=self.undefined_as,
         )
 
-    def of_each_class(self, measure: Trait, labels: Any) -> Iterator[TableParameter]:
-        """Bind a function of the four cells of each of some classes."""
+    def of_each_class(
+        self, measure: MeasureProperties, labels: Any
+    ) -> Iterator[TableParameter]:
+        """Parameters of a function of the four cells, one for each class."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -69,19 +71,27 @@ class Binding:
             yield replace(parameter, pos_label=None)
 
     def averaged(
-        self, trait: Trait, measure: Trait, average: str, labels: Any = None
+        self,
+        trait: MeasureProperties,
+        measure: MeasureProperties,
+        average: str,
+        labels: Any = None,
     ) -> TableParameter:
-        """Bind an average over classes of a measure of each against the rest."""
-        functional = Averaged(measure, average, self._bits(labels), self.undefined_as)
+        """Parameter of an average over classes of a measure of each class."""
+        functional = ClassAverage(
+            measure, average, self._bits(labels), self.undefined_as
+        )
         multilabel = self.sample.vocabulary.multilabel
-        bind = self.of_units if multilabel else self.of_pairs
-        parameter = bind(trait, functional)
+        make_parameter = self.of_units if multilabel else self.of_pairs
+        parameter = make_parameter(trait, functional)
         classes = self.sample.vocabulary.classes
-        found, shares, extension, undefined_as = functional.observed(parameter.counts)
+        observed_functional, shares, extension, undefined_as = functional.observed(
+            parameter.counts
+        )
         lacking = zip(self.chosen(labels), shares, strict=False)
         return replace(
             parameter,
-            functional=found,
+            functional=observed_functional,
             extension=extension,
             undefined_classes={
                 str(classes[code]): float(share)
@@ -91,8 +101,8 @@ class Binding:
             undefined_as=undefined_as,
         )
 
-    def of_correctness(self, measure: Trait) -> TableParameter:
-        """Bind a function of right and wrong, of all targets at once."""
+    def of_correctness(self, measure: MeasureProperties) -> TableParameter:
+        """Parameter of a function of right rows (all targets right) and wrong rows."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
             cell_map = self.sample.correctness(self.model)
@@ -101,23 +111,26 @@ class Binding:
         cells = np.where((truth == answer).all(axis=1), 0, 1)
         return self.of_cells(measure, functional, cells, 4)
 
-    def of_pairs(self, trait: Trait, functional: Functional) -> TableParameter:
-        """Bind a function of the shares of all pairs of labels."""
+    def of_pairs(
+        self, trait: MeasureProperties, functional: Functional
+    ) -> TableParameter:
+        """Parameter of a function of the proportions of all pairs of labels."""
         return self.of_labels(trait, functional, self.sample.label_pairs(self.model))
 
     def of_units(
-        self, trait: Trait, functional: Functional, metric: str = ""
+        self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Bind a functional whose cells are the units."""
+        """Parameter of a functional whose cells are the units."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """True values and those of the model, of all units, for a kind of metrics.
+        """True values and predictions of all units, in the form of a kind of metrics.
 
-        Labels are those that codes stand for, of several targets 0 and 1. Also the kind
-        of each unit, and numbers by which units of a kind differ: units of the same
-        labels are alike, with scores or numbers as near as these are, and items never.
+        Codes are replaced by labels; targets by 0 and 1. Also returns the kind of each
+        unit, and numbers that distinguish units of a kind. Units with equal labels are
+        of one kind; with scores or numbers they are as similar as these. Items are
+        never similar (None).
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -129,13 +142,15 @@ class Binding:
         vocabulary = sample.vocabulary
         if vocabulary.abstains:
             raise ValueError(
-                f"abstain must not be set for {self.metric!r}, which is of a user's "
+                f"abstain must not be set for {self.metric!r}, a metric from a user's "
                 "function of rows"
             )
-        n_targets, known = len(vocabulary.targets), vocabulary.labels
-        # A label that is not known does not occur.
-        known = tuple(known[-1] if label is None else label for label in known)
-        labels = np.array([0, 1] if vocabulary.multilabel else known)
+        n_targets, known_labels = len(vocabulary.targets), vocabulary.labels
+        # An unknown label does not occur in the data.
+        known_labels = tuple(
+            known_labels[-1] if label is None else label for label in known_labels
+        )
+        labels = np.array([0, 1] if vocabulary.multilabel else known_labels)
         codes = sample.codes[:, :n_targets].astype(int)
         truth = labels[_flat(codes)]
         if kind == "scores":
@@ -147,52 +162,56 @@ class Binding:
         kinds = distinct_rows(np.hstack([codes, answers]))[1]
         return truth, labels[_flat(answers)], kinds, None
 
-    def of_mean(self, trait: Trait, values: Array) -> TableParameter:
-        """Bind the mean of a number of each unit in the subgroup, of those not NaN.
+    def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
+        """Parameter of the mean of a number of each unit in the subgroup, without NaN.
 
-        Of bounded numbers both ends of the range are possible values.
+        If the numbers are bounded, both bounds are possible values.
         """
-        bounded, known = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
-        values = np.clip(values[known], *trait.bounds)  # of rounding
-        ends = np.array(trait.bounds if bounded else [])
-        levels = np.append(ends, values)
-        some = values[:: len(values) // (_SOME * _MOST_VALUES) + 1]
-        if len(np.unique(some)) > _MOST_VALUES:
-            cells = np.arange(len(levels))  # there is no use in sorting them all
+        bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
+        values = np.clip(values[is_defined], *trait.bounds)  # removes rounding errors
+        bounds = np.array(trait.bounds if bounded else [])
+        levels = np.append(bounds, values)
+        subset = values[:: len(values) // (_SUBSET_FACTOR * _MAX_VALUES) + 1]
+        if len(np.unique(subset)) > _MAX_VALUES:
+            cells = np.arange(len(levels))  # too many distinct values to sort
         else:
             levels, cells = np.unique(levels, return_inverse=True)
-        index = np.full(len(known), len(levels))
-        index[known] = cells[len(ends) :]
+        index = np.full(len(is_defined), len(levels))
+        index[is_defined] = cells[len(bounds) :]
         return self.of_cells(
             trait,
             Mean(levels, binade(levels)),
             index,
             len(levels),
             smooth=bounded,
-            most=_MOST_VALUES,
+            max_cells=_MAX_VALUES,
             extremes=(int(cells[0]), int(cells[1])) if bounded else None,
         )
 
     def of_sums(
-        self, trait: Trait, function: Callable[..., Any], values: Array, sizes: Array
+        self,
+        trait: MeasureProperties,
+        function: Callable[..., Any],
+        values: Array,
+        sizes: Array,
     ) -> TableParameter:
-        """Bind a function of the means of a number of each unit and of its size."""
-        known = ~np.isnan(values)
-        n = int(known.sum())
-        index = np.full(len(known), n)
-        index[known] = np.arange(n)
-        features = np.column_stack([values, sizes])[known]
+        """Parameter of a function of the mean number and the mean size of units."""
+        is_defined = ~np.isnan(values)
+        n = int(is_defined.sum())
+        index = np.full(len(is_defined), n)
+        index[is_defined] = np.arange(n)
+        features = np.column_stack([values, sizes])[is_defined]
         functional = FunctionOfMeans(function, features)
         return self.of_cells(trait, functional, index, n, smooth=False)
 
     def of_samples(
-        self, trait: Trait, measure: Trait, labels: Any = None
+        self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Bind the mean over rows of a measure of the targets of each."""
+        """Parameter of the mean over rows of a measure of the targets of a row."""
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
-                "average='samples' is over the targets of each row and needs several, "
-                f"got one; set average to one of {list(AVERAGES)}"
+                "average='samples' averages over the targets of a row and needs "
+                f"several, got one; set average to one of {list(AVERAGES)}"
             )
         bits = self._bits(labels)
         tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
@@ -200,16 +219,16 @@ class Binding:
         values = CellFunctional(measure.function).estimate(tables)
         return self.of_unit_values(trait, values)
 
-    def of_unit_values(self, trait: Trait, values: Array) -> TableParameter:
-        """Bind the mean of a value of each unit, of those where it is defined."""
+    def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
+        """Parameter of the mean of a value of each unit, without undefined values."""
         values = np.where(np.isnan(values), self.undefined_as, values)
-        known = ~np.isnan(values)
-        features = np.stack([np.where(known, values, 0), known], axis=1)
+        is_defined = ~np.isnan(values)
+        features = np.stack([np.where(is_defined, values, 0), is_defined], axis=1)
         return self.of_units(trait, FunctionOfMeans(truediv, features))
 
     @cached_property
     def within(self) -> Any:
-        """Index of the units in the subgroup."""
+        """Mask of the units in the subgroup."""
         return ... if self.subgroups is None else self.sample.within(self.subgroups)
 
     @cached_property
@@ -225,7 +244,7 @@ class Binding:
 
     @cached_property
     def positives(self) -> Array:
-        """Whether each unit in the subgroup truly is of each class, (m, classes)."""
+        """Masks of the units of the subgroup in each true class, (m, classes)."""
         vocabulary = self.sample.vocabulary
         if vocabulary.multilabel:
             return self.sample.codes[self.within, : len(vocabulary.targets)]
@@ -235,49 +254,56 @@ class Binding:
         """Name of the metric of a class or target."""
         return f"{self.metric}[{column}]"
 
-    def _bits(self, labels: Any) -> Bits:
-        """Bits of the chosen classes."""
+    def _bits(self, labels: Any) -> ConfusionIndicators:
+        """Confusion indicators of the chosen classes."""
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
-            return Bits.of_targets(*(bits[:, chosen] for bits in self._indicators))
-        occurring = self.sample.occurring.tolist()
-        positions = [occurring.index(k) if k in occurring else None for k in chosen]
-        return Bits.of_pairs(len(occurring), tuple(positions))
+            return ConfusionIndicators.of_targets(
+                *(bits[:, chosen] for bits in self._indicators)
+            )
+        observed_codes = self.sample.observed_codes.tolist()
+        positions = [
+            observed_codes.index(k) if k in observed_codes else None for k in chosen
+        ]
+        return ConfusionIndicators.of_pairs(len(observed_codes), tuple(positions))
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
-        """Targets present and predicted, of each unit in the subgroup."""
+        """Masks of the targets present and predicted, for units in the subgroup."""
         truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Codes of the classes: all that are known, in order, if none are given.
+        """Codes of the classes `labels`, which defaults to all known classes in order.
 
-        A class that does not occur is known from an option, an estimator or a matrix.
+        A known class may not occur in the data: it comes from an option, an estimator
+        or a matrix.
         """
         vocabulary = self.sample.vocabulary
-        known = list(vocabulary.classes)
+        classes = list(vocabulary.classes)
         if labels is None:
-            codes = [code for code, label in enumerate(known) if label is not None]
+            codes = [code for code, label in enumerate(classes) if label is not None]
             return (
-                codes if vocabulary.multilabel else sorted(codes, key=known.__getitem__)
+                codes
+                if vocabulary.multilabel
+                else sorted(codes, key=classes.__getitem__)
             )
-        if unknown := [label for label in labels if label not in known]:
+        if unknown := [label for label in labels if label not in classes]:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(
-                f"labels must be some of the {kind} {known}, got {unknown}"
+                f"labels must be some of the {kind} {classes}, got {unknown}"
             )
-        return [known.index(label) for label in labels]
+        return [classes.index(label) for label in labels]
 
     @property
     def present(self) -> list[int]:
-        """Codes of the labels that occur, in the order of the labels."""
-        known = self.sample.vocabulary.classes
+        """Codes of the labels that occur in the data, in the order of the labels."""
+        classes = self.sample.vocabulary.classes
         codes = np.flatnonzero(self.sample.occurs(self.model)).tolist()
-        return sorted(codes, key=lambda code: known[code])
+        return sorted(codes, key=lambda code: classes[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
-        """Number, or weight, of the rows of some classes in the truth."""
+        """Number (or weight) of the true rows of some classes."""
         counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
             rows = counts @ self._indicators[0]
@@ -288,13 +314,13 @@ class Binding:
 
     def of_labels(
         self,
-        trait: Trait,
+        trait: MeasureProperties,
         functional: Functional,
         cell_map: CellMap,
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Bind a functional whose cells follow from labels."""
+        """Parameter of a functional whose cells are determined by labels."""
         if self.subgroups is not None:
             cell_map = cell_map.subset(self.subgroups)
         cells, size = self.sample.cells(cell_map), cell_map.size
@@ -302,19 +328,19 @@ class Binding:
 
     def of_cells(
         self,
-        trait: Trait,
+        trait: MeasureProperties,
         functional: Functional,
         cells: Array,
         size: int,
         metric: str = "",
         cell_map: CellMap | None = None,
         smooth: bool = True,
-        most: int = MAX_ENUMERATED_CELLS,
+        max_cells: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Bind a functional of the cells of all units, or of those in the subgroup.
+        """Parameter of a functional of the cells of all units, or of the subgroup.
 
-        The score interval is of tables with at most so many cells.
+        The score interval is available for tables with at most `max_cells` cells.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -324,26 +350,28 @@ class Binding:
         subgroup_names: tuple[tuple[str, str], ...] = ()
         subgroup_size = None
         if self.subgroups is not None:
-            named = self.sample.subgroups and self.sample.subgroups.names
-            if named and len(self.subgroups) == 1:  # and not several together
-                subgroup_names = named[min(self.subgroups)]
+            names = self.sample.subgroups and self.sample.subgroups.names
+            if names and len(self.subgroups) == 1:
+                subgroup_names = names[min(self.subgroups)]
             subgroup_size = self._size_of(index < size)
-        too_many = size > most
+        too_many = size > max_cells
         if trait.smooth and not smooth:
             trait = replace(trait, smooth=False)
-        of_few, at_most = trait, ""
+        smooth_trait, limit_text = trait, ""
         if too_many:
-            at_most = f"{most**0.5:.0f} classes" if cell_map else f"{most:,} values"
+            limit_text = (
+                f"{max_cells**0.5:.0f} classes" if cell_map else f"{max_cells:,} values"
+            )
             trait = replace(trait, smooth=False)
         method, limit = self.method, ""
         if method != AUTO:
-            check_serves(method, trait, at_most and f" with more than {at_most}")
+            check_serves(method, trait, limit_text and f" with more than {limit_text}")
         else:
             method = automatic(trait)
-            if too_many and (default := automatic(of_few)) != method:
-                limit = f"{default} needs at most {at_most}"
+            if too_many and (default := automatic(smooth_trait)) != method:
+                limit = f"{default} needs at most {limit_text}"
         parameter = TableParameter(
-            key=Key(metric or self.metric, self.model, subgroup_names),
+            key=ParameterLabels(metric or self.metric, self.model, subgroup_names),
             trait=trait,
             functional=functional,
             method=method,
@@ -361,7 +389,7 @@ class Binding:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Count the rows of units in the subgroup, and the positive ones."""
+        """Numbers of all rows and of positive rows among units of the subgroup."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
@@ -371,7 +399,7 @@ class Binding:
 
 
 def _flat(columns: Array) -> Array:
-    """Make one dimension of a single column."""
+    """Drop the column dimension of a single column."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
@@ -379,10 +407,11 @@ def bind_references(
     sample: Sample,
     to: str,
     bind: Callable[[frozenset[int]], Iterable[TableParameter]],
-) -> dict[Key, TableParameter]:
-    """Bind what each parameter of a subgroup is compared with, by its key.
+) -> dict[ParameterLabels, TableParameter]:
+    """Parameters to which the parameters of subgroups are compared, by key.
 
-    `to` is "rest" or "overall"; `bind` binds all parameters of some subgroups together.
+    `to` is "rest" or "overall". `bind` returns the parameters of several subgroups
+    pooled.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

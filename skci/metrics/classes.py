@@ -1,8 +1,8 @@
-"""Measures of several classes: averages over them, and measures of all together.
+"""Measures of several classes: averages over classes, and measures of all classes.
 
-A functional depends on three bits of a row for each class: whether the row is a true
-positive, a false positive or a false negative of the class against the rest. Classes
-are the labels of one target, or the targets of multilabel data.
+A functional depends on three indicators of a row for each class: whether the row is a
+true positive, a false positive or a false negative of the class against the rest.
+Classes are the labels of one target, or the targets of multilabel data.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from skci.measures.functional import (
     Composite,
     Evaluation,
     Functional,
-    Support,
+    InformativeRows,
     divisor,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 
 AVERAGES = ("micro", "macro", "weighted")
 
-_DENSE = 1 << 16  # up to this many entries a matrix is dense
+_DENSE = 1 << 16  # maximum number of entries of a dense matrix
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Bits:
-    """Whether a cell is a true positive, false positive, false negative of a class.
+class ConfusionIndicators:
+    """Indicators of true positives, false positives and false negatives of classes.
 
-    Matrices of shape (m, C), dense or sparse: 1 where it is.
+    Matrices of shape (m, C), dense or sparse, of zeros and ones.
     """
 
     tp: Any
@@ -48,10 +48,12 @@ class Bits:
 
     @classmethod
     @lru_cache(maxsize=4)
-    def of_pairs(cls, labels: int, chosen: tuple[int | None, ...]) -> Bits:
-        """Bits of all pairs of a true and a predicted label, of some of the labels.
+    def of_pairs(
+        cls, labels: int, chosen: tuple[int | None, ...]
+    ) -> ConfusionIndicators:
+        """Indicators of the cells of all pairs of a true and a predicted label.
 
-        None is one that is in no pair.
+        `chosen` are the codes of the classes; None is a class that is in no pair.
         """
         truth, answer = np.indices((labels, labels)).reshape(2, -1)
         right = truth == answer
@@ -59,8 +61,8 @@ class Bits:
         return cls(*(_one_hot(label, where, chosen) for label, where in pairs))
 
     @classmethod
-    def of_targets(cls, truth: Array, answer: Array) -> Bits:
-        """Bits of rows with several targets, bool arrays of shape (m, targets)."""
+    def of_targets(cls, truth: Array, answer: Array) -> ConfusionIndicators:
+        """Indicators of rows with several targets, from bool arrays (m, targets)."""
         columns = (truth & answer, answer & ~truth, truth & ~answer)
         return cls(*(column.astype(float) for column in columns))
 
@@ -70,7 +72,7 @@ class Bits:
         return int(self.tp.shape[1])
 
     def tables(self, p: Array) -> Array:
-        """Cells of each class at weights p of shape (..., m): (..., C, 4)."""
+        """Cells of each class at weights p of shape (..., m); shape (..., C, 4)."""
         tp, fp, fn = (np.asarray(p @ bits) for bits in (self.tp, self.fp, self.fn))
         total = p.sum(axis=-1, keepdims=True)
         tn = total - tp - fp - fn
@@ -78,14 +80,14 @@ class Bits:
         return np.stack([tp, fp, fn, tn], axis=-1)
 
     def spread(self, gradient: Array) -> Array:
-        """Turn derivatives in the moments of each class into those in p."""
+        """Convert gradients in moments of classes to gradients in p (chain rule)."""
         za, a, z = np.moveaxis(gradient, -1, 0)
-        with np.errstate(invalid="ignore"):  # there may be none
+        with np.errstate(invalid="ignore"):  # derivatives may be undefined
             return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
-    """Indicators of the chosen labels, of shape (m, C), zero outside of `where`."""
+    """Indicators of the chosen labels, (m, C); zero where `where` is False."""
     column = np.full(int(label.max()) + 1, -1)
     for k, code in enumerate(chosen):
         if code is not None:
@@ -100,20 +102,21 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Functional):
-    """An average over classes of a measure of each against the rest.
+class ClassAverage(Functional):
+    """An average over classes of a measure of each class against the rest.
 
-    "micro" is of the tables; "macro" of the values, equally weighted; "weighted" of the
-    values, weighted by the true rows of each class, which are estimated as well. A
-    class where the measure is undefined has the value `undefined_as`, or is left out if
-    that is NaN; `undefined` are classes that are so whatever the weights are.
+    "micro" is the measure of the sum of all tables, "macro" the mean over classes, and
+    "weighted" the mean weighted by the true rows of each class, which are estimated as
+    well. A class with an undefined measure has the value `undefined_as`, or is left out
+    if that is NaN. `undefined` is a mask of the classes that are undefined at all
+    weights.
     """
 
     compared_by: ClassVar[str] = "targets"
 
-    measure: Trait
+    measure: MeasureProperties
     average: str
-    bits: Bits
+    bits: ConfusionIndicators
     undefined_as: float = np.nan
     undefined: Array | bool = False
 
@@ -122,12 +125,12 @@ class Averaged(Functional):
 
     def observed(
         self, counts: Array
-    ) -> tuple[Averaged, Array, tuple[float, float], float]:
-        """Average of the classes that are defined at some counts.
+    ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
+        """Return the average over the classes that are defined at some counts.
 
-        Also the weights of those that are not, zero for others; the extension of the
-        interval for them; and the mean that is reported where no class has true rows,
-        as in scikit-learn.
+        Also returns the weights of the undefined classes (0 for other classes); the
+        extension of the interval for undefined classes; and the estimate if no class
+        has true rows, as in scikit-learn.
         """
         tables, values = self._classes(counts)
         defined = replace(self, undefined=np.isnan(values))
@@ -161,7 +164,7 @@ class Averaged(Functional):
         ]
 
     def _n_rows(self, table: Array) -> float:
-        """Number of rows that the value of a class is estimated from."""
+        """Number of rows from which the value of a class is estimated."""
         if self.measure.proportion is not None:
             return self.measure.successes_and_trials(table)[1]
         return float(table[:3].sum())
@@ -171,11 +174,11 @@ class Averaged(Functional):
         values, _, gradient = CellFunctional(self.measure.function)(tables)
         values = np.where(self.undefined, np.nan, values)
         value, shares, row_slopes = self._mean(tables, values)
-        known = ~np.isnan(values)[..., np.newaxis]
+        is_defined = ~np.isnan(values)[..., np.newaxis]
         with np.errstate(all="ignore"):
-            gradient = np.where(known, gradient * shares[..., np.newaxis], 0)
+            gradient = np.where(is_defined, gradient * shares[..., np.newaxis], 0)
         gradient[..., 2] += row_slopes
-        if self.average == "micro":  # moments are the sums over classes
+        if self.average == "micro":  # moments are sums over classes
             gradient = gradient / self.bits.n_classes
         shape = (*p.shape[:-1], self.bits.n_classes, 3)
         slopes = self.bits.spread(np.broadcast_to(gradient, shape))
@@ -190,43 +193,44 @@ class Averaged(Functional):
         return tables, np.where(self.undefined, np.nan, values)
 
     def _tables(self, p: Array) -> Array:
-        """Tables that the measure reads: one for each class, or their mean."""
+        """Tables passed to the measure: one for each class, or their mean."""
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
-        """Mean over classes of values of shape (..., C), leaving out those undefined.
+        """Mean over classes of defined values of shape (..., C), and its derivatives.
 
-        Where they are weighted, it is by their true rows, which are estimated as well.
-        Returns the mean, and its derivatives in the values and in the true rows.
+        Derivatives are in the values and in the numbers of true rows, which are the
+        weights of "weighted".
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
         values = np.where(np.isnan(values), self.undefined_as, values)
-        known = ~np.isnan(values)
-        weights = np.where(known, tp + fn if weighted else 1.0, 0.0)
+        is_defined = ~np.isnan(values)
+        weights = np.where(is_defined, tp + fn if weighted else 1.0, 0.0)
         total = weights.sum(axis=-1, keepdims=True)
         with np.errstate(all="ignore"):
             shares = weights / total
             terms = np.where(shares > 0, values * shares, 0).sum(axis=-1)
             value = np.where(total[..., 0] > 0, terms, np.nan)
             slopes = (values - value[..., np.newaxis]) / total
-        return value, shares, np.where(known & weighted, slopes, 0)
+        return value, shares, np.where(is_defined & weighted, slopes, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedMean(Composite):
-    """Mean of functionals of the rows, one a column, whose weights are estimated too.
+    """Mean of functionals of the rows, one for each column, with estimated weights.
 
-    They are means over the rows, as the shares of labels or the variances of targets.
+    The weights are means over rows, such as proportions of labels or variances of
+    targets.
     """
 
     compared_by: ClassVar[str] = "components"
 
     sizes: Any
-    """What the weights are means of, an array or a sparse one, (m, components).
+    """Values whose means are the weights, dense or sparse, (m, components).
 
-    Or of shape (m, 1) where all are equal.
+    The shape is (m, 1) if all weights are equal.
     """
 
     def estimate(self, p: Array) -> Array:
@@ -237,26 +241,26 @@ class WeightedMean(Composite):
         influence, gradients, values = np.zeros(np.shape(p)), [], []
         with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
             for share, component in zip(shares, self.components, strict=True):
-                part = component(p)
-                values.append(part.estimate)
-                if share:  # without a weight it may be undefined
-                    influence += share * part.influence
-                    gradients.append(share * part.gradient)
+                evaluation = component(p)
+                values.append(evaluation.estimate)
+                if share:  # a component without weight may be undefined
+                    influence += share * evaluation.influence
+                    gradients.append(share * evaluation.gradient)
             mean = self._mean(p, values)
             moved = np.where(shares == 0, 0, np.array(values) - mean)
             if self.sizes.shape[1] > 1:  # equal weights are not estimated
                 influence += self.sizes @ (moved / (p @ self.sizes).sum())
         return Evaluation(mean, influence, np.concatenate(gradients))
 
-    def support(self, counts: Array) -> Support:
-        """Of all components, with each class once."""
+    def support(self, counts: Array) -> InformativeRows:
+        """Support of all components, with each class once."""
         classes: dict[bytes, Array] = {}
         rarer: list[int] = []
         for component in self.components:
-            found = component.support(counts)
-            classes.update((cells.tobytes(), cells) for cells in found.classes)
-            rarer += [found.rarer_class] if found.rarer_class else []
-        return Support(tuple(classes.values()), min(rarer, default=0))
+            support = component.support(counts)
+            classes.update((cells.tobytes(), cells) for cells in support.classes)
+            rarer += [support.rarer_class] if support.rarer_class else []
+        return InformativeRows(tuple(classes.values()), min(rarer, default=0))
 
     def slopes(self, p: Array) -> Array:
         sizes = np.broadcast_to(p @ self.sizes, len(self.components))
@@ -268,8 +272,8 @@ class WeightedMean(Composite):
         return np.asarray(np.where(shares == 0, 0, shares * values).sum())
 
 
-class Pooled(Component):
-    """A functional of all pairs of a row and a column, whose cells are (m, columns)."""
+class MicroAverage(Component):
+    """Functional of all (row, column) pairs pooled; cells have shape (m, columns)."""
 
     def table(self, p: Array) -> Array:
         weights = np.repeat(p, self.cells.shape[1])
@@ -279,13 +283,13 @@ class Pooled(Component):
         estimate, influence, gradient = self.functional(self.table(p))
         return Evaluation(estimate, influence[self.cells].sum(axis=1), gradient)
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         support = self.functional.support(self.table(counts))
         return support.mapped(lambda cells: np.any(cells[self.cells], axis=1))
 
 
 class Hits(CellFunctional):
-    """A function of the shares of right and wrong rows, as cells tp and fp."""
+    """Function of the proportions of right and wrong rows, stored as tp and fp."""
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = super().__call__(p)
@@ -294,16 +298,16 @@ class Hits(CellFunctional):
 
 @dataclass(frozen=True, eq=False)
 class _Agreement(Functional):
-    """A smooth function of the mean weight of pairs of labels and of both marginals."""
+    """Smooth function of the mean weight of pairs of labels and of both marginals."""
 
     weights: Array
-    """Of each pair of a true and a predicted label, (C, C)."""
+    """Weight of each pair of a true and a predicted label, (C, C)."""
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Value at a mean weight and marginals, and derivatives in all three.
+        """Value at a mean weight and both marginals, and its derivatives in all three.
 
-        The mean has shape (...), and each of the marginals the shape (..., C).
+        The mean has shape (...), the marginals have shape (..., C).
         """
 
     def __call__(self, p: Array) -> Evaluation:
@@ -326,27 +330,28 @@ class _Agreement(Functional):
 
 
 class Correlation(_Agreement):
-    """Correlation of one-hot vectors; the weights are 1 for a right answer, else 0."""
+    """Matthews' correlation; weights are 1 for a right prediction and 0 otherwise."""
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        of_truth, of_answer = (
-            np.asarray(divisor(1 - (each * each).sum(axis=-1), _ROUNDING))
-            for each in (truth, answer)
+        truth_variance, answer_variance = (
+            np.asarray(divisor(1 - (shares * shares).sum(axis=-1), _ROUNDING))
+            for shares in (truth, answer)
         )
-        spread = np.sqrt(of_truth * of_answer)
+        spread = np.sqrt(truth_variance * answer_variance)
         value, slope = (mean - (answer * truth).sum(axis=-1)) / spread, 1 / spread
         in_truth, in_answer = (
-            (value / of_one)[..., np.newaxis] * one - slope[..., np.newaxis] * other
-            for one, of_one, other in (
-                (truth, of_truth, answer),
-                (answer, of_answer, truth),
+            (value / variance)[..., np.newaxis] * shares
+            - slope[..., np.newaxis] * other
+            for shares, variance, other in (
+                (truth, truth_variance, answer),
+                (answer, answer_variance, truth),
             )
         )
         return value, slope, in_truth, in_answer
 
 
 class Kappa(_Agreement):
-    """1 less disagreement, the mean weight, over that of independent labels."""
+    """Cohen's kappa: 1 minus the mean weight over its mean for independent labels."""
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
         in_answer, in_truth = truth @ self.weights, answer @ self.weights.T
@@ -356,7 +361,7 @@ class Kappa(_Agreement):
 
 
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
-    """Disagreement of each pair of labels: 1, their distance, or its square.
+    """Disagreement of each pair of labels: 1, their distance, or the squared distance.
 
     Distances are in the order of the labels that occur, whose codes are `present`.
     """

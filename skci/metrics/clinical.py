@@ -21,18 +21,26 @@ from skci._arrays import EPS, Array, cached_property, dot
 from skci._validation import check_integer, check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, FunctionOfMeans
-from skci.measures.traits import LOG, Trait
+from skci.measures.functional import (
+    Evaluation,
+    Functional,
+    FunctionOfMeans,
+    LinearCombination,
+    Mean,
+    Ratio,
+)
+from skci.measures.traits import LOG, MeasureProperties
 from skci.metrics.base import one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
+from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
-_MOST_STEPS = 100  # of Newton's method, which takes about six
-_SMALL_STEP = 1e-3  # that is taken whether or not it raises the likelihood
+_MAX_STEPS = 100  # of Newton's method, which needs about six
+_SMALL_STEP = 1e-3  # a step this small is accepted without checking the likelihood
 
 
 STRATEGIES = ("quantile", "uniform")
-"""Whether bins have about the same number of rows, or the same width."""
+"""Bins with about equal numbers of rows, or bins of equal width."""
 
 MOST_BINS = 1000
 
@@ -40,47 +48,47 @@ MOST_BINS = 1000
 def bin_numbers(
     probabilities: Array, n_bins: int, strategy: str, repeats: Array
 ) -> Array:
-    """Number the bins of repeated probabilities from 0 on; empty ones are left out."""
+    """Bin index of repeated probabilities, 0, 1, ...; empty bins are skipped."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = _quantiles(probabilities, repeats, edges)
-    number = np.searchsorted(edges[1:-1], probabilities)
-    return np.unique(number, return_inverse=True)[1]
+    index = np.searchsorted(edges[1:-1], probabilities)
+    return np.unique(index, return_inverse=True)[1]
 
 
 def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
-    """Quantiles of repeated values, which are those of numpy, without repeating."""
+    """Quantiles of repeated values, equal to numpy's but without repeating them."""
     order = np.argsort(values, kind="stable")
     last = np.cumsum(repeats[order])
-    places = levels * (last[-1] - 1)
-    below = np.floor(places)
+    positions = levels * (last[-1] - 1)
+    below = np.floor(positions)
     low, high = (
-        values[order][np.searchsorted(last[:-1], each, side="right")]
-        for each in (below, np.ceil(places))
+        values[order][np.searchsorted(last[:-1], position, side="right")]
+        for position in (below, np.ceil(positions))
     )
-    return low + (places - below) * (high - low)
+    return low + (positions - below) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCoefficient(Functional):
     r"""Intercept or slope of the logistic regression of the label on the logit.
 
-    The probability is :math:`\mu = 1 / (1 + \exp(-a - b x))`, x the logit of the
-    prediction. The intercept solves :math:`E[y - \mu] = 0` for a at :math:`b = 1`; the
-    slope solves :math:`E[(1, x) (y - \mu)] = 0` for b, with a. The influence values are
-    those of the sandwich estimator, an entry of :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y
-    - \mu)`, z being 1 or :math:`(1, x)`.
+    The probability is :math:`\mu = 1 / (1 + \exp(-a - b x))`, where x is the logit of
+    the prediction. The intercept solves :math:`E[y - \mu] = 0` for a with
+    :math:`b = 1`. The slope solves :math:`E[(1, x) (y - \mu)] = 0` for a and b. The
+    influence values are those of the sandwich estimator: an entry of
+    :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y - \mu)`, where z is 1 or :math:`(1, x)`.
     """
 
     logits: Array
     """Logits of the predictions of the rows, (m,)."""
     positive: Array
-    """Whether rows are positive, (m,)."""
+    """Mask of the positive rows, (m,)."""
     fits_slope: bool
 
     @cached_property
     def columns(self) -> Array:
-        """Regressors of the rows, that of the coefficient last; shape (m, 1 or 2)."""
+        """Regressors; that of the coefficient is last, (m, 1 or 2)."""
         ones = np.ones_like(self.logits)
         return np.stack([ones, self.logits][: 1 + self.fits_slope], axis=1)
 
@@ -105,16 +113,16 @@ class CalibrationCoefficient(Functional):
         return self.columns.T @ (weights[:, np.newaxis] * self.columns)
 
     def _fit(self, p: Array) -> Array:
-        """Coefficients of greatest likelihood; NaN where there are none."""
+        """Maximum likelihood coefficients; NaN if they do not exist."""
         coefficients = np.zeros(self.columns.shape[1])
         if not self._exists(p):
             return coefficients * np.nan
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             mean = expit(self._logits(coefficients))
             slopes = self.columns.T @ (p * (self.positive - mean))
             step = np.linalg.lstsq(self._information(p, mean), slopes, rcond=EPS)[0]
             likelihood = self._likelihood(p, coefficients)
-            # The likelihood changes by less than its rounding in a small step.
+            # A small step changes the likelihood by less than its rounding error.
             while np.abs(step).max() > _SMALL_STEP:
                 if self._likelihood(p, coefficients + step) > likelihood:
                     break
@@ -125,7 +133,7 @@ class CalibrationCoefficient(Functional):
         return coefficients
 
     def _likelihood(self, p: Array, coefficients: Array) -> float:
-        """Log likelihood, in which terms of the labels alone are left out."""
+        """Log likelihood without the terms that depend only on the labels."""
         logits = self._logits(coefficients)
         signed = np.where(self.positive, -logits, logits)
         return -float(dot(p, np.logaddexp(0, signed)))
@@ -133,8 +141,11 @@ class CalibrationCoefficient(Functional):
     def _exists(self, p: Array) -> bool:
         """Whether both labels occur and, for a slope, the predictions overlap."""
         occurs, positive = p > 0, self.positive
-        logits = [self.logits[occurs & of] for of in (~positive, positive)]
-        if not all(len(each) and np.isfinite(each).all() for each in logits):
+        logits = [self.logits[occurs & is_class] for is_class in (~positive, positive)]
+        if not all(
+            len(class_logits) and np.isfinite(class_logits).all()
+            for class_logits in logits
+        ):
             return False
         if not self.fits_slope:
             return True
@@ -144,21 +155,22 @@ class CalibrationCoefficient(Functional):
 
 @dataclass(frozen=True, eq=False)
 class SquaredCalibrationError(Functional):
-    r"""Squared calibration error in bins of predictions, without its bias.
+    r"""Squared calibration error in bins of predictions, bias-corrected.
 
     .. math:: \sum_b W_b \Bigl(c_b^2 - \frac{n_b}{n_b - 1}
         \frac{\sum_{i \in b} p_i^2 (r_i - c_b)^2}{W_b^2}\Bigr)
 
-    over bins b of weight :math:`W_b` and :math:`n_b` rows, whose differences r of label
-    and prediction have the mean :math:`c_b`. The second term estimates the variance of
-    this mean; without weights the whole is that of Kumar, Liang and Ma (2019), but for
-    predictions that differ within a bin. A bin of one row counts as 0.
+    over bins b of weight :math:`W_b` with :math:`n_b` rows. The differences r of label
+    and prediction have the mean :math:`c_b` in bin b. The second term estimates the
+    variance of this mean. Without weights, the statistic is that of Kumar, Liang and Ma
+    (2019), except that predictions may differ within a bin. A bin with one row counts
+    as 0.
     """
 
     residuals: Array
-    """Label less prediction of the rows, (m,)."""
+    """Label minus prediction of the rows, (m,)."""
     bins: Array
-    """Number of the bin of each row, from 0 on, (m,)."""
+    """Bin index of each row, starting at 0, (m,)."""
     repeats: Array
     """Number of times that each row occurs, (m,)."""
 
@@ -166,15 +178,15 @@ class SquaredCalibrationError(Functional):
         value, weights, means, factors, squares = self._parts(p)
         bins = self.bins
         error = self.residuals - means[bins]
-        of_one = p / self.repeats
-        tilt = np.bincount(bins, p * of_one * error)
+        row_weight = p / self.repeats
+        tilt = np.bincount(bins, p * row_weight * error)
         with np.errstate(all="ignore"):
-            inner = 2 * of_one * error**2 - 2 * (tilt / weights)[bins] * error
+            inner = 2 * row_weight * error**2 - 2 * (tilt / weights)[bins] * error
             noise = (factors / weights)[bins] * (inner - (squares / weights)[bins])
         influence = 2 * means[bins] * self.residuals - means[bins] ** 2 - noise
         influence = np.where(factors[bins] > 0, influence, 0.0) - value
-        centred = influence - dot(p, influence)
-        return Evaluation(np.asarray(value), centred, np.ones(1))
+        centred_influence = influence - dot(p, influence)
+        return Evaluation(np.asarray(value), centred_influence, np.ones(1))
 
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
         """Value; weight, mean, n / (n - 1) or 0, and weighted squares of each bin."""
@@ -191,31 +203,34 @@ class SquaredCalibrationError(Functional):
 
 
 class _ClinicalMetricCI(ScoreMetricCI):
-    """A metric of the predicted probabilities of one of two labels.
+    """A metric of the predicted probabilities of two labels.
 
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     """
 
     _several = False
     _score_methods = ("predict_proba",)
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         rows = binding.truth == code, scores.values, binding.frequencies
-        found = self._of_rows(*rows)
-        if isinstance(found, Functional):
-            return binding.of_units(self._measure, found)
-        return binding.of_mean(self._measure, found)
+        estimand = self._of_rows(*rows)
+        if isinstance(estimand, Functional):
+            return binding.of_units(self._measure, estimand)
+        return binding.of_mean(self._measure, estimand)
 
     def _of_rows(
         self, positive: Array, predicted: Array, repeats: Array
     ) -> Functional | Array:
-        """Functional of rows, or numbers whose mean it is.
+        """Functional of the rows, or the numbers whose mean the metric is.
 
-        Rows are positive or not, have predicted probabilities and are repeated.
+        `positive` is a mask, `predicted` are probabilities, and `repeats` are counts of
+        the rows.
         """
         raise NotImplementedError
 
@@ -226,35 +241,36 @@ class _ClinicalMetricCI(ScoreMetricCI):
 
 
 def odds(threshold: float) -> float:
-    """Odds of a probability: the harm of a false positive over a missed benefit."""
+    """Odds of a probability: harm of a false positive relative to a missed benefit."""
     return threshold / (1 - threshold)
 
 
 def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
-    """Worth of treating some rows: 1 if positive, else minus the odds."""
-    worth = np.where(positive, 1.0, -odds(threshold))
-    return np.where(treated, worth, 0.0)
+    """Net benefit of treating each row: 1 if positive, else minus the odds."""
+    benefit = np.where(positive, 1.0, -odds(threshold))
+    return np.where(treated, benefit, 0.0)
 
 
-class _ThresholdMetricCI(_ClinicalMetricCI):
-    """A metric of the decisions that probabilities lead to at a threshold.
+class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
+    """A metric of the decisions that follow from probabilities and a threshold.
 
     Parameters
     ----------
     threshold : float
-        Probability from which on a row is treated, above 0 and below 1. Its odds are
-        the harm of treating a negative row, relative to the benefit of treating a
-        positive one.
+        Probability at or above which a row is treated, between 0 and 1. The odds of the
+        threshold are the harm of treating a negative row relative to the benefit of
+        treating a positive row.
     """
 
     threshold: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
+    _number = "a threshold", "0.1"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         threshold = check_probability(self.threshold, "threshold")
-        return Trait(
+        return MeasureProperties(
             f"{self._title}@{threshold:g}",
             **self._properties | {"bounds": (self._lowest(odds(threshold)), 1.0)},
         )
@@ -263,8 +279,15 @@ class _ThresholdMetricCI(_ClinicalMetricCI):
         """Minimum of the measure."""
         raise NotImplementedError
 
+    def _net_benefit(
+        self, events: Events, positive: Array, treated: Array
+    ) -> Functional:
+        """Net benefit of treating some rows, which alone need a label."""
+        worth = decisions_worth(positive, treated, self.threshold)
+        return events.known(worth, treated)
 
-# Rows count between minus the odds and 1, as those of Brier scores from 0 to 1.
+
+# Values of rows are between minus the odds and 1, as Brier losses are between 0 and 1.
 _OF_BOUNDED_MEANS: dict[str, Any] = {
     "smooth": True,
     "automatic": ("score", "hall"),
@@ -277,16 +300,18 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
 
-    That is the share of true positives, less that of false positives at the exchange
-    rate that the threshold t implies (Vickers and Elkin, 2006). Treating no row has a
-    net benefit of 0, and treating all rows :math:`\pi - (1 - \pi) t / (1 - t)`,
-    :math:`\pi` the prevalence: see :func:`skci.decision_curve_report`. Its string name
-    is "net_benefit@0.1" at a threshold of .1.
+    It is the proportion of true positives minus the proportion of false positives,
+    multiplied by the exchange rate that the threshold t implies (Vickers and Elkin,
+    2006). Treating no row has a net benefit of 0. Treating all rows has the net benefit
+    :math:`\pi - (1 - \pi) t / (1 - t)`, where :math:`\pi` is the prevalence: see
+    :func:`skci.decision_curve_report`. The string name at a threshold of .1 is
+    "net_benefit@0.1", and "net_benefit@0.1@365" for events by the time 365.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. Defaults to the method of the report, or to "auto", which is
+        "score" without a time and "hall" with a time.
 
     References
     ----------
@@ -298,6 +323,14 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
     >>> NetBenefitCI(0.25)(y, scores)
     net_benefit@0.25 = 0.46 [0.34, 0.58], 95% interval (score, n = 80)
+
+    For an event by the time 30, rows may be censored before:
+
+    >>> import numpy as np
+    >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
+    >>> risk = 1 / (1 + np.exp((time - 30) / 10 - np.sin(time)))
+    >>> NetBenefitCI(0.25, time=30)(np.column_stack([event, time]), risk)
+    net_benefit@0.25@30 = 0.30 [0.13, 0.49], 95% interval (hall, n = 60)
     """
 
     _title = "net_benefit"
@@ -309,14 +342,19 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         treated = predicted >= self.threshold
         return decisions_worth(positive, treated, self.threshold)
 
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return self._net_benefit(events, positive, predicted >= self.threshold)
+
 
 class StandardizedNetBenefitCI(_ThresholdMetricCI):
-    r"""Net benefit relative to that of perfect predictions, which is the prevalence.
+    r"""Net benefit relative to the maximum, which is the prevalence.
 
     .. math:: P(s \ge t \mid y = 1) - \frac{t}{1 - t} \frac{1 - \pi}{\pi}
         P(s \ge t \mid y = 0), \quad \pi \text{ the prevalence}
 
-    Its string name is "standardized_net_benefit@0.1" at a threshold of .1. See
+    The string name at a threshold of .1 is "standardized_net_benefit@0.1". See
     :class:`NetBenefitCI`.
 
     References
@@ -333,31 +371,39 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
     """
 
     _title = "standardized_net_benefit"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -np.inf
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         treated = predicted >= self.threshold
-        worth = decisions_worth(positive, treated, self.threshold)
-        return _ratio(worth, positive)
+        benefit = decisions_worth(positive, treated, self.threshold)
+        return _ratio(benefit, positive)
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        benefit = self._net_benefit(events, positive, predicted >= self.threshold)
+        return Ratio((benefit, events.known(positive.astype(float))), (1, -1))
 
 
 class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
-    r"""Net share of rows that are spared a needless intervention.
+    r"""Net proportion of rows that are spared an unnecessary intervention.
 
     .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)
 
-    It is the net benefit beyond that of treating all rows, over the odds of the
-    threshold t: among 100 rows, 100 times as many interventions are avoided as by
-    treating all, without missing a positive row (Vickers and Elkin, 2006). Its string
-    name is "interventions_avoided@0.1" at a threshold of .1. See
-    :class:`NetBenefitCI`.
+    It is the net benefit minus the net benefit of treating all rows, divided by the
+    odds of the threshold t. A value of .3 means that a model avoids 30 interventions
+    per 100 rows compared with treating all rows, without missing a positive row
+    (Vickers and Elkin, 2006). The string name at a threshold of .1 is
+    "interventions_avoided@0.1". See :class:`NetBenefitCI`.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. Defaults to the method of the report, or to "auto", which is
+        "score".
 
     Examples
     --------
@@ -367,6 +413,7 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     """
 
     _title = "interventions_avoided"
+    _reach = (-np.inf, np.inf)
 
     def _lowest(self, odds: float) -> float:
         return -1 / odds
@@ -375,12 +422,20 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         spared = predicted < self.threshold
         return decisions_worth(~positive, spared, 1 - self.threshold)
 
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        treated, everyone = predicted >= self.threshold, np.ones(len(predicted), bool)
+        benefits = [self._net_benefit(events, positive, t) for t in (treated, everyone)]
+        rate = 1 / odds(self.threshold)
+        return LinearCombination(benefits, (rate, -rate))
+
 
 AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
     cls._title: cls
     for cls in (NetBenefitCI, StandardizedNetBenefitCI, InterventionsAvoidedCI)
 }
-"""Metrics at a threshold by their names without it."""
+"""Metrics at a threshold, by name without the threshold."""
 
 
 # --------------------------------------------------------------------------------------
@@ -391,7 +446,7 @@ _OF_COEFFICIENTS: dict[str, Any] = {"bounds": (-np.inf, np.inf), "has_better": F
 _NO_LOGIT = "as probabilities are 0 or 1"
 
 
-class _CoefficientCI(_ClinicalMetricCI, **_OF_COEFFICIENTS):
+class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
     """A coefficient of the logistic regression of the label on the logit."""
 
     _fits_slope: ClassVar[bool]
@@ -411,11 +466,11 @@ class CalibrationInterceptCI(
 
     .. math:: \operatorname{logit} P(y = 1) = a + \operatorname{logit} s
 
-    It is 0 of predictions that are right on average, above 0 of those that are too low
-    and below 0 of those that are too high (Cox, 1958). Standard errors are those of the
-    sandwich estimator, which does not assume the regression. Probabilities of 0 and 1,
-    which have no logit, leave it undefined, with a warning; clip them, if that is what
-    would be done in practice.
+    It is 0 if predictions are right on average, above 0 if they are too low and below 0
+    if they are too high (Cox, 1958). Standard errors are those of the sandwich
+    estimator, which does not assume that the regression is correct. Probabilities of 0
+    and 1 have no logit: the intercept is then undefined, with a warning. Clip them if
+    the model would be used with clipped probabilities.
 
     References
     ----------
@@ -438,14 +493,14 @@ class CalibrationSlopeCI(
     measure="calibration_slope",
     undefined_by=f"{_NO_LOGIT}, separate the labels or are all equal",
 ):
-    r"""Calibration slope: that of the logistic regression of the label on the logit.
+    r"""Calibration slope: slope of the logistic regression of the label on the logit.
 
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit} s
 
-    It is 1 of calibrated predictions, below 1 of those that are too extreme, as of an
-    overfitted model, and above 1 of those that are not extreme enough (Cox, 1958).
-    Standard errors are those of the sandwich estimator. The slope is undefined, with a
-    warning, where probabilities are 0 or 1, or separate the labels.
+    It is 1 if predictions are calibrated, below 1 if they are too extreme, as in an
+    overfitted model, and above 1 if they are not extreme enough (Cox, 1958). Standard
+    errors are those of the sandwich estimator. The slope is undefined, with a warning,
+    if probabilities are 0 or 1 or separate the labels.
 
     References
     ----------
@@ -464,6 +519,7 @@ class CalibrationSlopeCI(
 
 
 class ObservedToExpectedCI(
+    EventMetricCI,
     _ClinicalMetricCI,
     measure="observed_to_expected",
     bounds=(0.0, np.inf),
@@ -474,8 +530,8 @@ class ObservedToExpectedCI(
 
     .. math:: E[y] / E[s]
 
-    It is 1 of predictions that are right on average. Both means are estimated, on the
-    same rows. Intervals are formed on the log scale.
+    It is 1 if predictions are right on average. Both means are estimated from the same
+    rows. Intervals are formed on the log scale.
 
     Examples
     --------
@@ -488,6 +544,11 @@ class ObservedToExpectedCI(
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         return _ratio(positive, predicted)
 
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        return Ratio((events.known(positive.astype(float)), Mean(predicted)), (1, -1))
+
 
 class SquaredCalibrationErrorCI(
     _ClinicalMetricCI,
@@ -497,26 +558,28 @@ class SquaredCalibrationErrorCI(
     has_curvature=False,
     automatic=("delta",),
 ):
-    r"""Squared calibration error in bins, without its bias. Lower is better.
+    r"""Squared calibration error in bins, bias-corrected. Lower is better.
 
     .. math:: \sum_b P(s \in b) \bigl(E[y - s \mid s \in b]\bigr)^2
 
-    The squared differences of bins overestimate it, by the variance of their means,
-    which is estimated and subtracted (Kumar, Liang and Ma, 2019). So the estimate, as
-    any without a bias, may be below 0. It is that of these bins, at most that of the
-    probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`. The mean of absolute
-    differences, ECE, has a bias that is not known, and no interval here. Rows should be
-    independent: with `groups` the subtracted variance is too small, but the variance of
-    the interval is not. Where predictions are calibrated, intervals are too wide.
+    The plain sum of squared differences overestimates the error by the variances of the
+    means in the bins. These are estimated and subtracted (Kumar, Liang and Ma, 2019),
+    so that the estimate may be below 0. It refers to these bins, and its expectation is
+    at most the error of the probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`.
+    The mean absolute difference, ECE, has an unknown bias and therefore no interval
+    here. Rows should be independent: with `groups` the subtracted variance is too
+    small, but the variance of the interval is right. If predictions are calibrated,
+    intervals are too wide.
 
     Parameters
     ----------
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"
-        Whether bins have about the same number of rows or the same width.
+        "quantile" for bins with about equal numbers of rows, "uniform" for equal
+        widths.
     method : {"auto", "delta"}, optional
-        Interval method; both are symmetric.
+        Interval method; both are the symmetric interval.
 
     References
     ----------
@@ -540,6 +603,6 @@ class SquaredCalibrationErrorCI(
 
 
 def _ratio(above: Array, below: Array) -> Functional:
-    """Ratio of the means of two numbers of each row; undefined of two zeros."""
+    """Ratio of the means of two numbers per row; undefined if both means are zero."""
     features = np.stack([above, below], axis=1).astype(float)
     return FunctionOfMeans(truediv, features)

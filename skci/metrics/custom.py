@@ -1,4 +1,4 @@
-"""Metrics of a user's function of the four cells, of means, or of the rows."""
+"""Metrics from a user's function of the four cells, of means, or of the rows."""
 
 from collections.abc import Callable
 from dataclasses import field, replace
@@ -11,8 +11,8 @@ from skci._options import QUERY_HINT
 from skci._validation import (
     LARGEST,
     Assumed,
-    check_alone,
     check_choice,
+    check_mutually_exclusive,
     check_range,
     errors_of_function,
 )
@@ -20,9 +20,9 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
-from skci.measures.traits import CELLS, Trait
+from skci.measures.traits import CELLS, MeasureProperties
 from skci.metrics.base import LabelMetricCI, MetricCI
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.functions_of_rows import (
     FunctionalOfRows,
     FunctionOfRows,
@@ -37,7 +37,7 @@ _ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
 class _CustomMetric(MetricCI):
-    """The options of a metric of a user's function.
+    """Options of a metric from a user's function.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class _CustomMetric(MetricCI):
     name : str
         Name of the metric in reports.
     bounds : (float, float)
-        Range of the measure, lower end first.
+        Range of the measure, minimum first.
     greater_is_better : bool, default=True
-        Whether a greater value is a better one.
+        Whether a larger value is better.
     negate : bool, default=False
-        Must not be set: negate the function instead.
+        Must be False: negate the function instead.
     """
 
     g: Callable[..., Any] = field(kw_only=False)
@@ -62,12 +62,12 @@ class _CustomMetric(MetricCI):
         super()._check(method)
         if self.negate:
             raise ValueError(
-                f"negate must not be set for {self.name!r}, which is of a user's "
-                "function; negate that, got True"
+                f"negate must be False for {self.name!r}, a metric from a user's "
+                "function, got True; negate the function"
             )
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         low, high = self.bounds
         declared: dict[str, Any] = {
             "name": self.name,
@@ -75,11 +75,11 @@ class _CustomMetric(MetricCI):
             "greater_is_better": self.greater_is_better,
             "scale_free": False,
         }
-        return Trait(**self._properties | declared)
+        return MeasureProperties(**self._properties | declared)
 
 
-# Options without a default; properties that other metrics derive from the measure must
-# not stand for them.
+# These options have no default. The properties of the base class must not serve as
+# their defaults.
 _CustomMetric.name, _CustomMetric.bounds = "", (-np.inf, np.inf)
 
 
@@ -89,8 +89,8 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive label. If not given, 1, or that of the report. Labels that are
-        strings need it.
+        Positive label. Defaults to that of the report, or to 1. Required if labels are
+        strings.
 
     Examples
     --------
@@ -105,28 +105,28 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     pos_label: Any = None
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, function=self.g)
 
 
 class _FeatureMetric(_CustomMetric):
-    """Metric of a user's function of means of features of rows."""
+    """Metric from a user's function of the means of features of rows."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
-        """Compute and check features, and the function at means of them."""
+        """Compute the features, and check them and the function at their means."""
         name = self.name
         with errors_of_function(
-            f"features of {name!r} must take arrays y_true and y_pred and return an "
+            f"features of {name!r} must accept arrays y_true and y_pred and return an "
             "array of numbers"
         ):
             matrix = np.asarray(self.features(y, values), dtype=float)
         if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
-            hint = "; np.stack([...], axis=1) makes it of its columns"
+            hint = "; np.stack([...], axis=1) stacks its columns"
             raise ValueError(
-                f"features of {name!r} must return an array of shape (n, k), a row for "
-                f"each of the {len(y)} rows, got shape {matrix.shape}"
+                f"features of {name!r} must return an array of shape (n, k), with a "
+                f"row for each of the {len(y)} rows, got shape {matrix.shape}"
                 f"{hint * (len(y) in matrix.shape)}"
             )
         rows, columns = np.nonzero(~np.isfinite(matrix))
@@ -137,7 +137,7 @@ class _FeatureMetric(_CustomMetric):
                 f"{values[rows[0]]!s}"
             )
         spreads = matrix.std(axis=0)
-        # All rows, and quarters of them.
+        # Means over all rows, and over quarters of them.
         order = np.random.default_rng(0).permutation(len(matrix))
         for rows in (order, *np.array_split(order, 4)):
             if len(rows):
@@ -146,14 +146,14 @@ class _FeatureMetric(_CustomMetric):
         return matrix
 
     def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check the function, and its complex step, at some means."""
+        """Check the function and its complex step at the means."""
         size = np.abs(means) + spreads
         size[size == 0] = 1.0
         points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
         functional, first = FunctionOfMeans(self.g, points), np.eye(len(points))[0]
         with errors_of_function(
-            f"g of {self.name!r} must take {len(means)} means, one for each column of "
-            "features, and return a number"
+            f"g of {self.name!r} must accept {len(means)} means, one for each column "
+            "of features, and return a number"
         ):
             value = functional.estimate(first)
         if value.shape:
@@ -170,7 +170,8 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     Parameters
     ----------
     features : callable
-        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
+        ``features(y_true, y_pred)``, of shape (n, k), whose means are passed to the
+        function.
 
     Examples
     --------
@@ -188,7 +189,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
     _serves_moments = False
 
-    def _functionals(self, binding: Binding) -> list[Functional]:
+    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
         weights = binding.sample.rows.counts[binding.within]
         return [
             FunctionOfMeans(self.g, self._checked_features(*target, weights))
@@ -197,12 +198,12 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 class FunctionOfItemsCI(MetricCI, heavy_tails=True):
-    """A function of means of features of items."""
+    """A function of the means of features of items."""
 
     reads = "items"
     _serves_moments = True
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample = binding.sample
         if isinstance(sample, MomentSample):
             monomials = self.monomials(binding)
@@ -212,20 +213,20 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
             functional = FunctionOfMeans(self._function, features)
         return [binding.of_units(self._measure, functional)]
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
-            kept = binding.sample.means.origins
-            found = [v for v in kept if v[:2] == name]
-            return [(variable,) for variable in found or [Variable(*name)]]
+            variables = binding.sample.means.origins
+            own_variables = [v for v in variables if v[:2] == name]
+            return [(variable,) for variable in own_variables or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         columns = enumerate(self._features_of(binding).T)
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
-    def _features_of(self, binding: Binding) -> Array:
-        """Features of all units, which are computed once."""
+    def _features_of(self, binding: ParameterBuilder) -> Array:
+        """Features of all units, computed once per sample."""
         sample = binding.sample
 
         def compute() -> Array:
@@ -235,11 +236,11 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
         return sample.once((self._counted, binding.model, self.reads), compute)
 
     _function: ClassVar[Any]
-    """Function of the means, safe for complex numbers."""
+    """Function of the means that accepts complex numbers."""
     _counted: ClassVar[Any]
-    """What features depend on, besides the items."""
+    """Key of the features, in addition to the items."""
     _features: ClassVar[Any]
-    """Features of items from truth, answers and weights, (n, k)."""
+    """Features of items from truths, answers and weights, (n, k)."""
 
 
 class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
@@ -248,9 +249,10 @@ class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
     Parameters
     ----------
     features : callable
-        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
+        ``features(y_true, y_pred)``, of shape (n, k), whose means are passed to the
+        function.
     reads : {"labels", "items"}, default="labels"
-        Whether truth and predictions are labels, or objects of any kind.
+        Kind of the truth and the predictions: labels, or objects of any type.
 
     Examples
     --------
@@ -282,11 +284,11 @@ class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
             truth, answer = truth.astype(object), answer.astype(object)
         return self._checked_features(truth, answer, weights)
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         if self.reads == "labels" and binding.sample.vocabulary.multilabel:
             raise ValueError(
                 f"{self.name!r} needs one label in each row, got several targets; "
-                "reads='items' takes rows of any kind"
+                "reads='items' accepts rows of any kind"
             )
         return super()._bind(binding)
 
@@ -300,7 +302,7 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
         ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which returns a
         number.
     reads : {"labels", "scores", "numbers", "items"}, default="labels"
-        What the predictions are that the function takes.
+        Kind of the predictions that are passed to the function.
 
     Examples
     --------
@@ -322,11 +324,11 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     _functional: ClassVar[type[FunctionalOfRows]] = FunctionOfRows
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         curved = self._functional.has_curvature and takes_weights(self.g)
         return replace(super()._measure, has_curvature=curved, reads=self.reads)
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         truth, answer, kinds, keys = binding.columns(self.reads)
         within = binding.within
         functional = self._functional(
@@ -344,7 +346,7 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
             try:
                 _ = parameter.value
             except Exception as error:
-                rows = f"{self.name!r} has all rows, not those of a query"
+                rows = f"{self.name!r} is computed from all rows, not by query"
                 error.add_note(f"{rows}: {QUERY_HINT}")
                 raise
         return [parameter]
@@ -356,7 +358,7 @@ class CustomInfluenceCI(CustomFunctionCI):
     Parameters
     ----------
     g : callable
-        ``g(y_true, y_pred)``, perhaps with ``sample_weight``, which returns the
+        ``g(y_true, y_pred)``, optionally with ``sample_weight``, which returns the
         estimate and the influence value of each row.
 
     Examples
@@ -417,87 +419,88 @@ def make_metric_ci(
 ) -> MetricCI:
     r"""Make a metric from a function of the four cells, of means over rows, or of rows.
 
-    The derivative of a function of cells or means, from which the influence values
-    follow, is computed by the complex step. Any other function is taken as it is, with
-    ``of="rows"``: it is called with changed weights of the rows, or without some rows.
+    The influence values of a function of cells or means are computed from its
+    derivative by the complex step. Any other function is accepted with ``of="rows"``:
+    it is called with changed weights of the rows, or without some rows.
 
     Parameters
     ----------
     g : callable
-        Without `features`, ``g(tp, fp, fn, tn)``: from the cells as proportions of the
-        rows, arrays of one shape, to an array of that shape. With `features`,
-        ``g(mean_1, ..., mean_k)``: from their means, not their sums, to a number. It
-        must be smooth and made of operations that extend to complex numbers:
-        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"`` it
-        is ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, of arrays,
-        which returns a number, as functions of :mod:`sklearn.metrics` do.
+        Without `features`, ``g(tp, fp, fn, tn)``, which maps the cells as proportions
+        of the rows, arrays of one shape, to an array of that shape. With `features`,
+        ``g(mean_1, ..., mean_k)``, which maps their means (not sums) to a number. The
+        function must be smooth and use operations that extend to complex numbers:
+        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"``,
+        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which maps
+        arrays to a number, as functions of :mod:`sklearn.metrics` do.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
-        Range of the measure, lower end first; infinite ends are allowed.
+        Range of the measure, minimum first; infinite bounds are allowed.
     greater_is_better : bool, default=True
-        Whether a greater value is a better one.
+        Whether a larger value is better.
     features : callable, optional
-        ``features(y_true, y_pred)``: from true and predicted values, arrays of shape
-        (n,), to an array of shape (n, k), each row computed from the same row of both
-        alone. It need not be smooth: ``np.abs`` is fine here.
+        ``features(y_true, y_pred)``, which maps true and predicted values, arrays of
+        shape (n,), to an array of shape (n, k). A row may depend only on the same row
+        of both arrays. The function need not be smooth: ``np.abs`` is fine here.
     reads : {"numbers", "labels", "scores", "items"}, optional
-        What the predictions are. `features` takes arrays of "numbers" by default; or
-        "labels", such as strings, in arrays of objects; or "items", objects of any
-        kind, such as lists of words, spans or boxes, or the rows of an array. Functions
-        of rows take "labels" by default, unless there are scores as well; or "scores",
-        as AUC does; or "numbers" or "items". All but metrics of numbers go into reports
-        beside accuracy and AUC.
+        Kind of the predictions. With `features`, "numbers" (the default); "labels",
+        such as strings, passed as arrays of objects; or "items", objects of any type,
+        such as lists of words, spans or boxes, or rows of an array. With ``of="rows"``,
+        "labels" (the default unless a report also has scores), "scores", as for AUC,
+        "numbers" or "items". A report can combine all kinds except "numbers" with
+        accuracy and AUC.
     of : {"rows"}, optional
+        "rows" if `g` is a function of the rows.
         Whether `g` is a function of the rows.
     influence : callable, optional
-        In place of `g`, ``influence(y_true, y_pred)``, perhaps with ``sample_weight``,
-        which returns the estimate and the influence value of each row, an array of
-        shape (n,) whose weighted mean is zero. Without row i the estimate changes by
-        about ``-influence[i] / n``: the influence value of a mean is a row's deviation
-        from it.
+        Alternative to `g`: ``influence(y_true, y_pred)``, optionally with
+        ``sample_weight``, which returns the estimate and an array of shape (n,) of
+        influence values. Their weighted mean must be zero. Without row i the estimate
+        changes by about ``-influence[i] / n``: the influence value of a mean is the
+        deviation of a row from the mean.
 
     Returns
     -------
     CustomCI, CustomRegressionCI, CustomItemCI, CustomFunctionCI or CustomInfluenceCI
-        A metric of labels, with `features` of numbers or items, or of rows; set its
-        other options by ``set_params``.
+        Metric of labels; with `features`, metric of numbers or items; or metric of
+        rows. Set its other options with ``set_params``.
 
     Raises
     ------
     TypeError
-        If `g` or `features` is not callable, or fails on arrays, or `g` on complex
-        numbers, as ``float`` and ``math.sqrt`` do.
+        If `g` or `features` is not callable or fails on arrays, or if `g` fails on
+        complex numbers, as ``float`` and ``math.sqrt`` do.
     ValueError
-        If `bounds` is not an increasing pair or does not hold the values of `g`, or
-        the complex step disagrees with central differences, as after ``abs``, or
-        `features` are not finite numbers of that shape, or a function of rows does not
-        change smoothly with them, as extremes and quantiles do not, or values of
-        `influence` are on another scale than the estimate. What depends on `features`
-        or rows is checked on the data, whenever the metric is called, and that a
-        function of rows is smooth, when its interval is first accessed.
+        If `bounds` is not an increasing pair or does not contain the values of `g`. If
+        the complex step disagrees with central differences, as for ``abs``. If
+        `features` does not return finite numbers of the required shape. If a function
+        of rows does not change smoothly with them, as for extremes and quantiles. If
+        the values of `influence` are on another scale than the estimate. Checks of
+        `features` and of functions of rows need data: they run when the metric is
+        called, and the check of smoothness when the interval is first accessed.
 
     Notes
     -----
-    With `features` :math:`f`, the metric is :math:`g(\bar f)`, and its standard error
-    that of the mean of :math:`\nabla g(\bar f) \cdot f_i` over the rows. A formula in
-    sums has the same value of means only if a common factor cancels, as in ratios. One
-    that adds 1 to a sum, as smoothing does, needs ``of="rows"``.
+    With `features` :math:`f`, the metric is :math:`g(\bar f)`. Its standard error is
+    the standard error of the mean of :math:`\nabla g(\bar f) \cdot f_i` over rows. A
+    formula in sums has the same value in means only if a common factor cancels, as in
+    ratios. A formula that adds 1 to a sum, as for smoothing, requires ``of="rows"``.
 
-    Influence values of a function of rows that takes ``sample_weight`` are central
-    differences in the weight of each row, with two calls for each; of one that does
-    not, they are those of the jackknife, with a call for each row. Rows that are equal
-    need it once, as those of labels are, and of more than 1,000 rows those of numbers
-    or scores that are alike are changed together, so that 1,000 derivatives suffice.
-    Whether they explain how the function changes is tried without random quarters of
-    the rows; it is an error if they are off by more than 20 %.
+    Influence values of a function of rows with ``sample_weight`` are central
+    differences in the weight of each row, with two calls per row. Without
+    ``sample_weight`` they are jackknife values, with one call per row. Identical rows,
+    such as rows with equal labels, share a value. With more than 1,000 rows, similar
+    numbers or scores are changed together, so that 1,000 derivatives are enough. A
+    check compares the influence values with the change of the function without random
+    quarters of the rows; errors of more than 20 % raise an error.
 
-    A metric, and a report of it, can be pickled if its functions can: those that a
-    module defines by name, and not lambdas.
+    A metric and its reports can be pickled if its functions can be pickled: functions
+    that a module defines by name can, lambdas cannot.
 
     Examples
     --------
-    The gain of a campaign that earns 5 for a hit and costs 1 for a call:
+    The gain of a campaign that earns 5 per hit and costs 1 per call:
 
     >>> from skci import make_metric_ci
     >>> gain = make_metric_ci(
@@ -506,7 +509,7 @@ def make_metric_ci(
     >>> gain.set_params(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     gain = 0.90 [0.58, 1.29], 95% interval (score, n = 100)
 
-    The sum of the absolute errors of a forecast relative to that of the truth:
+    The sum of the absolute errors of a forecast relative to the sum of the truths:
 
     >>> import numpy as np
     >>> wape = make_metric_ci(
@@ -519,26 +522,29 @@ def make_metric_ci(
     >>> wape([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     wape = 0.300 [0.225, 0.363], 95% interval (hall, n = 40)
     """
-    wanted = "mean_1, ..., mean_k" if features is not None else "tp, fp, fn, tn"
-    must = f"g must be a function g({'y_true, y_pred' if of else wanted})"
+    arguments = "mean_1, ..., mean_k" if features is not None else "tp, fp, fn, tn"
+    requirement = f"g must be a function g({'y_true, y_pred' if of else arguments})"
     if influence is not None:
-        check_alone("influence", {"g": g, "features": features, "of": of})
-        g, must = influence, "influence must be a function influence(y_true, y_pred)"
+        check_mutually_exclusive("influence", {"g": g, "features": features, "of": of})
+        g, requirement = (
+            influence,
+            "influence must be a function influence(y_true, y_pred)",
+        )
     if not callable(g):
-        raise TypeError(f"{must}, got {g!r}")
+        raise TypeError(f"{requirement}, got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
-    bounds = check_range(bounds, "two increasing numbers, (lower end, upper end)")
+    bounds = check_range(bounds, "two increasing numbers, (minimum, maximum)")
     options: dict[str, Any] = {"name": name, "bounds": bounds}
     options["greater_is_better"] = greater_is_better
     if of is not None:
         check_choice(of, ("rows",), "of")
-        check_alone("of='rows'", {"features": features})
+        check_mutually_exclusive("of='rows'", {"features": features})
     if of is not None or influence is not None:
         reads = Assumed("labels") if reads is None else reads
         check_choice(reads, KINDS, "reads")
-        kind = CustomFunctionCI if influence is None else CustomInfluenceCI
-        return kind(g, reads=reads, **options)
+        metric_class = CustomFunctionCI if influence is None else CustomInfluenceCI
+        return metric_class(g, reads=reads, **options)
     reads = "numbers" if reads is None else reads
     check_choice(reads, ("numbers", "labels", "items"), "reads")
     if features is None:
@@ -554,28 +560,28 @@ def make_metric_ci(
 
 
 def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:
-    """Check a function of cells, and its complex step, at interior points."""
+    """Check a function of cells and its complex step at interior points."""
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
     with errors_of_function(
-        f"g of {name!r} must take four arrays tp, fp, fn, tn",
+        f"g of {name!r} must accept four arrays tp, fp, fn, tn",
         '. A function of y_true and y_pred needs of="rows"; one of the cells needs '
-        "arithmetic and functions of numpy in place of if, float and those of math.",
+        "arithmetic and functions of numpy instead of if, float and functions of math.",
     ):
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:
         raise ValueError(
-            f"g of {name!r} must return an array with one value a table, got shape "
+            f"g of {name!r} must return an array with one value per table, got shape "
             f"{values.shape} for {len(points)} tables"
         )
     outside = values[(values < low) | (values > high)]
     if len(outside):
         raise ValueError(
-            f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
-            f"({low:g}, {high:g})"
+            f"bounds of {name!r} must contain its values, got {outside[0]:g} outside "
+            f"of ({low:g}, {high:g})"
         )
     if (np.abs(values) >= LARGEST).any():
         raise ValueError(
-            f"g of {name!r} must have values of a size below {LARGEST:g}, got "
+            f"g of {name!r} must have values smaller than {LARGEST:g} in size, got "
             f"{np.abs(values).max():g}; divide it by a power of ten"
         )
     _check_derivative(CellFunctional(g), points, name, "arrays")
@@ -584,7 +590,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
 def _check_derivative(
     functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
 ) -> None:
-    """Check the complex step by central differences, which may be undefined."""
+    """Compare the complex step with central differences, which may be undefined."""
     cause = (
         "it must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"
@@ -603,10 +609,10 @@ def _check_derivative(
     with np.errstate(invalid="ignore"):
         slopes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
     if undefined and not np.isfinite(slopes).all():
-        return  # the estimate warns of it
-    allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value).max()
-    if not (np.abs(slopes - influence) <= allowed).all():
+        return  # the estimate raises a warning
+    tolerance = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value).max()
+    if not (np.abs(slopes - influence) <= tolerance).all():
         raise ValueError(
-            f"g of {name!r} is not complex-safe or not smooth: its complex step and "
-            f"its central difference disagree; {cause}"
+            f"g of {name!r} does not extend to complex numbers or is not smooth: its "
+            f"complex step and its central difference disagree; {cause}"
         )

@@ -1,10 +1,10 @@
-"""Functionals of which only values are known: functions of the rows themselves.
+"""Functionals defined only by their values: functions of the rows.
 
-Where a function takes weights of rows, the influence value of a row is the derivative
-in its weight, a central difference. Where it does not, it is the change without the
-row, times :math:`-(1 - q)/q` for a share q of rows: the jackknife. Rows that are equal
-have one influence value, and of many rows those that are alike are changed together,
-which gives the mean of theirs.
+If a function accepts weights of rows, the influence value of a row is the derivative in
+its weight, a central difference. Otherwise it is the jackknife value: the change
+without the row, times :math:`-(1 - q)/q` for a share q of the rows. Identical rows
+share an influence value. Many rows are grouped by similarity and changed together,
+which gives the mean influence value of the group.
 
 References
 ----------
@@ -27,40 +27,40 @@ from skci._arrays import EPS, Array, cached_property
 from skci._validation import errors_of_function
 from skci.measures.functional import Linearised
 
-_MOST_PARTS = 1000  # parts of the rows whose weights are changed
-_STEP = 2.0**-12  # relative change of the weights of a part
+_MAX_PARTS = 1000  # groups of rows whose weights are changed
+_STEP = 2.0**-12  # relative change of the weights of a group
 _ROUNDED = 8  # units of rounding that no change of weights exceeds by chance
 _PAIRS = 16  # pairs of random quarters of the rows
-_PAIRS_OF_SCALE = 8  # to check the scale of given influence values
-_FEW_ROWS_OF_SCALE = 64  # rows of which the scale is not checked
-_LEAST_RATIO = 1e-3  # of changes to those that given influence values say
-_LEAST_ALLOWED = 0.05  # of the logarithm of the ratio, and per relative residual:
-_ALLOWED = 10.0
-_FEW_ROWS = 16  # rows of which quarters show nothing
-_MANY_ROWS = 10**9  # rows that numpy draws none of
-_TOLERANCE = 1e-3  # relative differences that are rounding
-_MOST_ERROR = 0.2  # relative error of the linear approximation without a quarter
+_PAIRS_OF_SCALE = 8  # pairs for the check of the scale of influence values
+_MIN_ROWS_OF_SCALE = 64  # minimum number of rows for the check of the scale
+_MIN_RATIO = 1e-3  # lower bound of the ratio of changes to predicted changes
+_TOLERANCE_OF_SCALE = 0.05  # for the logarithm of the ratio, plus this per residual:
+_TOLERANCE_PER_RESIDUAL = 10.0
+_MIN_ROWS = 16  # minimum number of rows for checks with quarters
+_MAX_ROWS = 10**9  # maximum number of rows that numpy can draw from
+_TOLERANCE = 1e-3  # relative differences attributed to rounding
+_MAX_ERROR = 0.2  # relative error of the linear approximation without a quarter
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionalOfRows(Linearised):
-    """A function of rows, linearised in the weights of their units."""
+    """A function of rows, linearised in the weights of the units."""
 
     has_curvature: ClassVar[bool] = True
-    """Whether it can be computed at other weights than those of the rows."""
+    """Whether the functional can be computed at other weights of the rows."""
 
     function: Callable[..., Any]
     name: str
     truth: Array
     answer: Array
     weights: Array
-    """Total weight of the rows of each unit, on the scale of numbers of rows."""
+    """Total weight of the rows of each unit, scaled to numbers of rows."""
     frequencies: Array
     """Number of rows of each unit."""
     kinds: Array | None
-    """Index of the kind of each unit; None if each is of a kind of its own."""
+    """Index of the kind of each unit; None if all units have different kinds."""
     keys: Array | None
-    """Numbers by which units of one kind differ, (m, keys); None if they do not."""
+    """Numbers that distinguish units of a kind, (m, keys); None if they are equal."""
 
     @cached_property
     def takes_weights(self) -> bool:
@@ -72,59 +72,63 @@ class FunctionalOfRows(Linearised):
         return np.asarray(self.frequencies, dtype=int)
 
     def call(self, weights: Array, frequencies: Array) -> Any:
-        """Call the function on the rows of units with some weights or frequencies.
+        """Call the function on the rows of units, with weights or frequencies.
 
-        Without weights each row is repeated as often as it occurs.
+        Without ``sample_weight`` each row is repeated according to its frequency.
         """
         if self.takes_weights:
-            kept = weights > 0
-            columns = self.truth[kept], self.answer[kept]
-            return self.function(*columns, sample_weight=weights[kept])
+            has_weight = weights > 0
+            columns = self.truth[has_weight], self.answer[has_weight]
+            return self.function(*columns, sample_weight=weights[has_weight])
         rows = np.repeat(np.arange(len(frequencies)), frequencies)
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Differences of values without some of the rows, and what they should be.
+        """Differences of values without some rows, and their linear approximations.
 
-        The difference of the values without either of two random quarters of the rows
-        is about that of the means of the influence values of the others, unless the
-        function has no linear approximation. Of few rows quarters show nothing, nor
-        where the function fails without them.
+        Two random quarters of the rows are removed, one at a time. The difference of
+        the two values is about the difference of the mean influence values of the
+        remaining rows, unless the function has no linear approximation. Returns None
+        with few rows, or if the function often fails without a quarter.
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
-        if not _FEW_ROWS <= n < _MANY_ROWS:
+        if not _MIN_ROWS <= n < _MAX_ROWS:
             return None
-        found = np.full((n_pairs, 2, 2), np.nan)
-        for pair in found:
+        results = np.full((n_pairs, 2, 2), np.nan)
+        for pair in results:
             first = rng.multivariate_hypergeometric(
                 frequencies, n // 4, method="marginals"
             )
             second = rng.multivariate_hypergeometric(
                 frequencies - first, n // 4, method="marginals"
             )
-            for k, some in enumerate([first, second]):
-                left = frequencies - some
-                weights = self.weights * (left / frequencies)
+            for k, removed in enumerate([first, second]):
+                remaining = frequencies - removed
+                weights = self.weights * (remaining / frequencies)
                 pair[1, k] = weights @ influence / weights.sum()
-                # It may fail, as for rows without one of the labels.
+                # The function may fail, for example without rows of one of the labels.
                 with suppress(Exception):
-                    pair[0, k] = self._value_of(self.call(weights, left))
-        change, linear = (found[..., 0] - found[..., 1]).T
-        known = np.isfinite(change)
-        return (change[known], linear[known]) if known.sum() >= n_pairs / 2 else None
+                    pair[0, k] = self._value_of(self.call(weights, remaining))
+        change, linear = (results[..., 0] - results[..., 1]).T
+        is_finite = np.isfinite(change)
+        return (
+            (change[is_finite], linear[is_finite])
+            if is_finite.sum() >= n_pairs / 2
+            else None
+        )
 
     def _value_of(self, returned: Any) -> float:
-        """Value among what the function returns."""
+        """Extract the value from the output of the function."""
         return float(returned)
 
     def check_weights(self) -> None:
-        """Check that the function takes weights if rows have any."""
+        """Check that the function accepts weights if rows have weights."""
         means = self.weights / self.frequencies
         if not self.takes_weights and np.ptp(means) > _TOLERANCE * means.max():
             raise ValueError(
-                f"the function of {self.name!r} must take sample_weight where rows "
-                f"have weights, got some from {means.min():.3g} to {means.max():.3g}"
+                f"the function of {self.name!r} must accept sample_weight if rows have "
+                f"weights, got weights from {means.min():.3g} to {means.max():.3g}"
             )
 
 
@@ -147,7 +151,7 @@ class GivenInfluence(FunctionalOfRows):
         self.check_weights()
         frequencies = self._frequencies
         with errors_of_function(
-            f"influence of {self.name!r} must take y_true and y_pred and return the "
+            f"influence of {self.name!r} must accept y_true and y_pred and return the "
             "estimate and an influence value for each row"
         ):
             value, influence = self.call(self.weights, frequencies)
@@ -174,14 +178,15 @@ class GivenInfluence(FunctionalOfRows):
         return float(returned[0])
 
     def _check_scale(self, value: float, influence: Array) -> None:
-        """Check that values without some of the rows move as influence values say.
+        """Check that influence values predict changes of the value without some rows.
 
-        They are in proportion to each other as far as the function is linear. Where it
-        is not, as quantiles are not, the ratio varies with what is not in proportion.
+        Changes and predictions are proportional as far as the function is linear. For
+        nonlinear functions, such as quantiles, the tolerance of the ratio increases
+        with the residuals.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self._frequencies.sum()
-        if changes is None or n < _FEW_ROWS_OF_SCALE:
+        if changes is None or n < _MIN_ROWS_OF_SCALE:
             return
         change, linear = changes
         size, squares = np.sqrt(change @ change), linear @ linear
@@ -189,13 +194,16 @@ class GivenInfluence(FunctionalOfRows):
             return
         ratio = change @ linear / squares
         residual = change - ratio * linear
-        allowed = _LEAST_ALLOWED + _ALLOWED * np.sqrt(residual @ residual) / size
-        if abs(np.log(max(ratio, _LEAST_RATIO))) > allowed:
+        tolerance = (
+            _TOLERANCE_OF_SCALE
+            + _TOLERANCE_PER_RESIDUAL * np.sqrt(residual @ residual) / size
+        )
+        if abs(np.log(max(ratio, _MIN_RATIO))) > tolerance:
             raise ValueError(
                 f"influence of {self.name!r} must return influence values on the scale "
-                "of the estimate, which without a row of n changes by about its "
-                f"influence value / -n, got changes of {ratio:.2g} times as much "
-                f"without a quarter of the {n} rows"
+                "of the estimate, which changes by about influence / -n without one "
+                f"of n rows, got changes of {ratio:.2g} times that size without a "
+                f"quarter of the {n} rows"
             )
 
 
@@ -221,9 +229,9 @@ class FunctionOfRows(FunctionalOfRows):
 
     def _value(self, weights: Array, frequencies: Array) -> float:
         self.check_weights()
-        hint = "; of lists it is lambda y, p: f(list(y), list(p))"
+        hint = "; use lambda y, p: f(list(y), list(p)) for a function of lists"
         with errors_of_function(
-            f"the function of {self.name!r} must take arrays y_true and y_pred and "
+            f"the function of {self.name!r} must accept arrays y_true and y_pred and "
             "return a number",
             hint * (self.truth.dtype.kind in "OU"),
         ):
@@ -232,7 +240,7 @@ class FunctionOfRows(FunctionalOfRows):
                 return float(value)
         raise ValueError(
             f"the function of {self.name!r} must return a number, got shape "
-            f"{np.shape(value)}; is it the mean of these?"
+            f"{np.shape(value)}; do you need the mean of these values?"
         )
 
     @cached_property
@@ -244,8 +252,8 @@ class FunctionOfRows(FunctionalOfRows):
             slopes = self._jackknife(parts, identical)
         if not np.isfinite(slopes).all():
             raise ValueError(
-                f"{self._must} and it is not defined without some of the rows; give "
-                "more rows, or use another metric"
+                f"{self._must} but it is undefined without some of the rows; pass more "
+                "rows, or use another metric"
             )
         influence = slopes[parts]
         influence = influence - self.shares @ influence
@@ -255,23 +263,23 @@ class FunctionOfRows(FunctionalOfRows):
     @property
     def _must(self) -> str:
         return (
-            f"the function of {self.name!r} must change smoothly with the rows, as "
-            "means do, and extremes and quantiles do not,"
+            f"the function of {self.name!r} must change smoothly with the rows, like "
+            "means and unlike extremes and quantiles,"
         )
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
-        """Part that each unit is in, and whether the units of a part are identical."""
+        """Group index of each unit, and whether the units of a group are identical."""
         n, kinds, keys = len(self.weights), self.kinds, self.keys
-        if kinds is None or (keys is not None and n <= _MOST_PARTS):
+        if kinds is None or (keys is not None and n <= _MAX_PARTS):
             return np.arange(n), True
         kinds = np.unique(kinds, return_inverse=True)[1].ravel()
         if keys is None:
             return kinds, True
-        return _alike(kinds, keys, _MOST_PARTS), False
+        return _alike(kinds, keys, _MAX_PARTS), False
 
     def _derivatives(self, parts: Array) -> Array:
-        """Mean influence value of each part, by its weight."""
+        """Mean influence value of each group, from the derivative in its weight."""
         masses = np.bincount(parts, self.shares)
         changes = np.empty(len(masses))
         for k in range(len(masses)):
@@ -284,39 +292,39 @@ class FunctionOfRows(FunctionalOfRows):
         return np.where(np.abs(changes).max() <= rounding, 0.0, changes / masses)
 
     def _jackknife(self, parts: Array, identical: bool) -> Array:
-        """Mean influence value of each part, from the value without it.
+        """Mean influence value of each group, from the value without it.
 
-        Of identical rows without one of them.
+        For identical rows, a single row is left out.
         """
         frequencies, n = self._frequencies, self._frequencies.sum()
         units = np.argsort(parts, kind="stable")
         starts = np.searchsorted(parts[units], np.arange(parts.max() + 1))
         changes = np.empty(len(starts))
         for k, members in enumerate(np.split(units, starts[1:])):
-            left = frequencies.copy()
+            remaining = frequencies.copy()
             if identical:
-                left[members[0]] -= 1
+                remaining[members[0]] -= 1
             else:
-                left[members] = 0
-            removed = 1 - left.sum() / n
-            change = self.value - self._value(self.weights, left)
+                remaining[members] = 0
+            removed = 1 - remaining.sum() / n
+            change = self.value - self._value(self.weights, remaining)
             changes[k] = change * (1 - removed) / removed
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that values without some of the rows are what influence values say."""
+        """Check that influence values predict the change without some rows."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return
         change, linear = changes
         size, error = (float(np.sqrt((x**2).mean())) for x in (change, change - linear))
-        if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
+        if error > _MAX_ERROR * size + np.sqrt(EPS) * abs(self.value):
             share = error / size if size else np.inf
             raise ValueError(
-                f"{self._must} but influence values are off by {share:.0%} of "
-                f"how it changes without a quarter of the {self._frequencies.sum()} "
-                "rows; more of them, values in double precision, or another scale, "
-                "such as its logarithm, may do"
+                f"{self._must} but influence values are off by {share:.0%} of the "
+                f"change without a quarter of the {self._frequencies.sum()} rows; try "
+                "more rows, values in double precision, or another scale, such as the "
+                "logarithm"
             )
 
 
@@ -328,11 +336,12 @@ def takes_weights(function: Callable[..., Any]) -> bool:
         return False
 
 
-def _alike(kinds: Array, keys: Array, most: int) -> Array:
-    """Part rows of some kinds, from 0, in at most so many parts of similar rows.
+def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
+    """Group rows of some kinds into at most `max_groups` groups of similar rows.
 
-    Again and again the part whose keys vary most is cut at the mean of the one that
-    varies most, in units of its spread over all rows, so that outliers are alone soon.
+    The group with the largest variation is cut repeatedly, at the mean of the key with
+    the largest variance. Keys are standardised over all rows, so that outliers are soon
+    alone.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)
@@ -343,7 +352,7 @@ def _alike(kinds: Array, keys: Array, most: int) -> Array:
     starts = np.cumsum(np.bincount(kinds))[:-1]
     parts = np.split(np.argsort(kinds, kind="stable"), starts)
     varied = [*map(squares, parts)]
-    while len(parts) < most and max(varied) > EPS:
+    while len(parts) < max_groups and max(varied) > EPS:
         k = varied.index(max(varied))
         values = keys[parts[k]]
         column = values[:, values.var(axis=0).argmax()]
@@ -352,7 +361,7 @@ def _alike(kinds: Array, keys: Array, most: int) -> Array:
         parts[k] = parts[k][above]
         varied.append(squares(parts[-1]))
         varied[k] = squares(parts[k])
-    numbers = np.empty(len(kinds), dtype=int)
+    groups = np.empty(len(kinds), dtype=int)
     for k, rows in enumerate(parts):
-        numbers[rows] = k
-    return numbers
+        groups[rows] = k
+    return groups

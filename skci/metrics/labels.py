@@ -1,10 +1,10 @@
 """Metrics of labels: a formula in the four cells, and a class that declares it.
 
-The cells are those of the table of a model against the truth, as counts or as
-proportions of the rows: numbers or arrays, real or complex. Derivatives are taken by
-the complex step, so that a formula may use only what extends to complex numbers
-(arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``, ``min`` or ``math.sqrt``).
-Where a measure is 0/0 it returns NaN, and where it is x/0 infinity.
+The cells belong to the confusion matrix of a model, as counts or as proportions of the
+rows. They are numbers or arrays, real or complex. Derivatives are computed by the
+complex step, so that a formula may use only functions that extend to complex numbers
+(arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``, ``min`` or ``math.sqrt``). A
+measure returns NaN for 0/0 and infinity for x/0.
 
 To add a measure, write its formula and a class that names it.
 """
@@ -21,9 +21,9 @@ from skci._arrays import Array
 from skci._validation import check_positive_number
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
-from skci.measures.traits import DICE, EDGE, LOG, Trait
+from skci.measures.traits import DICE, EDGE, LOG, MeasureProperties
 from skci.metrics.base import LabelMetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
 
 ALL = "tp fp fn tn"
@@ -96,7 +96,7 @@ def lift(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 
 
 def overlap(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    # The kink at fp = fn takes the mean of the two sides, in value and in slope.
+    # At the kink fp = fn, value and slope are the means of both sides.
     excess = np.real(fp) - np.real(fn)
     excess = np.where(np.abs(excess) > EDGE * np.real(fp + fn), excess, 0)
     rarer = np.where(excess < 0, fp, np.where(excess > 0, fn, (fp + fn) / 2))
@@ -112,8 +112,8 @@ def g_mean(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 
 
 def cohen_kappa(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    disagreement = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    return 2 * (tp * tn - fp * fn) / disagreement
+    expected_disagreement = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return 2 * (tp * tn - fp * fn) / expected_disagreement
 
 
 def informedness(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
@@ -137,22 +137,22 @@ def diagnostic_odds_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 
 
 class _AveragedCI(LabelMetricCI):
-    """A metric of one positive label, or averaged over classes.
+    """A metric of one positive label, or an average over classes.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive label. If not given, 1, or that of the report. Labels that are
-        strings need it.
+        Positive label. Defaults to that of the report, or to 1. Required if labels are
+        strings.
     average : {"binary", "micro", "macro", "weighted", "samples"} or None
-        Average over classes: "binary" (the default) for the positive label alone;
-        "macro" for the mean over classes; "weighted" for their mean weighted by the
-        number of true rows, which is estimated as well; "micro" for the measure of the
-        sum of all tables; None for a report on each class; "samples", of several
-        targets, for the mean over rows.
+        Average over classes. "binary" (the default) uses the positive label alone.
+        "macro" is the mean over classes. "weighted" is the mean weighted by the numbers
+        of true rows, which are estimated as well. "micro" is the measure of the sum of
+        all tables. "samples" is the mean over rows, for several targets. None requests
+        a report on each class.
     labels : array-like, optional
-        Classes to average over, in the order of a report on each; all that are known
-        if not given.
+        Classes to average over, in the order of the report with ``average=None``.
+        Defaults to all known classes.
     """
 
     pos_label: Any = None
@@ -169,7 +169,7 @@ class _AveragedCI(LabelMetricCI):
         if average != "binary" and self.pos_label is not None:
             raise ValueError(
                 f"pos_label must not be set with average={average!r}, which treats all "
-                f"classes alike, got {self.pos_label!r}"
+                f"classes equally, got {self.pos_label!r}"
             )
         if average == "binary" and self.labels is not None:
             raise ValueError(
@@ -178,14 +178,15 @@ class _AveragedCI(LabelMetricCI):
 
 
 class _ZeroDivisionCI(_AveragedCI):
-    """Such a metric whose function in scikit-learn has ``zero_division``.
+    """A metric whose function in scikit-learn has the parameter ``zero_division``.
 
     Parameters
     ----------
     zero_division : {0, 1, nan}, default=nan
-        Estimate where the measure is undefined, and the value of an undefined class in
-        an average; NaN leaves it out. The interval is the whole range in any case, and
-        that of an average is extended for undefined classes.
+        Estimate if the measure is undefined, and value of an undefined class in an
+        average; NaN leaves the class out. In any case the interval of an undefined
+        estimate is the whole range, and the interval of an average is extended for
+        undefined classes.
     """
 
     zero_division: float = np.nan
@@ -194,7 +195,7 @@ class _ZeroDivisionCI(_AveragedCI):
 class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp")):
     r"""Precision: :math:`TP / (TP + FP)`.
 
-    The share of positives among the rows predicted positive; the estimate equals
+    The proportion of positives among the rows predicted positive. The estimate equals
     :func:`sklearn.metrics.precision_score`.
 
     Examples
@@ -207,7 +208,7 @@ class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp"
 class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
-    The share of positives that are predicted positive; the estimate equals
+    The proportion of positives that are predicted positive. The estimate equals
     :func:`sklearn.metrics.recall_score`.
 
     Examples
@@ -220,7 +221,7 @@ class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
 class SpecificityCI(_AveragedCI, function=specificity, proportion=("tn", "fp tn")):
     r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
-    It is the share of negatives that are predicted negative.
+    It is the proportion of negatives that are predicted negative.
 
     Examples
     --------
@@ -234,7 +235,7 @@ class NegativePredictiveValueCI(
 ):
     r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
-    It is the share of negatives among the rows predicted negative.
+    It is the proportion of negatives among the rows predicted negative.
 
     Examples
     --------
@@ -251,7 +252,7 @@ class FalsePositiveRateCI(
 ):
     r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
 
-    It is the share of negatives that are predicted positive.
+    It is the proportion of negatives that are predicted positive.
 
     Examples
     --------
@@ -268,7 +269,7 @@ class FalseNegativeRateCI(
 ):
     r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
 
-    It is the share of positives that are predicted negative.
+    It is the proportion of positives that are predicted negative.
 
     Examples
     --------
@@ -282,9 +283,9 @@ class SelectionRateCI(
 ):
     r"""Selection rate: :math:`TP + FP`.
 
-    The share of rows predicted positive, whatever their true label; the estimate equals
-    that of fairlearn's ``selection_rate``. Neither of two values is the better one:
-    findings say which is lower.
+    The proportion of rows predicted positive, regardless of their true label. The
+    estimate equals ``selection_rate`` of fairlearn. Neither a lower nor a higher value
+    is better: findings state which value is lower.
 
     Examples
     --------
@@ -314,16 +315,16 @@ class FBetaCI(_ZeroDivisionCI):
     beta: float = option(kw_only=False, check=check_positive_number)
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         beta = check_positive_number(self.beta, "beta")
         formula = partial(f_beta, beta=beta)
-        return Trait(f"f{beta:g}", **self._properties, function=formula)
+        return MeasureProperties(f"f{beta:g}", **self._properties, function=formula)
 
 
 class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
     r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
-    The harmonic mean of precision and recall; the estimate equals
+    The harmonic mean of precision and recall. The estimate equals
     :func:`sklearn.metrics.f1_score`.
 
     Examples
@@ -339,7 +340,7 @@ class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
 class F05CI(_ZeroDivisionCI, measure="f0.5", function=partial(f_beta, beta=0.5)):
     r"""F-beta at beta = 0.5, where recall counts half as much as precision.
 
-    That is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`.
+    The formula is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`.
 
     Examples
     --------
@@ -351,7 +352,7 @@ class F05CI(_ZeroDivisionCI, measure="f0.5", function=partial(f_beta, beta=0.5))
 class F2CI(_ZeroDivisionCI, measure="f2", function=partial(f_beta, beta=2.0)):
     r"""F-beta at beta = 2, where recall counts twice as much as precision.
 
-    That is :math:`5 TP / (5 TP + 4 FN + FP)`.
+    The formula is :math:`5 TP / (5 TP + 4 FN + FP)`.
 
     Examples
     --------
@@ -396,11 +397,11 @@ class TverskyCI(_AveragedCI):
     beta: float = option(default=0.5, kw_only=False, check=check_positive_number)
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         alpha = check_positive_number(self.alpha, "alpha")
         beta = check_positive_number(self.beta, "beta")
         formula = partial(tversky, alpha=alpha, beta=beta)
-        return Trait("tversky", **self._properties, function=formula)
+        return MeasureProperties("tversky", **self._properties, function=formula)
 
 
 class CosineCI(_AveragedCI, function=cosine):
@@ -431,8 +432,8 @@ class LiftCI(_AveragedCI, function=lift, bounds=(0.0, np.inf), plus_four=None):
 class OverlapCI(_AveragedCI, function=overlap, smooth=False):
     r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
-    Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
-    serve it.
+    Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` is not
+    available.
 
     Examples
     --------
@@ -456,7 +457,7 @@ class GMeanCI(LabelMetricCI, function=g_mean, symmetric=True):
 class InformednessCI(LabelMetricCI, function=informedness, **SIGNED):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
-    That is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
+    The formula is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
     :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``.
 
     Examples
@@ -469,7 +470,7 @@ class InformednessCI(LabelMetricCI, function=informedness, **SIGNED):
 class MarkednessCI(LabelMetricCI, function=markedness, **SIGNED):
     r"""Markedness: precision + negative predictive value - 1.
 
-    That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`.
+    The formula is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`.
 
     Examples
     --------
@@ -483,8 +484,8 @@ class PositiveLikelihoodRatioCI(
 ):
     r"""Positive likelihood ratio: recall / false positive rate.
 
-    That is :math:`TP / (TP + FN) \cdot (FP + TN) / FP`, infinite without false
-    positives. The estimate equals the first of
+    The formula is :math:`TP / (TP + FN) \cdot (FP + TN) / FP`, which is infinite
+    without false positives. The estimate equals the first value of
     :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
     scale.
 
@@ -500,9 +501,9 @@ class NegativeLikelihoodRatioCI(
 ):
     r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
 
-    That is :math:`FN / (TP + FN) \cdot (FP + TN) / TN`. The estimate equals the second
-    of :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
-    scale.
+    The formula is :math:`FN / (TP + FN) \cdot (FP + TN) / TN`. The estimate equals the
+    second value of :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are
+    formed on the log scale.
 
     Examples
     --------
@@ -516,7 +517,8 @@ class DiagnosticOddsRatioCI(
 ):
     r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
-    It is infinite without errors of one kind. Intervals are formed on the log scale.
+    It is infinite without false positives or without false negatives. Intervals are
+    formed on the log scale.
 
     Examples
     --------
@@ -531,21 +533,21 @@ class _AgreementCI(LabelMetricCI):
     _several = True
 
     @property
-    def _trait_of_classes(self) -> Trait:
-        """Properties where there are more than two labels."""
+    def _trait_of_classes(self) -> MeasureProperties:
+        """Properties of the measure of more than two labels."""
         return self._measure.of_classes(self._name)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         return binding.of_correctness(self._measure)
 
 
 class AccuracyCI(
     _AgreementCI, function=accuracy, proportion=("tp tn", ALL), symmetric=True
 ):
-    r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
+    r"""Accuracy: :math:`P(A = Y)`, which is :math:`TP + TN` for two labels.
 
-    With several targets it is the share of rows with all targets right. The estimate
-    equals :func:`sklearn.metrics.accuracy_score`.
+    With several targets it is the proportion of rows with all targets right. The
+    estimate equals :func:`sklearn.metrics.accuracy_score`.
 
     Examples
     --------
@@ -561,10 +563,11 @@ class ErrorRateCI(
     symmetric=True,
     greater_is_better=False,
 ):
-    r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
+    r"""Error rate: :math:`P(A \ne Y)`. Lower is better.
 
-    With several targets it is the share of rows with any target wrong. The estimate
-    equals :func:`sklearn.metrics.zero_one_loss`.
+    With two labels it is :math:`FP + FN`. With several targets it is the proportion of
+    rows with any target wrong. The estimate equals
+    :func:`sklearn.metrics.zero_one_loss`.
 
     Examples
     --------
@@ -581,7 +584,7 @@ class HammingLossCI(
     symmetric=True,
     greater_is_better=False,
 ):
-    r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
+    r"""Hamming loss: mean proportion of wrong targets in a row. Lower is better.
 
     With one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
     :func:`sklearn.metrics.hamming_loss`.
@@ -594,7 +597,7 @@ class HammingLossCI(
     hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         if binding.sample.vocabulary.multilabel:
             return binding.of_samples(self._trait_of_classes, self._measure)
         return super()._bind_classes(binding)
@@ -609,8 +612,8 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
     Parameters
     ----------
     labels : array-like, optional
-        Labels whose recalls are averaged; all that are known if not given. The interval
-        is extended for one without true rows, whose recall may be anything.
+        Labels whose recalls are averaged; defaults to all known labels. The recall of a
+        label without true rows may have any value, for which the interval is extended.
 
     Examples
     --------
@@ -620,25 +623,25 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
 
     labels: Any = None
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
-        known = binding.sample.vocabulary.labels  # some of which may not occur
-        if self.labels is not None or len(known) > 2:
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
+        labels = binding.sample.vocabulary.labels  # some may not occur in the data
+        if self.labels is not None or len(labels) > 2:
             return self._bind_classes(binding)
         return super()._bind_one(binding)
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         trait, recall = self._trait_of_classes, RecallCI._measure
         return binding.averaged(trait, recall, "macro", self.labels)
 
 
 class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
-    r"""Matthews' correlation coefficient of prediction and truth.
+    r"""Matthews' correlation coefficient of predictions and truth.
 
     .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
 
-    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
-    where that is 0/0.
+    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but it is NaN instead
+    of 0 if the formula is 0/0.
 
     Examples
     --------
@@ -646,23 +649,23 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        labels = len(binding.sample.occurring)
-        return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(labels)))
+        n_labels = len(binding.sample.observed_codes)
+        return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(n_labels)))
 
 
 class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
-    W is the disagreement of two labels, and Y' is distributed as Y and independent of
-    A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
+    W is the disagreement of two labels, and Y' has the distribution of Y and is
+    independent of A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
 
     Parameters
     ----------
     weights : {"linear", "quadratic"}, optional
-        Disagreement of two labels: their distance in the order of the labels that
-        occur, or its square. If not given, all labels that differ disagree equally.
+        Disagreement of two labels: their distance in the order of the observed labels,
+        or its square. By default all pairs of different labels disagree equally.
 
     Examples
     --------
@@ -675,32 +678,32 @@ class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
 
     weights: str | None = option(default=None, check=one_of("linear", "quadratic"))
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
+    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        occurring = binding.sample.occurring
-        present = np.searchsorted(occurring, binding.present).tolist()
-        weights = disagreement(len(occurring), present, self.weights)
+        observed_codes = binding.sample.observed_codes
+        present = np.searchsorted(observed_codes, binding.present).tolist()
+        weights = disagreement(len(observed_codes), present, self.weights)
         return binding.of_pairs(self._trait_of_classes, Kappa(weights))
 
 
-MEASURES: dict[str, Trait] = {
+MEASURES: dict[str, MeasureProperties] = {
     cls._measure.name: cls._measure
     for cls in tuple(globals().values())
-    if isinstance(getattr(cls, "_measure", None), Trait)
+    if isinstance(getattr(cls, "_measure", None), MeasureProperties)
 } | {"tversky": TverskyCI()._measure}
-"""Measures of the four cells by their names."""
+"""Measures of the four cells by name."""
 
 
 class RejectionRateCI(_AgreementCI):
-    r"""Rejection rate, the share of rows on which a model abstains. Lower is better.
+    r"""Rejection rate: proportion of rows on which a model abstains. Lower is better.
 
-    That is :math:`P(\text{no answer})`. Other metrics of labels are then of the rows
-    with an answer.
+    The formula is :math:`P(\text{no answer})`. With `abstain`, other metrics of labels
+    use only the rows with an answer.
 
     Parameters
     ----------
     abstain : label
-        Prediction that stands for no answer; inside a report, that of the report.
+        Prediction that represents no answer. Inside a report, it is set by the report.
 
     Examples
     --------
@@ -714,10 +717,10 @@ class RejectionRateCI(_AgreementCI):
         AccuracyCI._measure, name="rejection_rate", greater_is_better=False
     )
 
-    def _bind_one(self, binding: Binding) -> TableParameter:
+    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
-                "abstain must be the label that stands for no answer, got none"
+                "abstain must be the label that represents no answer, got none"
             )
         cell_map = binding.sample.rejection(binding.model)
         return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

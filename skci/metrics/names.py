@@ -1,4 +1,4 @@
-"""Metrics by their string names, and by scikit-learn's functions and scorers."""
+"""Metrics by string name, and by function or scorer of scikit-learn."""
 
 import difflib
 import re
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from skci.measures.traits import NEGATED
-from skci.metrics import clinical, labels, rankings, scores, survival, text
+from skci.metrics import labels, rankings, scores
 from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics.censored import EventMetricCI
 
 _ALIASES = {
     "accuracy": "acc exact_match subset_accuracy",
@@ -66,9 +67,13 @@ _ALIASES = {
     "integrated_brier": "integrated_brier_score ibs",
     "calibration_intercept": "calibration_in_the_large citl",
     "observed_to_expected": "o/e o:e oe_ratio",
+    "crps": "continuous_ranked_probability",
+    "weighted_interval_score": "wis weighted_interval",
+    "interval_score": "winkler interval winkler_score",
+    "log_score": "logarithmic ignorance",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
-"""Names of measures by their synonyms, of which some need a k or a time t."""
+"""Names of measures by synonym; some require a number k or a time t."""
 
 _METRICS = [
     cls()
@@ -81,9 +86,7 @@ _BY_NAME = {
     metric.name: metric
     for metric in (
         *_METRICS,
-        scores.RocAucCI(multi_class="ovo"),
-        text.ChrfCI(word_order=2),
-        survival.ConcordanceCI(weighting="ipcw"),
+        *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
 _OF_FIRST = {
@@ -91,9 +94,9 @@ _OF_FIRST = {
     for metric in _METRICS
     if isinstance(metric, rankings.RankingToK)
 }
-"""Metrics of the first documents, by their names but for the number of these."""
+"""Metrics of the first k documents, by name without "@k"."""
 _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_title")}
-"""Metrics at a threshold or a time, by their names without it."""
+"""Metrics at a threshold or a time, by name without the number."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
 _AT = re.compile(f"(.+?)(?:@|_at_|_cut_|_){_NUMBER}")
@@ -105,25 +108,25 @@ _SEVERAL = {
     ),
     "precision_recall_fscore_support": ("precision", "recall", "f1"),
 }
-"""Metrics by the names of functions that return several."""
+"""Names of metrics by the scikit-learn function that returns several of them."""
 
 _REASONS = {
-    "compares partitions of the rows, whatever the names of their parts; use a metric "
-    "of predicted labels, such as 'accuracy'": """
+    "compares partitions of the rows, regardless of the names of their parts; use a "
+    "metric of predicted labels, such as 'accuracy'": """
         adjusted_mutual_info_score adjusted_rand_score completeness_score
         homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
         v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
         consensus_score cluster""",
-    "compares partitions of the rows, whatever the names of their parts; use a metric "
-    "of predicted labels, such as 'accuracy' or, of two labels, 'cosine'": """
+    "compares partitions of the rows, regardless of the names of their parts; use a "
+    "metric of predicted labels, such as 'accuracy' or, for two labels, 'cosine'": """
         fowlkes_mallows_score""",
-    "is of features, without a truth and its prediction; use a metric of predictions, "
-    "such as 'accuracy' or 'mean_squared_error'": """
+    "uses features, not a truth and its prediction; use a metric of predictions, such "
+    "as 'accuracy' or 'mean_squared_error'": """
         calinski_harabasz_score davies_bouldin_score silhouette_samples
         silhouette_score distancemetric euclidean_distances nan_euclidean_distances
         pairwise_distances pairwise_distances_argmin pairwise_distances_argmin_min
         pairwise_distances_chunked pairwise_kernels""",
-    "makes or finds scorers; give the scorer, or the name of the metric": """
+    "makes or finds scorers; pass the scorer, or the name of the metric": """
         check_scoring get_scorer get_scorer_names make_scorer""",
     "is not one number; use skci.roc_report": "roc_curve roccurvedisplay",
     "is read off a curve; use skci.det_report, which has both error rates at all "
@@ -135,39 +138,40 @@ _REASONS = {
     "is not one number; use skci.classification_report_ci": "classification_report",
     "is not one number; use skci.confusion_matrix_report": """
         confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
-    "is a plot of each row; use 'mean_squared_error' or 'r2' for all": """
+    "is a plot of individual rows; use 'mean_squared_error' or 'r2' for all": """
         predictionerrordisplay""",
-    "is the area under any points, which are of no rows; use 'roc_auc' or "
+    "is the area under any points, without rows; use 'roc_auc' or "
     "'average_precision'": "auc",
     "is an extreme of the errors, which has no interval from a standard error; use "
     "'median_absolute_error', or the quantile of errors that matters": "max_error",
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu": """
         mer wil ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
-    "is the mean of a number that a package computes of each item; use grades_report "
-    "of these, or make_metric_ci(g, features=f, reads='items') beside others": """
+    "is the mean of a number that a package computes per item; use grades_report for "
+    "these numbers, or make_metric_ci(g, features=f, reads='items')": """
         rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor comet bertscore
         bert_score bleurt""",
-    "is of boxes that are matched with objects; use skci.readers.coco for files of "
+    "is for boxes that are matched with objects; use skci.readers.coco for files of "
     "COCO, or AveragePrecisionCI(interpolation='101') with a row for each object and "
-    "each false detection, and groups= of the images": """
+    "each false detection, and the images as groups=": """
         ap50 ap75 ap@0.5 map50 map75 map_50 map_75 map@0.5 map@.5 map@0.75
         map@0.5:0.95 map@.5:.95 map50_95 coco_map mean_average_recall""",
     "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
-    "that of scipy.stats, or 'pearson_correlation'": """
+    "the function of scipy.stats, or 'pearson_correlation'": """
         spearman spearmanr kendall kendalltau""",
     "has weights; use CohenKappaCI(weights='quadratic') or 'linear'": """
         qwk quadratic_weighted_kappa weighted_kappa""",
-    "is of labels or of times; use 'roc_auc' or 'concordance'": "c_statistic c_stat",
-    "is a test, whose verdict depends on the number of bins and of rows; use "
+    "is ambiguous; use 'roc_auc' for labels or 'concordance' for times": """
+        c_statistic c_stat""",
+    "is a test, whose result depends on the number of bins and of rows; use "
     "'calibration_intercept' and 'calibration_slope', or calibration_report": """
         hosmer_lemeshow""",
-    "has a bias that is not known and is largest where predictions are calibrated, so "
-    "that no interval covers; use 'squared_calibration_error', "
+    "has an unknown bias, which is largest if predictions are calibrated, so that no "
+    "interval covers; use 'squared_calibration_error', "
     "'calibration_intercept' and 'calibration_slope', or calibration_report": """
         ece expected_calibration_error mce ici maximum_calibration_error
         integrated_calibration_index""",
-    "is no proper score: a model that is wrong may have a better one than the right "
+    "is not a proper score: a wrong model may have a better value than the right "
     "model (Hilden and Gerds, 2014); use differences of 'log_loss', 'brier_score', "
     "'roc_auc' or 'net_benefit@0.1'": """
         nri net_reclassification_improvement net_reclassification_index idi
@@ -180,19 +184,17 @@ _REASONS = {
 }
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
-    | {name: f"is several metrics, {[*each]}" for name, each in _SEVERAL.items()}
     | {
-        name: f"needs a time, as in '{name}@365'"
-        for name in _AT_A_NUMBER
+        name: f"is several metrics, {[*metric_names]}"
+        for name, metric_names in _SEVERAL.items()
+    }
+    | {
+        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        for name, cls in _AT_A_NUMBER.items()
         if name not in _BY_NAME
     }
-    | {
-        name: f"needs a threshold, as in '{name}@0.1'"
-        for name in clinical.AT_THRESHOLDS
-    }
-    | {"gain": "needs a share of the rows, as in 'gain@0.1'"}
 )
-"""Why there is no metric of a name in lower case."""
+"""Reason why a name, in lower case, has no metric."""
 _MAP = (
     "use 'map' for the mean over queries, or AveragePrecisionCI(interpolation='101') "
     "for detections"
@@ -205,13 +207,16 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; "@<k>", as in
-        "ndcg@5", the metric of the first k documents of a ranking;
-        "net_benefit@<threshold>" net benefit at any threshold, as are
-        "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
-        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
-        "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
-        average over classes; and ``neg_`` before a name for the measure times -1.
+        Names in alphabetical order. More names are accepted by report functions:
+        "f<beta>" for F-beta at any beta; "ndcg@5" for the first 5 documents of a
+        ranking, and so on for other metrics and numbers; "net_benefit@<threshold>",
+        "standardized_net_benefit@<threshold>" and "interventions_avoided@<threshold>";
+        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>" for events by a
+        time; "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
+        "interval_score@<level>", "interval_coverage@<level>" and
+        "interval_coverage_deviation@<level>" for prediction intervals. The suffixes
+        "_macro", "_micro", "_weighted" and "_samples" request an average over classes,
+        as in "f1_macro". The prefix ``neg_`` multiplies the measure by -1.
 
     Examples
     --------
@@ -223,31 +228,33 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Metrics by name, also those that need a threshold or a time, such as 0.1."""
+    """Metrics by name; those that need a threshold or a time have it set to 0.1."""
     at_a_number = (cls(0.1) for cls in _AT_A_NUMBER.values())
-    known = _BY_NAME | {metric.name: metric for metric in at_a_number}
-    return {name: known[name] for name in sorted(known)}
+    metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
+    return {name: metrics[name] for name in sorted(metrics)}
 
 
 def synonyms(name: str) -> list[str]:
-    """Other names of a listed metric, in which "k" and "t" stand for its number."""
+    """Other names of a listed metric; "k" and "t" represent its number."""
     base, at, _ = name.partition("@")
     keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
-    return [alias for alias, known in ALIASES.items() if known in keys]
+    return [alias for alias, listed_name in ALIASES.items() if listed_name in keys]
 
 
 def refusal(name: str) -> str:
-    """Say why there is no metric of a name; empty if there is one, or no reason."""
+    """Reason why a name has no metric; empty if it has one or no reason is known."""
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
-    known = (each for each in (usual, f"{usual}_score") if each in _REFUSED)
-    return next((f"{name!r} {_REFUSED[each]}" for each in known), "")
+    refused_names = (
+        candidate for candidate in (usual, f"{usual}_score") if candidate in _REFUSED
+    )
+    return next((f"{name!r} {_REFUSED[candidate]}" for candidate in refused_names), "")
 
 
 def resolve_metric(metric: Any) -> MetricCI:
-    """Return the metric of a name, or of a function or scorer of scikit-learn.
+    """Return the metric for a name, or for a function or scorer of scikit-learn.
 
-    A metric object is returned as it is.
+    A metric object is returned unchanged.
     """
     if isinstance(metric, MetricCI):
         return metric
@@ -262,7 +269,9 @@ def resolve_metric(metric: Any) -> MetricCI:
         return function._replace(options)
     name = _name_in_scikit_learn(function)
     if not name:
-        remedy = 'make_metric_ci makes a metric of a function, with of="rows" of any'
+        remedy = (
+            'make_metric_ci makes a metric of any function, with of="rows" in general'
+        )
         if isinstance(metric, type) and issubclass(metric, MetricCI):
             remedy = f"make an object of the class, {metric.__name__}()"
         elif hasattr(metric, "predict"):
@@ -274,48 +283,48 @@ def resolve_metric(metric: Any) -> MetricCI:
     options = {key: value for key, value in options.items() if value is not None}
     if name == "fbeta_score" and "beta" in options:
         return labels.FBetaCI(options.pop("beta"))._replace(options)
-    if name == "auc":  # as a name it is that of roc_auc
+    if name == "auc":  # the string is a synonym of "roc_auc"; the function is not
         raise ValueError(f"{name!r} {_REFUSED[name]}")
     return _of_name(name)._replace(options)
 
 
-def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
-    """Return the metrics of an entry of ``metrics=``, with their names in a report.
+def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
+    """Return the metrics for an entry of ``metrics=``, with their names in a report.
 
-    They are several for a function of scikit-learn that returns several numbers.
+    Functions of scikit-learn that return several numbers have several metrics.
     """
-    function, options = _with_options(given)
-    name = function if isinstance(given, str) else _name_in_scikit_learn(function)
+    function, options = _with_options(entry)
+    name = function if isinstance(entry, str) else _name_in_scikit_learn(function)
     if (usual := _usual(name)) not in _SEVERAL:
-        metric = resolve_metric(given)
-        return [(given if isinstance(given, str) else metric.name, metric)]
+        metric = resolve_metric(entry)
+        return [(entry if isinstance(entry, str) else metric.name, metric)]
     names = list(_SEVERAL[usual])
     if usual == "precision_recall_fscore_support":
         options = {"average": None} | options
         names[2] = f"f{options.pop('beta', 1):g}"
-    metrics = [_of_name(each)._replace(options) for each in names]
+    metrics = [_of_name(metric_name)._replace(options) for metric_name in names]
     return [(metric.name, metric) for metric in metrics]
 
 
-def _with_options(given: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a function, and the options that a partial fixes."""
-    if isinstance(given, partial) and not given.args:
-        return given.func, dict(given.keywords)
-    return given, {}
+def _with_options(function: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a function and the options that a partial fixes."""
+    if isinstance(function, partial) and not function.args:
+        return function.func, dict(function.keywords)
+    return function, {}
 
 
 def _name_in_scikit_learn(function: Any) -> str:
-    """Name of a function of scikit-learn, else an empty string."""
+    """Name of a function of sklearn.metrics, or an empty string."""
     name = getattr(function, "__name__", None) or ""
     module = getattr(function, "__module__", None) or name
-    of_metrics = bool(name) and module.startswith("sklearn.metrics.")
-    return name.rpartition(".")[2] if of_metrics else ""
+    is_metric = bool(name) and module.startswith("sklearn.metrics.")
+    return name.rpartition(".")[2] if is_metric else ""
 
 
 def _of_name(name: str) -> MetricCI:
-    """Make the metric of a name, in upper or lower case, as "ROC AUC" and "roc_auc"."""
+    """Return the metric for a name in any case, such as "ROC AUC" or "roc_auc"."""
     if name == "mAP":
-        raise ValueError(f"{name!r} is of rankings or of boxes; {_MAP}")
+        raise ValueError(f"{name!r} is ambiguous; {_MAP}")
     usual = _usual(name)
     positive = usual.removeprefix(NEGATED)
     metric = _named(positive)
@@ -323,8 +332,8 @@ def _of_name(name: str) -> MetricCI:
         metric = _named(suffixed.group(1))
         if metric is not None and "average" not in metric.get_params():
             raise ValueError(
-                f"{name!r} must be of a metric with an average over classes, which "
-                f"{metric.name!r} has not"
+                f"{name!r} must name a metric with an average over classes, which "
+                f"{metric.name!r} does not have"
             )
         if metric is not None:
             metric = metric._replace({"average": suffixed.group(2)})
@@ -334,74 +343,79 @@ def _of_name(name: str) -> MetricCI:
 
 
 def _named(name: str) -> MetricCI | None:
-    """Make the metric of a name without average; None if there is none.
+    """Return the metric for a name without average; None if there is none.
 
-    It may also be the name of scikit-learn's function of the metric.
+    Names of scikit-learn's functions are accepted too.
     """
-    for known in (name, name.removesuffix("_score")):
-        known = ALIASES.get(known, known)
-        if known in _BY_NAME:
-            return _BY_NAME[known]._replace({})
-        if f_beta := _F_BETA.fullmatch(known):
+    for candidate in (name, name.removesuffix("_score")):
+        candidate = ALIASES.get(candidate, candidate)
+        if candidate in _BY_NAME:
+            return _BY_NAME[candidate]._replace({})
+        if f_beta := _F_BETA.fullmatch(candidate):
             return labels.FBetaCI(float(f_beta.group(1)))
     if at := _AT.fullmatch(name):
         base, number = at.groups()
-        for known in (f"{base}@k", f"{base}@t", base):
-            known = ALIASES.get(known, known).removesuffix("@k")
-            if known in _OF_FIRST and number.isdigit() and int(number):
-                return _OF_FIRST[known]._replace({"k": int(number)})
-            if known in _AT_A_NUMBER:
-                return _AT_A_NUMBER[known](float(number))
+        for candidate in (f"{base}@k", f"{base}@t", base):
+            candidate = ALIASES.get(candidate, candidate).removesuffix("@k")
+            if candidate in _OF_FIRST and number.isdigit() and int(number):
+                return _OF_FIRST[candidate]._replace({"k": int(number)})
+            if candidate in _AT_A_NUMBER:
+                return _AT_A_NUMBER[candidate](float(number))
+        metric = _named(base)
+        if isinstance(metric, EventMetricCI) and metric.time is None:
+            return metric._replace({"time": float(number)})
     return None
 
 
 def _of_scorer(scorer: Any) -> MetricCI:
-    """Make the metric that a scorer of make_scorer scores by."""
-    # Scorers have no public names for their parts; one without them is refused.
+    """Return the metric of a scorer made by make_scorer."""
+    # Scorers have no public attributes; a scorer without these is refused.
     function = getattr(scorer, "_score_func", scorer)
     metric = resolve_metric(partial(function, **getattr(scorer, "_kwargs", {})))
     responses = np.ravel(getattr(scorer, "_response_method", "predict")).tolist()
     methods = metric._score_methods if metric.reads == "scores" else ("predict",)
     if not {*responses} & {*methods}:
         raise ValueError(
-            f"metrics must read what their scorers do, got {scorer!r} of "
+            f"metrics must read the predictions of their scorers, got {scorer!r} for "
             f"{metric.name!r}, which reads {metric.reads}; set response_method"
         )
     return _signed(metric, getattr(scorer, "_sign", 1))
 
 
 def _signed(metric: MetricCI, sign: int) -> MetricCI:
-    """Return the metric, or the metric times -1."""
+    """Return the metric, negated if the sign is negative."""
     return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 
 def _unknown(metric: str, usual: str) -> str:
-    """Say what there is in place of a metric."""
+    """Error message for an unknown metric, with a suggestion."""
     if reason := refusal(metric):
         return reason
     names = re.split(r"[,;\s]+", metric.strip())
     if len(names) > 1 and all(map(_named, names)):
-        return f"unknown metric {metric!r}; give a list, as metrics={names}"
+        return f"unknown metric {metric!r}; pass a list, as in metrics={names}"
     near = _near(ALIASES.get(usual, usual))
-    meant = f"did you mean {near!r}? " if near else ""
+    suggestion = f"did you mean {near!r}? " if near else ""
     return (
-        f"unknown metric {metric!r}; {meant}available_metrics() lists all, "
-        "grades_report takes a grade of each row, and make_metric_ci a formula"
+        f"unknown metric {metric!r}; {suggestion}available_metrics() lists all, "
+        "grades_report accepts a grade for each row, and make_metric_ci a formula"
     )
 
 
 def _usual(name: str) -> str:
-    """Write a name as those of metrics are, as "roc_auc" for "ROC AUC"."""
+    """Normalised spelling of a metric name, such as "roc_auc" for "ROC AUC"."""
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _near(name: str) -> str | None:
-    """Name of a metric that is much like another name; None if there is none."""
-    # Short names differ by a letter and mean the opposite: tpr and fpr.
-    known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
+    """Most similar name of a metric; None if no name is similar."""
+    # Short names that differ by a letter can mean the opposite: tpr and fpr.
+    known_names = [
+        known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4
+    ]
     name = name.removesuffix("_score").removesuffix("_loss")
     average, _, base = name.partition("_")
-    turned = f"{base}_{average}"  # as f1_macro of macro_f1
+    turned = f"{base}_{average}"  # f1_macro from macro_f1
     if _AVERAGE.fullmatch(turned) and _named(base):
         return turned
     return next(iter(difflib.get_close_matches(name, known_names, 1, 0.7)), None)

@@ -1,4 +1,4 @@
-"""Estimates where only some rows have a truth, and all may have proxies of it."""
+"""Estimates if only some rows are labelled and all rows may have proxies."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from skci._validation import (
     NamedArray,
     as_array,
     as_numbers,
-    check_alone,
+    check_mutually_exclusive,
     column_names,
     named_columns,
 )
-from skci.data.drawing import RowOptions
 from skci.data.partial_truth import (
     PREDICTION,
     Columns,
@@ -33,6 +32,7 @@ from skci.data.partial_truth import (
     read_columns,
     sizes_of,
 )
+from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
 from skci.exceptions import SmallSampleWarning, warn_caller
@@ -44,18 +44,19 @@ from skci.metrics.metric_set import MetricSet
 from skci.metrics.proxies import AUTOMATIC, Block, corrected, method_for
 from skci.reports.estimate import warn_of_undefined
 
-_FEW = 5  # labelled rows of a stratum
-_MOST_OF_FEW = 0.1  # share of all rows that may be of strata of few
+_FEW = 5  # minimum number of labelled rows in a stratum
+_MAX_SHARE_OF_FEW = 0.1  # maximum share of rows in strata with few labelled rows
 
 
 @dataclass(frozen=True, eq=False)
 class PartlyVerified(EqualByParts, Functional):
-    r"""A functional of all rows, where only verified ones have a cell.
+    r"""A functional of all rows, of which only verified rows have a cell.
 
-    Whether a row is verified depends on its stratum alone, such as a prediction, so
-    that the verified rows of a stratum stand for all of it [1]_. Of weights p on the m
-    cells of verified rows, and u on S cells of the others, one a stratum, the
-    functional is that of :math:`q_c = p_c (p_{s \cdot} + u_s) / p_{s \cdot}`.
+    Verification depends only on the stratum of a row, such as its prediction, so that
+    the verified rows of a stratum represent the whole stratum [1]_. Let p be the
+    weights of the m cells of verified rows, and u the weights of S cells of other rows,
+    one for each stratum. The functional is evaluated at
+    :math:`q_c = p_c (p_{s \cdot} + u_s) / p_{s \cdot}`.
 
     References
     ----------
@@ -66,7 +67,7 @@ class PartlyVerified(EqualByParts, Functional):
     functional: Component
     """Functional of the m cells."""
     strata: Array
-    """Number of the stratum of each of the m cells, from 0 to S - 1."""
+    """Stratum index of each of the m cells, from 0 to S - 1."""
 
     @cached_property
     def _indicators(self) -> Array:
@@ -77,13 +78,13 @@ class PartlyVerified(EqualByParts, Functional):
         return indicators.astype(float)
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Weights q, and of each stratum the factor and the verified weight."""
-        verified, others = np.split(p, [len(self.strata)], axis=-1)
+        """Weights q, and the factor and the verified weight of each stratum."""
+        verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
-        # Nothing is added to a stratum without rows.
-        known = np.where((totals == 0) & (others == 0), 1.0, totals)
-        factors = 1 + others / known
-        return verified * factors[..., self.strata], factors, known
+        # A stratum without rows keeps the weight zero.
+        divisors = np.where((totals == 0) & (unverified == 0), 1.0, totals)
+        factors = 1 + unverified / divisors
+        return verified * factors[..., self.strata], factors, divisors
 
     def estimate(self, p: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -106,7 +107,7 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Bind metrics to all rows, whose labelling depends on their predictions alone."""
+    """Parameters for all rows, if labelling depends only on predictions."""
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
         _check_strata(sample, stratum, strata, part)
@@ -117,30 +118,31 @@ def bind_verified(
         cell_map = parameter.cell_map
         if cell_map is None or cell_map.subgroups is None:
             raise ValueError(
-                f"{parameter.key.metric} must be of labels of one target with "
+                f"{parameter.key.metric} must be a metric of labels of one target with "
                 f"proxy={PREDICTION!r}"
             )
         key = replace(parameter.key, subgroup=subgroups[cell_map.subgroups])
-        found = _of_strata(parameter, cell_map, sample, codes, strata)
-        parameters.append(replace(found, key=key))
+        corrected_parameter = _of_strata(parameter, cell_map, sample, codes, strata)
+        parameters.append(replace(corrected_parameter, key=key))
     return parameters
 
 
 def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
-    """Check that rows of each prediction were labelled, and warn of few of many."""
+    """Check that all predictions have labelled rows; warn if many rows lack labels."""
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
-        np.bincount(stratum, each, len(strata))
-        for each in (counts, counts * are_labelled(sample))
+        np.bincount(stratum, row_counts, len(strata))
+        for row_counts in (counts, counts * are_labelled(sample))
     )
     missing = (sizes > 0) & (labelled == 0)
     if not missing.any():
         share = sizes[labelled < _FEW].sum() / sizes.sum()
-        if share > _MOST_OF_FEW:
+        if share > _MAX_SHARE_OF_FEW:
             warn_caller(
-                f"fewer than {_FEW} rows are labelled of predictions, or combinations "
-                f"of those of the models, that {share:.0%} of the rows have: intervals "
-                "may be too narrow; report on fewer models or labels at a time",
+                f"fewer than {_FEW} rows are labelled for some predictions, or "
+                f"combinations of predictions of the models, of {share:.0%} of the "
+                "rows: intervals may be too narrow; report on fewer models or labels "
+                "at a time",
                 SmallSampleWarning,
             )
         return
@@ -149,8 +151,8 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
     predictions = ", ".join(labels[code] for code in first)
     where = "".join(f" in {column} = {name}" for column, name in part.subgroup)
     raise ValueError(
-        f"y_true must have labels of rows of each prediction with proxy={PREDICTION!r},"
-        f" got none of those predicted as {predictions}{where}"
+        "y_true must contain labelled rows for every prediction with "
+        f"proxy={PREDICTION!r}, got none for rows predicted as {predictions}{where}"
     )
 
 
@@ -162,7 +164,7 @@ def _of_strata(
     strata: Array,
 ) -> TableParameter:
     """Correct a parameter of labels for the strata of its labelled rows."""
-    truths = sample.occurring
+    truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
     plain = replace(cell_map, subgroups=None)
@@ -179,14 +181,14 @@ def _of_strata(
     table[..., 1] = np.arange(m).reshape(n_truths, n_strata)
     table[..., 0] = m + np.arange(n_strata)
     n_columns = codes.shape[1]
-    of_strata = CellMap(
+    stratum_map = CellMap(
         (0, n_columns - 2, n_columns - 1),
         (symbols, np.arange(n_strata), np.arange(2)),
         table,
         size,
         cell_map.subgroups,
     )
-    index = of_strata(codes[:, 0], codes[:, -2], codes[:, -1])
+    index = stratum_map(codes[:, 0], codes[:, -2], codes[:, -1])
     index[~sample.within(cell_map.subgroups)] = size
     smooth = parameter.trait.smooth and size <= MAX_ENUMERATED_CELLS
     trait = replace(
@@ -203,16 +205,16 @@ def _of_strata(
         counts=np.bincount(index, sample.rows.counts, size + 1)[:size],
         index=index,
         smoothing=2 / size,
-        cell_map=of_strata if smooth else None,
+        cell_map=stratum_map if smooth else None,
         extremes=None,
         extension=(0.0, 0.0),
     )
 
 
-_BY_CHANCE = 1e-6  # probability of shares of labels that are not those of chance
-_ENOUGH = 5  # rows with and without a label that are expected in a group
-_OF_CHOSEN = AUTOMATIC[1:]
-"""Methods that do not suppose that weights have nothing to do with outcomes."""
+_P_VALUE = 1e-6  # below it, shares of labels are not explained by chance
+_MIN_EXPECTED = 5  # expected rows with and without a label in a tested group
+_AUTOMATIC_IF_CHOSEN = AUTOMATIC[1:]
+"""Automatic methods that are valid if weights depend on outcomes."""
 
 
 def estimate_partly_labelled(
@@ -224,7 +226,7 @@ def estimate_partly_labelled(
 ) -> JointEstimate:
     """Estimate metrics of partially labelled rows.
 
-    Columns are y_true, y_pred, y_score, proxy and label_probability.
+    `columns` are y_true, y_pred, y_score, proxy and label_probability.
     """
     read, rows = read_columns(columns, rows, data)
     if read.probability is None:
@@ -250,7 +252,7 @@ def read_partly_labelled(
     data: Any = None,
     **labels: Any,
 ) -> Sample:
-    """Read rows of which a random part is labelled, or one that predictions tell."""
+    """Read rows with labels for a random part, or for a part chosen by predictions."""
     read, rows = read_columns(columns, rows, data)
     return _sample(metric_set, read, rows, **labels)
 
@@ -261,10 +263,10 @@ def estimate(
     read: Columns | None = None,
     expected: Rows | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of a sample by `read_partly_labelled`.
+    """Estimate metrics of a sample read by `read_partly_labelled`.
 
-    Or of weighted copies of the rows of columns that were read, see `_weighted`;
-    `expected` is for `corrected`.
+    With `read`, the sample contains weighted copies of its rows; see `_weighted`.
+    `expected` is passed to `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
@@ -275,7 +277,7 @@ def estimate(
     else:
         if read is None:
             _check_shares(sample, parts)
-        automatic = AUTOMATIC if read is None else _OF_CHOSEN
+        automatic = AUTOMATIC if read is None else _AUTOMATIC_IF_CHOSEN
         parameters, blocks = _bound(metric_set, sample, parts, automatic)
     joint = JointEstimate.from_rows(
         parameters,
@@ -292,43 +294,44 @@ def estimate(
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
-    """Check that of a part as much is labelled whatever the stratum and prediction."""
+    """Check that labelled shares of a part are equal over strata and predictions."""
     if not sample.design.rows_are_units:
         return
     strata = sample.design.strata
     outcome = distinct_rows(sample.codes[:, 1:].astype(int))[1]
     for part in parts:
-        if strata is not None and (ends := _other_shares(sample, part, strata)):
+        if strata is not None and (shares := _other_shares(sample, part, strata)):
             raise ValueError(
-                "y_true must have labels of a random part of the rows, whatever the "
-                f"stratum of design=Strata, got shares {ends}; give the share of its "
-                "stratum for each row as label_probability=, without design="
+                "y_true must have labels for a random part of the rows, independent "
+                f"of the stratum of design=Strata, got shares {shares}; pass the share "
+                "of its stratum for each row as label_probability=, without design="
             )
-        if ends := _other_shares(sample, part, outcome):
+        if shares := _other_shares(sample, part, outcome):
             warn_caller(
-                "y_true has labels of no random part of the rows: the shares of rows "
-                f"of the same predictions and proxies that have one are {ends}, and "
-                "estimates are biased; if that depends on predictions alone, give "
-                "proxy='prediction', and known probabilities as label_probability=",
+                "y_true does not have labels for a random part of the rows: the "
+                "labelled shares of rows with equal predictions and proxies are "
+                f"{shares}, and estimates are biased; if labelling depends only on "
+                "predictions, pass proxy='prediction'; pass known probabilities as "
+                "label_probability=",
                 UserWarning,
             )
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Shares of labels in groups of a part if they are not those of chance, else "".
+    """Range of labelled shares over groups if chance does not explain it, else "".
 
-    By the chi-squared test of groups of which labels of enough rows are expected.
+    The chi-squared test uses groups with enough expected rows.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
-    known = np.bincount(group, counts * are_labelled(sample))
-    share = known.sum() / sizes.sum()
-    enough = sizes * min(share, 1 - share) >= _ENOUGH
-    shares, sizes = known[enough] / sizes[enough], sizes[enough]
+    labelled = np.bincount(group, counts * are_labelled(sample))
+    share = labelled.sum() / sizes.sum()
+    is_tested = sizes * min(share, 1 - share) >= _MIN_EXPECTED
+    shares, sizes = labelled[is_tested] / sizes[is_tested], sizes[is_tested]
     if len(sizes) < 2:
         return ""
     excess = sizes @ (shares - np.average(shares, weights=sizes)) ** 2
-    if chdtrc(len(sizes) - 1, excess / (share * (1 - share))) > _BY_CHANCE:
+    if chdtrc(len(sizes) - 1, excess / (share * (1 - share))) > _P_VALUE:
         return ""
     return f"from {shares.min():.2g} to {shares.max():.2g}"
 
@@ -336,7 +339,7 @@ def _other_shares(sample: Sample, part: Part, group: Array) -> str:
 def _sample(
     metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
 ) -> Sample:
-    """Sample of rows, in parts with and without a truth."""
+    """Sample of the rows, in labelled and unlabelled parts."""
     metric_set.must_be_given(read.predicted or None, read.scores or None)
     if read.by_prediction:
         metric_set.must_read_labels()
@@ -352,71 +355,75 @@ def _sample(
         for name in read.proxies:
             message = message.replace(parameter_name(name), proxy_name(name))
         raise type(error)(message) from error
-    found = replace(
+    described = replace(
         sample, proxies=tuple(read.proxies), by_prediction=read.by_prediction
     )
-    _check_missing(found)
-    return found
+    _check_missing(described)
+    return described
 
 
 def _check_missing(sample: Sample) -> None:
-    """Check that no label stands for missing ones: most are, and nothing else is."""
+    """Check that no label marks missing labels: the most frequent, never predicted."""
     if not sample.codes.size or not are_labelled(sample).all():
         return
     counts = np.bincount(sample.codes[:, 0].astype(int), sample.rows.frequencies)
-    most = int(counts.argmax())
-    if counts[most] > counts.sum() / 2 and (sample.codes[:, 1:] != most).all():
+    mode = int(counts.argmax())
+    if counts[mode] > counts.sum() / 2 and (sample.codes[:, 1:] != mode).all():
         raise ValueError(
-            "y_true must be None, NaN or NA where there is no label, got "
-            f"{sample.vocabulary.labels[most]!r} in {counts[most]:.0f} rows, which is "
+            "y_true must be None, NaN or NA in rows without a label, got "
+            f"{sample.vocabulary.labels[mode]!r} in {counts[mode]:.0f} rows, which is "
             "neither predicted nor a proxy"
         )
 
 
-def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
-    """Take some rows of all columns, which keep their names."""
-    found = {}
+def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
+    """Select rows of all columns, which keep their names."""
+    selected = {}
     for name, values in columns.items():
-        rows = as_array(values, name, "an array")[taken]
-        found[name] = NamedArray.of(rows, column_names(values))
-    return found
+        rows = as_array(values, name, "an array")[index]
+        selected[name] = NamedArray.from_columns(rows, column_names(values))
+    return selected
 
 
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
-    """Copies of rows, of which labelled ones are weighted by their probabilities.
+    """Copies of rows, with inverse probability weights of labelled rows.
 
-    First the labelled ones and then, where there is a proxy, all, with clusters of the
-    two copies of a row.
+    The labelled rows come first. With a proxy they are followed by all rows, and the
+    two copies of a row are a cluster.
     """
-    clusters = "; clusters are given as groups="
-    check_alone("label_probability", {"design": rows.design}, clusters)
-    check_alone("label_probability", {"counts": rows.counts}, "; give each row")
+    clusters = "; pass clusters as groups="
+    check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
+    check_mutually_exclusive(
+        "label_probability", {"counts": rows.counts}, "; pass each row separately"
+    )
     assert read.probability is not None
     n_rows = len(read.labelled)
-    some = np.flatnonzero(read.labelled)
-    taken = np.append(some, np.arange(n_rows)) if read.proxies else some
-    are_labelled = np.arange(len(taken)) < len(some)
+    labelled_index = np.flatnonzero(read.labelled)
+    index = (
+        np.append(labelled_index, np.arange(n_rows)) if read.proxies else labelled_index
+    )
+    are_labelled = np.arange(len(index)) < len(labelled_index)
     weights = np.ones(n_rows)
     if rows.sample_weight is not None:
         weights = as_numbers(rows.sample_weight, "sample_weight")
         check_length(weights, n_rows, "sample_weight", "y_true")
-    probability = read.probability[taken]
-    weights = weights[taken] / np.where(are_labelled, probability, 1)
+    probability = read.probability[index]
+    weights = weights[index] / np.where(are_labelled, probability, 1)
     changed: dict[str, Any] = {"sample_weight": weights}
     if rows.groups is not None:
-        changed["groups"] = as_array(rows.groups, "groups", "an array")[taken]
+        changed["groups"] = as_array(rows.groups, "groups", "an array")[index]
     elif read.proxies:
-        changed["groups"] = taken
+        changed["groups"] = index
     if rows.by is not None:
         name = str(getattr(rows.by, "name", None) or "subgroup")
-        changed["by"] = _taken(named_columns(rows.by, "by", name), taken)
+        changed["by"] = _taken(named_columns(rows.by, "by", name), index)
     copies = replace(
         read,
-        truth=read.truth[taken],
+        truth=read.truth[index],
         labelled=are_labelled,
-        predicted=_taken(read.predicted, taken),
-        scores=_taken(read.scores, taken),
-        proxies=_taken(read.proxies, taken),
+        predicted=_taken(read.predicted, index),
+        scores=_taken(read.scores, index),
+        proxies=_taken(read.proxies, index),
         probability=probability,
     )
     return copies, replace(rows, **changed)
@@ -428,11 +435,13 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Bind metrics to labelled rows, and with each proxy to these and to all.
+    """Parameters of labelled rows; for each proxy, of labelled rows and of all rows.
 
-    Methods that "auto" stands for in their contrasts are given.
+    `automatic` are the methods that "auto" tries for contrasts.
     """
-    of_proxies: dict[Any, list[tuple[str, list[Any]]]] = {p.subgroup: [] for p in parts}
+    proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
+        p.subgroup: [] for p in parts
+    }
     for proxy in sample.proxies or ():
         column, truth = None, sample.numbers.get(proxy)
         if truth is None:
@@ -441,34 +450,39 @@ def _bound(
         bind = partial(_bound_to, metric_set, sample.with_truth(truth), column)
         for part in parts:
             if part.every != part.labelled:
-                of_proxies[part.subgroup].append((proxy, [*map(bind, part.unions)]))
+                proxy_parameters[part.subgroup].append(
+                    (proxy, [*map(bind, part.unions)])
+                )
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
-    for parameter in metric_set.bind(sample, parts=[each.labelled for each in parts]):
+    for parameter in metric_set.bind(sample, parts=[part.labelled for part in parts]):
         key = replace(parameter.key, subgroup=parameter.key.subgroup[:-1])
-        of = key.model, key.metric
+        model_metric = key.model, key.metric
         trait = replace(parameter.trait, automatic_of_contrasts=automatic)
         first = len(parameters)
-        named = [("truth", parameter)]
-        of_both = []
-        for proxy, (few, many, *both) in of_proxies[key.subgroup]:
-            if of in few and of in many:
-                named += [(f"{proxy}, labelled", few[of]), (proxy, many[of])]
-                of_both.append([many, *both][-1][of])
+        parts_of_contrast = [("truth", parameter)]
+        pooled = []
+        for proxy, (few, many, *both) in proxy_parameters[key.subgroup]:
+            if model_metric in few and model_metric in many:
+                parts_of_contrast += [
+                    (f"{proxy}, labelled", few[model_metric]),
+                    (proxy, many[model_metric]),
+                ]
+                pooled.append([many, *both][-1][model_metric])
         parameters += [
-            replace(each, key=replace(key, sample=name), trait=trait)
-            for name, each in named
+            replace(part, key=replace(key, sample=name), trait=trait)
+            for name, part in parts_of_contrast
         ]
-        places = range(first + 1, first + len(named), 2)
-        pairs = [(place, place + 1) for place in places]
-        blocks.append(Block(key, first, pairs, of_both, not sample.numbers))
+        positions = range(first + 1, first + len(parts_of_contrast), 2)
+        pairs = [(position, position + 1) for position in positions]
+        blocks.append(Block(key, first, pairs, pooled, not sample.numbers))
     return parameters, blocks
 
 
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Parameters by model and metric, whose truth is a column, that of a proxy."""
+    """Parameters by model and metric, with a column, the proxy, as their truth."""
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):
         cell_map = parameter.cell_map

@@ -1,4 +1,4 @@
-"""Losses of predicted probabilities, and of decision values."""
+"""Losses of predicted probabilities and of decision values."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,56 +14,56 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
-from skci.measures.traits import EDGE, LOSS, SKILL, Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import EDGE, LOSS, SKILL, MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
-_LEAST_SHARE = 0.01  # share of the loss from which clipping warns
+_MIN_SHARE = 0.01  # share of the loss due to clipping at or above which it warns
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
-    """A function of means of predicted probabilities.
+    """A function of means over rows of losses of predicted probabilities.
 
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     pos_label : int, float, bool or str, optional
-        The positive one of two labels, that a single column of probabilities is of. If
-        not given, that of the report, or the last label in sorted order.
+        Positive label, to which a single column of probabilities refers. Defaults to
+        that of the report, or to the last label in sorted order.
     """
 
     _score_methods = ("predict_proba",)
     _symmetric = True
     _serves_bins = True
     _loss_name: ClassVar[str]
-    """Name of the loss among those of other metrics, whose moments are kept once."""
+    """Name of the loss; metrics with the same loss share its moments."""
 
     _serves_moments = True
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [(Variable(self._loss_name, binding.model),)]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
         if binding.sample.vocabulary.binary:
             truth = truth[:, self._positive_code(binding)]
         losses = self._losses(truth, scores.values, scores.eps)
         return {Variable(self._loss_name, binding.model): losses}
 
-    def _positive_code(self, binding: Binding) -> int:
-        """Code of the label that scores are of, which is the last one for moments."""
+    def _positive_code(self, binding: ParameterBuilder) -> int:
+        """Code of the label to which scores refer; with moments, the last label."""
         labels = binding.sample.vocabulary.labels
         code = self._code(binding.pos_label, labels)
         if code != 1:
             raise ValueError(
-                f"pos_label must be {labels[1]!r}, of which the scores are whose "
-                f"moments are kept, got {binding.pos_label!r}"
+                f"pos_label must be {labels[1]!r}, the label whose scores have been "
+                f"summarised by moments, got {binding.pos_label!r}"
             )
         return code
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample = binding.sample
         if not isinstance(sample, MomentSample):
             return super()._bind(binding)
@@ -78,19 +78,21 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        """Return the function of means, where those of the labels are known."""
+        """Return the function of means, given the sample with its class proportions."""
         return self._function
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         truth = binding.truth == code
         parameter = self._bind_truth(self._measure, binding, truth, scores)
         if scores.edges is None or not scores.mixed.any():
             return parameter
-        # The loss is monotone in the probability of either label.
+        # The loss is monotone in the probability of each label.
         weights = binding.sample.rows.counts[binding.within]
         low, high = (
-            np.stack(self._features(truth, end, weights, scores.eps), axis=1)
-            for end in scores.extremes
+            np.stack(self._features(truth, extreme, weights, scores.eps), axis=1)
+            for extreme in scores.extremes
         )
         values = [
             float(FunctionOfMeans(self._function, features).estimate(weights))
@@ -98,15 +100,21 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         ]
         return with_binning_error(parameter, (min(values), max(values)))
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         trait, within = self._trait_of(binding.sample.vocabulary), binding.within
         truth = binding.positives
         return [self._bind_truth(trait, binding, truth, scores.among(within))]
 
     def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+        self,
+        trait: MeasureProperties,
+        binding: ParameterBuilder,
+        truth: Array,
+        scores: Scores,
     ) -> TableParameter:
-        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
+        """Return the parameter; `truth` is one indicator, (n,), or all, (n, labels)."""
         weights = binding.sample.rows.counts[binding.within]
         features = self._features(truth, scores.values, weights, scores.eps)
         if self._function is identity:
@@ -116,8 +124,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
         return binding.of_units(trait, functional)
 
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
-        """Properties where there are several targets or more than two labels."""
+    def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
+        """Properties of the measure of several targets or more than two labels."""
         return self._measure
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
@@ -126,20 +134,20 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
-        """Return the columns that the metric takes the means of, by default a loss."""
+        """Columns whose means determine the metric; by default the loss."""
         return [self._losses(truth, probabilities, eps)]
 
     def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
-        """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
+        """Losses from indicators and probabilities of shape (n,) or (n, labels).
 
-        Of two labels they are those of the positive one. `eps` is the rounding error of
-        the probabilities.
+        With two labels the shape is (n,), for the positive label. `eps` is the rounding
+        error of the probabilities.
         """
         raise NotImplementedError
 
 
 class _D2CI(_ProbabilityMetricCI, **SKILL):
-    """Share of the loss of the best constant probabilities that predictions save."""
+    """D2: relative reduction of the loss compared with constant probabilities."""
 
     _function = staticmethod(partial(skill, zero=EDGE))
 
@@ -149,9 +157,9 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         shares = np.average(truth, axis=0, weights=weights)
         constant = np.broadcast_to(shares, truth.shape)
         pairs = (probabilities, eps), (constant, EPS)
-        return [self._losses(truth, *each) for each in pairs]
+        return [self._losses(truth, *pair) for pair in pairs]
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         vocabulary = binding.sample.vocabulary
         if vocabulary.multilabel:
             raise ValueError(
@@ -161,7 +169,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
         return [*super().monomials(binding), *shares]
 
-    def variables(self, binding: Binding) -> dict[Variable, Array]:
+    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
         labels = _indicators(binding.sample.vocabulary)
         indicators = {label: binding.truth == label.target for label in labels}
         return super().variables(binding) | indicators
@@ -180,9 +188,8 @@ class _BrierCI(_ProbabilityMetricCI):
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive one of two labels, that a single column of probabilities is of. If
-        not given, 1, or that of the report. A single column needs it where labels are
-        strings.
+        Positive label, to which a single column of probabilities refers. Defaults to
+        that of the report, or to 1. Required for a single column if labels are strings.
     """
 
     _loss_name = "squared_error_of_probability"
@@ -195,8 +202,9 @@ class _BrierCI(_ProbabilityMetricCI):
         return squares.sum(axis=1) * _brier_scale(squares.shape[1])
 
 
-# A row may change a bounded loss by the whole range. That matters in the mean of few
-# losses; differences of losses are mostly so small that it would outweigh them.
+# One row can change a bounded loss by the whole range. That matters for the mean of few
+# losses. Differences of losses are usually so small that it would dominate their
+# interval.
 class BrierScoreCI(
     _BrierCI,
     measure="brier_score",
@@ -207,23 +215,24 @@ class BrierScoreCI(
 ):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
-    .. math:: E(p - y)^2, \quad \text{of many labels} \quad \sum_c E(p_c - 1\{Y = c\})^2
+    .. math:: E(p - y)^2, \quad \text{for many labels} \quad \sum_c E(p_c - 1\{Y =
+    c\})^2
 
-    Of more than two labels it is the sum over them, between 0 and 2. Of several targets
-    it is the sum over the targets, half of it if they are two, and the probabilities
-    are shares of all targets, which add up to 1. The estimate equals
+    With more than two labels it is the sum over labels, between 0 and 2. With several
+    targets it is the sum over targets, halved for two targets; the probabilities are
+    then shares of all targets that add up to 1. The estimate equals
     :func:`sklearn.metrics.brier_score_loss`.
 
-    A loss is between 0 and 1, so that the score interval serves, of which both ends
-    are possible losses: see :func:`skci.grades_report`. It is the default up to 4,096
-    distinct losses. Differences have by default "hall", since models mostly differ by
-    far less than a row can.
+    Losses are between 0 and 1, so that the score interval of a bounded mean is
+    available: see :func:`skci.grades_report`. It is the default for up to 4,096
+    distinct losses. Differences use "hall" by default, because models usually differ by
+    far less than a single row can.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "logit", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto": "score" as above,
-        and else "hall".
+        Interval method. Defaults to the method of the report, or to "auto": "score" for
+        up to 4,096 distinct losses and "hall" otherwise.
 
     Examples
     --------
@@ -231,25 +240,25 @@ class BrierScoreCI(
     brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
     """
 
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+    def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
         columns = len(vocabulary.classes)
-        most = columns if vocabulary.multilabel else 2
-        return replace(self._measure, bounds=(0.0, most * _brier_scale(columns)))
+        maximum = columns if vocabulary.multilabel else 2
+        return replace(self._measure, bounds=(0.0, maximum * _brier_scale(columns)))
 
 
 def _brier_scale(columns: int) -> float:
-    """Half the sum of squares is taken of two columns, as in scikit-learn."""
+    """Return 1/2 for two columns, as in scikit-learn, and 1 otherwise."""
     return 0.5 if columns == 2 else 1.0
 
 
 class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
-    Of several targets it is the sum over those that are present, and p are shares of
-    all targets, which add up to 1. The estimate equals
-    :func:`sklearn.metrics.log_loss`; as there, probabilities are clipped to the
-    rounding error of their type away from 0 and 1. It warns where much of the loss
-    depends on that.
+    With several targets it is the sum over the targets that are present, and p are
+    shares of all targets that add up to 1. The estimate equals
+    :func:`sklearn.metrics.log_loss`. As in scikit-learn, probabilities are clipped away
+    from 0 and 1 by the rounding error of their type. A warning is raised if much of the
+    loss depends on the clipping.
 
     Examples
     --------
@@ -267,7 +276,11 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
         return np.bincount(rows, losses, minlength=len(truth))
 
     def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+        self,
+        trait: MeasureProperties,
+        binding: ParameterBuilder,
+        truth: Array,
+        scores: Scores,
     ) -> TableParameter:
         parameter = super()._bind_truth(trait, binding, truth, scores)
         excluded = _excluded(truth, scores)
@@ -276,7 +289,7 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
         losses = self._losses(truth, scores.values, scores.eps)
         losses = losses * binding.sample.rows.counts[binding.within]
         share = losses[excluded].sum() / losses.sum()
-        if share < _LEAST_SHARE:
+        if share < _MIN_SHARE:
             return parameter
         n_rows = binding.frequencies[excluded].sum(), binding.frequencies.sum()
         return replace(parameter, clipped=Clipped(*n_rows, share, scores.eps))
@@ -300,18 +313,18 @@ def _surprise(likelihood: Array, eps: float) -> Array:
 class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     r"""Hinge loss of decision values, as of a support vector machine. Lower is better.
 
-    .. math:: E \max(0, 1 - s) \text{ of positive rows, }
-        E \max(0, 1 + s) \text{ of negative ones}
+    .. math:: E \max(0, 1 - s)
 
-    s is the decision value, above 0 where a row is predicted positive. Of more than two
-    labels the margin s is the value of the true label less the greatest of the others
-    (Crammer and Singer, 2001). The estimate equals :func:`sklearn.metrics.hinge_loss`.
+    With two labels the margin s is the decision value of a positive row, and minus the
+    decision value of a negative row. With more labels it is the value of the true label
+    minus the largest value of the other labels (Crammer and Singer, 2001). The estimate
+    equals :func:`sklearn.metrics.hinge_loss`.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive one of two labels, that a single column of decision values is of.
-        If not given, that of the report, or the last label in sorted order.
+        Positive label, to which a single column of decision values refers. Defaults to
+        that of the report, or to the last label in sorted order.
 
     Examples
     --------
@@ -322,7 +335,9 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     _score_methods = ("decision_function",)
     _loss_name = "hinge_loss"
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         return super()._bind_classes(binding, scores)
 
@@ -331,18 +346,19 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
         if truth.ndim == 1:
             margins = np.where(truth, scores, -scores)
         else:
-            others = np.where(truth, -np.inf, scores).max(axis=1)
-            margins = scores[truth] - others
+            runner_up = np.where(truth, -np.inf, scores).max(axis=1)
+            margins = scores[truth] - runner_up
         return np.maximum(1 - margins, 0.0)
 
 
 class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):
-    r"""Share of the Brier score of the class proportions that probabilities save.
+    r"""D2 of the Brier score: reduction relative to predicting the class proportions.
 
     .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
 
     The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
-    proportions, at which the score is least, does not matter to first order.
+    class proportions has no effect to first order, because the Brier score is smallest
+    at them.
 
     Examples
     --------
@@ -352,13 +368,14 @@ class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):
 
 
 class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
-    r"""Share of the log loss of the class proportions that probabilities save.
+    r"""D2 of the log loss: reduction relative to predicting the class proportions.
 
     .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
 
     The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
-    the proportions, at which the loss is least, does not matter to first order; of
-    several targets, whose proportions do not add up to 1, it is taken into account.
+    the class proportions has no effect to first order, because the loss is smallest at
+    them. With several targets the proportions do not add up to 1, and their uncertainty
+    is taken into account.
 
     Examples
     --------
@@ -378,12 +395,12 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
 
 
 def _indicators(vocabulary: Vocabulary) -> list[Variable]:
-    """Whether a row truly is of each class but the first."""
+    """Variables that indicate each class except the first."""
     return [Variable("class", target=k) for k in range(1, len(vocabulary.labels))]
 
 
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
-    """Share of the loss of the proportions of classes, a loss for each class."""
+    """D2 of a loss; `losses` of a constant prediction by class, `shares` of classes."""
     gains = zip(losses[1:] - losses[0], shares, strict=True)
     constant_loss = losses[0] + sum(gain * share for gain, share in gains)
     return skill(loss, constant_loss, EDGE)

@@ -1,26 +1,30 @@
-r"""Correction of estimates from labelled rows by proxies of the truth of all.
+r"""Correction of estimates from labelled rows by proxies of the truth of all rows.
 
-With a metric T of the truth, and :math:`\tilde T` of the proxy in its place, the
-estimate is
+Let T be a metric of the truth, and :math:`\tilde T` the metric with the proxy instead
+of the truth. The estimate is
 
 .. math:: T(\text{labelled}) + \lambda \big(\tilde T(\text{all}) - \tilde T(
     \text{labelled})\big) ,
 
-a contrast of three parameters of the same rows. Its variance is least for
+a contrast of three parameters of the same rows. Its variance is smallest for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
-\operatorname{Var}(\tilde T - \tilde T_\text{all})`, the covariances being those of
-estimates. It is shrunk by what chance explains, so that an uninformative proxy has
-next to no weight. Where labels were requested with known probabilities, labelled rows
-weigh one over theirs. The variance of :math:`\tilde T(\text{labelled})` due to them is
-then known of all rows; what labelled rows lack of it, as few of large weight may be
-labelled, is added to both covariances, as if the proxy was right there.
+\operatorname{Var}(\tilde T - \tilde T_\text{all})`, with covariances of estimates. The
+weight :math:`\lambda` is shrunk by the share explained by chance, so that an
+uninformative proxy has almost no weight.
 
-Few labelled rows may show no error of a proxy that makes some. The variance that score
-intervals allow for that is added to :math:`\operatorname{Var}(\tilde T - \tilde
-T_\text{all})`, so that :math:`\lambda` makes the interval narrow, and not the observed
-variance alone: with few labelled rows, those of :math:`\lambda = 1` are wider than
-those of labels alone. For metrics of scores it is at least the one that the proxies of
-all rows show, and of one row in which the proxy errs.
+If labels were requested with known probabilities, labelled rows are weighted by the
+inverse probabilities. The variance of :math:`\tilde T(\text{labelled})` due to these
+weights is then known from all rows. The labelled rows may show less, because few rows
+with large weights may be labelled. The difference is added to both covariances, as if
+the proxy was right in these rows.
+
+Few labelled rows may show no error of a proxy that makes errors. Score intervals allow
+for unseen errors, and the corresponding variance is added to
+:math:`\operatorname{Var}(\tilde T - \tilde T_\text{all})`. Then :math:`\lambda`
+minimises the width of the interval instead of the observed variance: with few labelled
+rows, intervals with :math:`\lambda = 1` are wider than intervals from labels alone. For
+metrics of scores the added variance is the variance shown by the proxies of all rows,
+and that of one row in which the proxy errs.
 
 References
 ----------
@@ -45,30 +49,35 @@ from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
+from skci.inference.parameter import (
+    Contrast,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
-from skci.measures.traits import Trait
-from skci.metrics.binding import Binding
+from skci.measures.traits import MeasureProperties
+from skci.metrics.binding import ParameterBuilder
 
-_NO_WEIGHT = 1e-9
-_Z_SQUARED = 4  # about that of 95%, as estimates do not depend on the level
+_MIN_WEIGHT = 1e-9
+_Z_SQUARED = 4  # about that of a 95% interval; estimates do not depend on the level
 
 
 AUTOMATIC = ("score", "logit", "hall")
-"""Methods that "auto" stands for where not all rows have a truth."""
+"""Methods tried by "auto" if some rows are not labelled."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Positions of the parameters that an estimate is a contrast of."""
+    """Positions of the parameters of the contrast that defines an estimate."""
 
-    key: Key
+    key: ParameterLabels
     truth: int
     proxies: Sequence[tuple[int, int]]
     """Positions of the parameters of each proxy, on labelled rows and on all rows."""
     of_both: Sequence[TableParameter] = ()
-    """Parameter of each proxy on labelled and other rows together."""
+    """Parameter of each proxy on labelled and unlabelled rows together."""
     of_labels: bool = False
     """Whether truth and proxies are labels."""
 
@@ -76,12 +85,12 @@ class Block:
 def corrected(
     joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
 ) -> JointEstimate:
-    """Add to each estimate its correction by the proxies of all rows.
+    """Return the estimates corrected by the proxies of all rows.
 
-    `expected` are rows of the same units whose squared weights, where they have no
-    truth, are those expected of labelled rows. The bounds of an estimate are those of
-    the metric, its method that of the metric or, where possible outcomes are too many
-    for it, another.
+    `expected` are rows of the same units. The squared weights of unlabelled rows are
+    those expected if they were labelled. The bounds of an estimate are those of the
+    metric. The method is that of the metric, or another one if there are too many
+    possible outcomes.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -93,19 +102,19 @@ def corrected(
     for (key, terms), block, parameter in zip(
         contrasts, blocks, combined.parameters, strict=True
     ):
-        of_truth = joint.parameters[block.truth]
+        truth_parameter = joint.parameters[block.truth]
         if len(terms) == 1 and isinstance(source, RowEstimates):
-            parameters.append(replace(of_truth, key=key, subgroup_size=None))
+            parameters.append(replace(truth_parameter, key=key, subgroup_size=None))
             continue
-        bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
+        bounds, reach = truth_parameter.trait.bounds, parameter.trait.bounds
         trait = replace(parameter.trait, bounds=bounds, reach=reach)
-        method = method_for(of_truth, trait)
+        method = method_for(truth_parameter, trait)
         parameters.append(replace(parameter, trait=trait, method=method))
     return replace(combined, source=replace(source, parameters=tuple(parameters)))
 
 
-def method_for(parameter: Parameter, trait: Trait) -> str:
-    """Method of a parameter, if it was chosen, for an estimate with another trait."""
+def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
+    """Return the chosen method of a parameter, or the automatic one for the trait."""
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
     methods.check_serves(parameter.method, trait)
@@ -120,9 +129,9 @@ def _weights(
     assert isinstance(source, RowEstimates)
     estimates = joint.estimates
 
-    def observed(places: Sequence[int]) -> RowEstimates:
-        """At the observed tables, where a proxy like a prediction has no variance."""
-        parameters = [source.parameters[k].with_method("delta") for k in places]
+    def observed(positions: Sequence[int]) -> RowEstimates:
+        """Use the observed tables, where a proxy equal to a prediction varies by 0."""
+        parameters = [source.parameters[k].with_method("delta") for k in positions]
         return source.with_parameters(parameters)
 
     informs = [
@@ -137,94 +146,104 @@ def _weights(
     positions = [block.truth, *np.ravel(pairs).tolist()]
     changes = np.zeros((n_proxies, len(positions)))
     for k, row in enumerate(changes):
-        row[2 * k + 1 : 2 * k + 3] = -1.0, 1.0  # of labelled rows, and of all
+        row[2 * k + 1 : 2 * k + 3] = -1.0, 1.0  # labelled rows, and all rows
     chosen = observed(positions)
     covariance = chosen.unsmoothed
     gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
     variance = covariance[0, 0]
     if expected is not None:
-        of_both = [*compress(block.of_both, informs)]
-        unseen = _unseen(of_both, chosen.parameters[1], expected)
+        pooled = [*compress(block.of_both, informs)]
+        unseen = _unseen(pooled, chosen.parameters[1], expected)
         share = np.full(n_proxies, 1 / n_proxies)
         gains, matrix = gains - unseen @ share, matrix + unseen
         variance += share @ unseen @ share
     explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
     explained = min(explained / max(variance, np.finfo(float).tiny), 1.0)
     if block.of_labels and expected is None:
-        of_all = covariance[2::2, 2::2]
-        matrix = matrix + _unseen_errors(source.select(positions), matrix, of_all)
+        all_covariance = covariance[2::2, 2::2]
+        matrix = matrix + _unseen_errors(
+            source.select(positions), matrix, all_covariance
+        )
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
-    # The adjusted over the plain share of the variance that proxies explain.
-    left = chosen.by_parameter[0].degrees_of_freedom - n_proxies
-    if left <= 0 or explained <= 0:
+    # Ratio of the adjusted to the plain share of the variance explained by proxies.
+    residual_df = chosen.by_parameter[0].degrees_of_freedom - n_proxies
+    if residual_df <= 0 or explained <= 0:
         return {}
-    weights *= max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
+    weights *= max(1 - n_proxies * (1 - explained) / (residual_df * explained), 0.0)
     change = float(weights @ changes @ estimates[positions])
     low, high = joint.parameters[block.truth].trait.bounds
     room = (high if change > 0 else low) - estimates[block.truth]
-    if abs(change) > abs(room):  # the estimate stays within the range
+    if abs(change) > abs(room):  # keep the estimate within the range
         weights *= room / change
     return {
-        place: float(weight)
-        for place, weight in zip(positions[1:], (weights @ changes)[1:], strict=True)
-        if abs(weight) > _NO_WEIGHT
+        position: float(weight)
+        for position, weight in zip(positions[1:], (weights @ changes)[1:], strict=True)
+        if abs(weight) > _MIN_WEIGHT
     }
 
 
 def _unseen(
-    parameters: Sequence[TableParameter], of_labelled: TableParameter, expected: Rows
+    parameters: Sequence[TableParameter],
+    labelled_parameter: TableParameter,
+    expected: Rows,
 ) -> Array:
-    """Covariance of metrics of proxies that the labelled rows lack, (K, K).
+    """Covariance of metrics of proxies that the labelled rows do not show, (K, K).
 
-    At most so much more than they have is expected of rows of their probabilities.
+    It is the covariance expected for rows with these probabilities, minus the
+    covariance shown, without negative parts.
     """
     assert expected.powers is not None
-    labelled, both = of_labelled.units, parameters[0].units
+    labelled, both = labelled_parameter.units, parameters[0].units
     squares = expected.powers[0] * np.where(labelled, -1.0, both)
     total = expected.weights[labelled].sum()
     influence = np.array(
         [
-            np.nan_to_num(np.append(each.linearised.influence, 0.0))[each.index]
-            for each in parameters
+            np.nan_to_num(np.append(parameter.linearised.influence, 0.0))[
+                parameter.index
+            ]
+            for parameter in parameters
         ]
     )
     return _positive((influence * squares) @ influence.T / total**2)
 
 
-def _unseen_errors(chosen: RowEstimates, of_change: Array, of_all: Array) -> Array:
+def _unseen_errors(
+    chosen: RowEstimates, change_covariance: Array, all_covariance: Array
+) -> Array:
     r"""Variance due to errors of proxies that no labelled row shows, (K, K).
 
-    `chosen` are a metric of the truth, and of each proxy on labelled rows and on all.
-    Score intervals of labels allow for outcomes that no row has, of a share of
-    :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, that is
+    `chosen` are a metric of the truth, and of each proxy on labelled rows and on all
+    rows. Score intervals of labels allow for unseen outcomes with a share of
+    :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, the
+    variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
 
-    For other methods for few rows the variance has two terms. The first is due to one
-    row in n in which a proxy errs: :math:`\Delta^2 / n^2`, with the range
-    :math:`\Delta` of the influence values of all rows. The second is the shortfall of
-    the variance from the one that the proxies of all rows show.
+    For other small-sample methods the variance has two terms. The first is due to one
+    row in n in which a proxy errs: :math:`\Delta^2 / n^2`, where :math:`\Delta` is the
+    range of the influence values of all rows. The second is the shortfall of the
+    variance from the variance shown by the proxies of all rows.
     """
-    of_truth, few, many, *_ = chosen.parameters
-    method = of_truth.interval_method
+    truth_parameter, few, many, *_ = chosen.parameters
+    method = truth_parameter.interval_method
     smooths = method.smooths and few.cell_map is not None
     if not (smooths or method.smooths or method.studentises):
-        return np.zeros_like(of_all)
+        return np.zeros_like(all_covariance)
     changes = []
     for estimate in chosen.by_parameter[1 if smooths else 2 :: 2]:
         influence = estimate.at_observed_table.parameter.linearised.influence
         if smooths:
             cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]
-            each = np.ptp(np.append(influence, 0.0)[cells], axis=0)
-            change = np.nan_to_num(each).max() * estimate.design_effect
+            ranges = np.ptp(np.append(influence, 0.0)[cells], axis=0)
+            change = np.nan_to_num(ranges).max() * estimate.design_effect
             changes.append(change / estimate.parameter.total)
         else:
             changes.append(np.ptp(np.nan_to_num(influence)) / few.total)
     variances = np.diag(np.square(changes))
     if smooths:
         return _Z_SQUARED * variances
-    lacking = of_all * (many.total / few.total - 1) - of_change
+    lacking = all_covariance * (many.total / few.total - 1) - change_covariance
     return _positive(lacking) + variances
 
 
@@ -235,46 +254,53 @@ def _positive(matrix: Array) -> Array:
     return part
 
 
-_FEW = 10  # graded items of a stratum
+_FEW = 10  # minimum number of graded items in a stratum
 
 
 def estimate_judged_grades(
     people: GradedSamples,
     judge: GradedSamples,
-    metrics: Mapping[str, tuple[Trait, str]],
+    metrics: Mapping[str, tuple[MeasureProperties, str]],
     options: Mapping[str, Any],
     clusters_are_tasks: bool = False,
 ) -> JointEstimate:
-    """Estimate means of grades by people, corrected by those of a judge.
+    """Estimate means of human grades, corrected by the grades of a judge.
 
-    Which items people graded may differ between models.
+    The items with human grades may differ between models.
     """
-    shapes = [(each.models, each.scorers, each.n_items) for each in (people, judge)]
+    shapes = [
+        (grades.models, grades.scorers, grades.n_items) for grades in (people, judge)
+    ]
     if shapes[0] != shapes[1]:
         raise ValueError(
             "proxy must have the models, scorers and number of items of grades, "
-            f"{shapes[0]}, got {shapes[1]}; give it by model, as grades"
+            f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like grades"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
         raise ValueError(
-            "proxy must have the items of grades in the same order, got others"
+            "proxy must have the items of grades in the same order, got other items"
         )
     for graded in (people, judge):
         graded.check_range([trait.bounds for trait, _ in metrics.values()])
     columns = [(model, scorer) for model in people.models for scorer in metrics]
     checked = people.rows.read(people.n_items, "grades", people.alignment.check)
-    of_people, of_judge = (each.means[:, checked.kept] for each in (people, judge))
-    if np.isnan(of_judge).any():
-        raise ValueError("proxy must have a grade of every item, got NaN")
+    human_grades, judge_grades = (
+        grades.means[:, checked.kept] for grades in (people, judge)
+    )
+    if np.isnan(judge_grades).any():
+        raise ValueError("proxy must have a grade for every item, got NaN")
     sample = checked.sample_without_labels()
     strata = sample.design.strata
     if strata is not None:
-        least = min(np.bincount(strata, each).min() for each in ~np.isnan(of_people))
-        if least < _FEW:
+        minimum = min(
+            np.bincount(strata, is_graded).min()
+            for is_graded in ~np.isnan(human_grades)
+        )
+        if minimum < _FEW:
             warn_caller(
-                f"a task or stratum has {least:.0f} graded items, fewer than {_FEW}: "
-                "intervals may be too narrow; those of fewer than 2 are taken together",
+                f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}: "
+                "intervals may be too narrow; strata with fewer than 2 are pooled",
                 SmallSampleWarning,
             )
     if clusters_are_tasks:
@@ -282,7 +308,7 @@ def estimate_judged_grades(
     parameters: list[TableParameter] = []
     blocks = []
     for (model, scorer), by_people, by_judge in zip(
-        columns, of_people, of_judge, strict=True
+        columns, human_grades, judge_grades, strict=True
     ):
         graded = ~np.isnan(by_people)
         subgroups = parted(sample.subgroups, graded)
@@ -291,7 +317,7 @@ def estimate_judged_grades(
         trait = replace(trait, automatic_of_contrasts=("hall",))
         for part in parts_of(subgroups):
             some, every = (
-                Binding(judged, model, scorer, method, subgroups=codes)
+                ParameterBuilder(judged, model, scorer, method, subgroups=codes)
                 for codes in part.codes
             )
             n_graded = graded[some.within].sum()
@@ -300,36 +326,46 @@ def estimate_judged_grades(
                     f", {column} = {name}" for column, name in part.subgroup
                 )
                 raise ValueError(
-                    f"grades must be of at least {FEWEST_LABELS} items of each model "
-                    f"with proxy, got {n_graded} of {model!r}{where}"
+                    f"grades must cover at least {FEWEST_LABELS} items of each model "
+                    f"with proxy, got {n_graded} for {model!r}{where}"
                 )
-            key = Key(scorer, model, part.subgroup)
-            ways = some, every, None if part.every == part.labelled else strata
-            named = [("people", _of_graded(*ways, trait, by_people))]
+            key = ParameterLabels(scorer, model, part.subgroup)
+            selection = some, every, None if part.every == part.labelled else strata
+            named_parameters = [("people", _of_graded(*selection, trait, by_people))]
             if part.every != part.labelled:
-                named.append(("judge, graded", _of_graded(*ways, trait, by_judge)))
+                named_parameters.append(
+                    ("judge, graded", _of_graded(*selection, trait, by_judge))
+                )
                 mean = every.of_mean(trait, by_judge[every.within])
-                named.append(("judge", mean))
+                named_parameters.append(("judge", mean))
             first = len(parameters)
-            parameters += [replace(p, key=replace(key, sample=n)) for n, p in named]
-            pairs = [(first + 1, first + 2)][: len(named) - 1]
+            parameters += [
+                replace(p, key=replace(key, sample=n)) for n, p in named_parameters
+            ]
+            pairs = [(first + 1, first + 2)][: len(named_parameters) - 1]
             blocks.append(Block(key, first, pairs))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
-    sizes = (~np.isnan(of_people)).sum(axis=1)
-    ends = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
+    sizes = (~np.isnan(human_grades)).sum(axis=1)
+    size_range = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
     target = (
-        f"{of_people.shape[1]} items, {ends} of them graded by people, with a proxy"
+        f"{human_grades.shape[1]} items, {size_range} of them graded by people, with a "
+        "proxy"
     )
     return replace(corrected(joint, blocks), target=Target(target))
 
 
 def _of_graded(
-    some: Binding, every: Binding, strata: Array | None, trait: Trait, grades: Array
+    some: ParameterBuilder,
+    every: ParameterBuilder,
+    strata: Array | None,
+    trait: MeasureProperties,
+    grades: Array,
 ) -> TableParameter:
-    """Mean over graded items: with strata, of each stratum weighted by all its items.
+    """Mean over graded items; each stratum is weighted by all its items.
 
-    That is the mean over all items of numbers whose variance within strata is that of
-    the means. Strata with fewer than two graded items are taken together.
+    It is computed as the mean over all items of numbers whose variance within strata
+    equals the variance of the means. Strata with fewer than two graded items are
+    pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])
@@ -339,9 +375,9 @@ def _of_graded(
     strata = np.where(few[strata], len(few), strata)
     if np.count_nonzero(graded & (strata == len(few))) == 1:
         strata = np.zeros_like(strata)
-    n, total, n_graded, known, sums = (
-        np.bincount(strata, each)
-        for each in (
+    n, total, n_graded, graded_weight, sums = (
+        np.bincount(strata, numbers)
+        for numbers in (
             np.ones(len(strata)),
             weights,
             graded,
@@ -350,8 +386,10 @@ def _of_graded(
         )
     )
     with np.errstate(invalid="ignore", divide="ignore"):  # no items in a stratum
-        means = sums / known
-        factors = total / known * np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
+        means = sums / graded_weight
+        factors = (
+            total / graded_weight * np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
+        )
     deviations = factors[strata] * (grades - means[strata])
     values = means[strata] + np.where(graded, deviations, 0.0)
     mean = every.of_mean(replace(trait, bounds=(-np.inf, np.inf)), values)

@@ -1,7 +1,7 @@
 """Metrics of rankings: means over queries of a value of the order of documents.
 
-Ties are averaged over their orders in closed form: what a measure takes of a position,
-it takes of a tied document in the mean over the positions of its ties.
+Values are averaged over the orders of tied documents in closed form: the contribution
+of a tied document is the mean contribution over the positions of its ties.
 
 References
 ----------
@@ -20,11 +20,11 @@ import numpy as np
 from skci._arrays import Array
 from skci._options import parameters_from, with_keywords_of
 from skci._validation import check_integer, check_number, check_positive_number
-from skci.data.drawing import RowOptions
 from skci.data.responses import RANKING_METHODS, scores_of
+from skci.data.row_options import RowOptions
 from skci.inference.parameter import TableParameter
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import MetricScorer
 
 NOT_JUDGED = -1
@@ -33,31 +33,31 @@ NOT_JUDGED = -1
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Documents of some queries in descending order of scores, in sets of tied ones.
+    """Documents of some queries in descending order of scores, in blocks of ties.
 
-    Documents without a score were not retrieved, and are in no set.
+    Documents without a score were not retrieved and belong to no block.
     """
 
     query: Array
-    """Query of each set, ascending from 0, (sets,)."""
+    """Query index of each block, ascending from 0, (blocks,)."""
     size: Array
-    """Number of documents of each set."""
+    """Number of documents in each block."""
     before: Array
-    """Number of documents of the query before each set."""
+    """Number of documents of the query before each block."""
     gains: Array
-    """Sum of the gains of each set, such as its number of relevant documents."""
+    """Sum of the gains in each block, such as the number of relevant documents."""
     gains_before: Array
-    """Sum of the gains of the query before each set."""
+    """Sum of the gains of the query before each block."""
     totals: Array
-    """Sum of the gains of all documents of each query, NaN if 0, (queries,)."""
+    """Sum of all gains of each query, NaN if it is 0, (queries,)."""
     sizes: Array
-    """Number of all documents of each query, (queries,)."""
+    """Number of documents of each query, (queries,)."""
 
     @classmethod
     def of(
         cls, query: Array, scores: Array, gains: Array, averages_ties: bool = True
     ) -> Rankings:
-        """Sort rows by query and score; ties by row, unless they are averaged."""
+        """Sort rows by query and score; without averaging, each row is a block."""
         totals, sizes = np.bincount(query, gains), np.bincount(query)
         rows = np.flatnonzero(~np.isnan(scores))
         rows = rows[np.lexsort((-scores[rows], query[rows]))]
@@ -82,29 +82,30 @@ class Rankings:
         )
 
     def sums(self, values: Array) -> Array:
-        """Sum values of the sets over each query."""
+        """Sum values of blocks over each query."""
         return np.bincount(self.query, values, len(self.sizes))
 
     def shown(self, k: int | Array | None) -> Array:
-        """Number of documents of each set that are among the first k of its query."""
+        """Number of documents of each block among the first k of its query."""
         return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
     def discounted_gain(self, discounts: Array) -> Array:
-        """Sum the gains over each query, times discounts of all positions."""
+        """Discounted cumulative gain of each query, from the discounts of positions."""
         total = np.append(0, np.cumsum(discounts))
         means = (total[self.before + self.size] - total[self.before]) / self.size
         return self.sums(self.gains * means)
 
     def first_hit(self, k: int | None, power: int) -> Array:
-        """Mean of the inverse position of the first relevant document, to a power.
+        """Mean inverse position of the first relevant document, raised to a power.
 
-        It is 0 beyond k. Gains are 1 for relevant documents, and else 0.
+        The value is 0 if that position exceeds k. Gains are 1 for relevant documents
+        and 0 otherwise.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]
         shown, position = self.shown(k)[best], self.before[best] + 1.0
         values = np.zeros(len(self.query))
-        chance = relevant / size  # that the first relevant one is the next
+        chance = relevant / size  # probability that the next document is the first hit
         for i in range(int(shown.max(initial=0))):
             values[best] += np.where(i < shown, chance / (position + i) ** power, 0)
             left = size - i - 1
@@ -113,21 +114,22 @@ class Rankings:
 
 
 class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
-    """A metric of rankings: the mean over queries of a value of each.
+    """A metric of rankings: the mean of a value of each query.
 
     Truth and scores are matrices with a row for each query, as in scikit-learn, or have
-    a row for each document, whose query is given as ``query=``. The rows of a query are
-    one unit, and queries are independent. Scores are missing, NaN, of documents that
-    were not retrieved. With weights, which are the same in all rows of a query, the
-    mean is weighted.
+    a row for each document, with the query of each row passed as ``query=``. The rows
+    of a query are one unit, and queries are independent. Documents that were not
+    retrieved have missing scores (NaN). With weights, which must be equal in all rows
+    of a query, the mean is weighted.
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "logit", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto": "score", the
-        interval of a bounded mean, of up to 4,096 distinct values, and else "hall".
+        Interval method. Defaults to the method of the report, or to "auto": "score",
+        the interval of a bounded mean, for up to 4,096 distinct values and "hall"
+        otherwise.
     zero_division : {0, 1, numpy.nan}, default=0
-        Value of a query without a relevant document; with NaN these are left out.
+        Value of a query without a relevant document; NaN leaves out such queries.
     """
 
     zero_division: float = 0.0
@@ -146,17 +148,17 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_documents) or (n_samples,)
-            Relevances, numbers of 0 or more; -1 for a document that was not judged,
-            which counts as not relevant. A row has the documents of a query or, with
-            `query`, one document.
+            Relevances, 0 or more; -1 for a document that was not judged, which counts
+            as not relevant. A row contains the documents of a query or, with `query`,
+            one document.
         y_score : array-like of the same shape
-            Scores, which increase with the predicted relevance; NaN for documents that
+            Scores, which increase with the predicted relevance. NaN for documents that
             were not retrieved.
         query : array-like of shape (n_samples,), optional
             Query to which the document of each row belongs.
         groups : array-like, optional
-            Clusters of queries that need not be independent within, such as topics or
-            users: one for each row.
+            Clusters of correlated queries, such as topics or users: a value for each
+            row.
 
         Returns
         -------
@@ -167,34 +169,34 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         Raises
         ------
         ValueError, TypeError
-            If an option or the data are not what they must be.
+            If an option or the data are invalid.
 
         Warns
         -----
         DegenerateVarianceWarning, SmallSampleWarning
-            When the interval is first accessed, if the variance is zero or estimated
-            from few queries or groups.
+            When the interval is first accessed, if the variance is zero or is estimated
+            from few queries or clusters.
         """
         if query is None or more:
             return super().__call__(y_true, y_score, *more, **options)
         names = "sample_weight", "groups", "design"
-        given = {name: options.pop(name, None) for name in names}
+        row_options = {name: options.pop(name, None) for name in names}
         metric = self._replace(options) if options else self
-        rows = RowOptions(query=query, **given)
+        rows = RowOptions(query=query, **row_options)
         return metric._result(metric._read(y_true, y_score, rows, by_rows=True))
 
     @parameters_from(MetricCI.influence)
     def influence(
         self, y_true: Any, y_score: Any, sample_weight: Any = None, query: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the metric, and the influence of each row on the estimate.
+        """Estimate the metric and the influence of each row on the estimate.
 
-        The influence of a query is at its first row, and that of the others is 0.
+        The influence of a query is stored in its first row; its other rows have 0.
 
         Parameters
         ----------
         y_true, y_score, query : array-like
-            As in a call of the metric.
+            Passed as in a call of the metric.
 
         Returns
         -------
@@ -210,7 +212,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Score documents by an estimator; rows with several have a label for each."""
+        """Score documents by an estimator; in wide rows, each column is a label."""
         shape = np.shape(y)
         labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
         return scores_of(estimator, X, labels, self._score_methods), {}
@@ -221,7 +223,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         base = self._measure.name.removesuffix("@k")
         return base if k is None else f"{base}@{k}"
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         within, sample = binding.within, binding.sample
         relevance = sample.truth[within]
         scores = sample.scores[binding.model].values[within]
@@ -230,29 +232,32 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         if len(negative):
             raise ValueError(
                 f"y_true must hold relevances of 0 or more for {binding.metric!r}, or "
-                f"{NOT_JUDGED} of documents that were not judged, got {negative[0]:g}; "
-                "clip at 0 what counts as not relevant, as in np.maximum(y_true, 0)"
+                f"{NOT_JUDGED} for documents that were not judged, got "
+                f"{negative[0]:g}; "
+                "clip values that count as not relevant, as in np.maximum(y_true, 0)"
             )
         if relevance.shape[1] == 1:
             if sample.queries is None:
                 raise ValueError(
-                    f"query must be given for {binding.metric!r}, the query of each "
-                    f"row, or y_true be of shape (n_queries, n_documents), got None "
-                    f"and shape {relevance.shape[:1]}"
+                    f"{binding.metric!r} requires query, the query of each row, or "
+                    "y_true of shape (n_queries, n_documents), got None and shape "
+                    f"{relevance.shape[:1]}"
                 )
             codes = sample.queries.codes[within]
             _, starts, query = np.unique(codes, return_index=True, return_inverse=True)
             first: Any = starts
         elif sample.queries is not None:
             raise ValueError(
-                "query must not be given for y_true with a row for each query, which "
-                f"is of shape {relevance.shape}"
+                "query must not be given if y_true has a row for each query, got "
+                f"y_true of shape {relevance.shape}"
             )
         else:
             query, first = np.repeat(np.arange(n), relevance.shape[1]), slice(None)
         values = np.full(n, np.nan)
-        found = self._values(query.ravel(), relevance.ravel(), scores.ravel())
-        values[first] = np.where(np.isnan(found), self.zero_division, found)
+        query_values = self._values(query.ravel(), relevance.ravel(), scores.ravel())
+        values[first] = np.where(
+            np.isnan(query_values), self.zero_division, query_values
+        )
         return [binding.of_mean(self._measure, values)]
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
@@ -261,15 +266,15 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
 
 
 class _OrderCI(RankingMetricCI):
-    """A metric of the order of documents, which ties leave open.
+    """A metric of the order of documents, which depends on the treatment of ties.
 
     Parameters
     ----------
     ties : {"average", "order"}, default="average"
-        Treatment of tied documents: "average" for the mean over all their orders, as in
-        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for the order of the
-        rows. trec_eval has them in descending order of their names, and so do the
-        scores of :func:`skci.readers.trec`, which have no ties.
+        Treatment of tied documents. "average" is the mean over all their orders, as in
+        scikit-learn's :func:`~sklearn.metrics.ndcg_score`. "order" is the order of the
+        rows. trec_eval uses the descending order of document names; the scores of
+        :func:`skci.readers.trec` follow it and have no ties.
     """
 
     ties: str = option(default="average", check=one_of("average", "order"))
@@ -279,24 +284,24 @@ class _OrderCI(RankingMetricCI):
 
 
 class RankingToK(_OrderCI):
-    """A metric of the first documents of a ranking.
+    """A metric of the first k documents of a ranking.
 
     Parameters
     ----------
     k : int, optional
-        Number of documents from the first on that count; all if not given.
+        Number of documents that count, from the first. Defaults to all.
     """
 
     k: int | None = option(default=None, check=check_integer)
 
 
 class _GainCI(RankingToK):
-    """A metric of gains, which are discounted by their position.
+    """A metric of gains that are discounted by position.
 
     Parameters
     ----------
     gain : {"linear", "exponential"}, default="linear"
-        Gain of a relevance r: r itself, or :math:`2^r - 1`.
+        Gain of a relevance r: r itself or :math:`2^r - 1`.
     """
 
     gain: str = option(default="linear", check=one_of("linear", "exponential"))
@@ -307,13 +312,13 @@ class _GainCI(RankingToK):
             gains = np.exp2(gains) - 1
         if not np.isfinite(gains.sum()):
             raise ValueError(
-                "y_true must hold relevances with gains in the range of floats, got "
-                f"{relevance.max():g} and gain={self.gain!r}"
+                "y_true must hold relevances whose gains are in the range of floats, "
+                f"got {relevance.max():g} and gain={self.gain!r}"
             )
         return gains
 
     def _discounts(self, query: Array) -> Array:
-        """Discounts of all positions, 0 beyond k."""
+        """Discounts of all positions; 0 beyond k."""
         discounts = 1 / np.log2(np.arange(np.bincount(query).max()) + 2)
         if self.k is not None:
             discounts[self.k :] = 0
@@ -325,13 +330,13 @@ def _check_base(value: Any, name: str) -> float:
 
 
 class NDCGCI(_GainCI, measure="ndcg"):
-    r"""Normalized discounted cumulative gain (nDCG), the mean over queries.
+    r"""Normalized discounted cumulative gain (nDCG), averaged over queries.
 
     .. math:: \frac{\sum_{i \le k} g_i / \log_2 (i + 1)}
         {\sum_{i \le k} g^*_i / \log_2 (i + 1)}
 
-    with the gains :math:`g_i` of the documents in the order of their scores, and
-    :math:`g^*_i` in that of their relevance. The estimate equals
+    where :math:`g_i` are the gains of the documents in the order of their scores and
+    :math:`g^*_i` the gains in the order of their relevance. The estimate equals
     :func:`sklearn.metrics.ndcg_score`, in which a query without a relevant document
     counts as 0.
 
@@ -346,19 +351,19 @@ class NDCGCI(_GainCI, measure="ndcg"):
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         gains, discounts = self._gains(relevance), self._discounts(query)
-        found = self._ranked(query, gains, scores).discounted_gain(discounts)
+        observed = self._ranked(query, gains, scores).discounted_gain(discounts)
         best = Rankings.of(query, gains, gains).discounted_gain(discounts)
-        return found / np.where(best > 0, best, np.nan)
+        return observed / np.where(best > 0, best, np.nan)
 
 
 class DCGCI(
     _GainCI, measure="dcg", bounds=(0, np.inf), smooth=False, automatic=("hall",)
 ):
-    r"""Discounted cumulative gain (DCG), the mean over queries.
+    r"""Discounted cumulative gain (DCG), averaged over queries.
 
     .. math:: \sum_{i \le k} g_i / \log_b (i + 1)
 
-    with the gains :math:`g_i` of the documents in the order of their scores. The
+    where :math:`g_i` are the gains of the documents in the order of their scores. The
     estimate equals :func:`sklearn.metrics.dcg_score`.
 
     Parameters
@@ -389,7 +394,7 @@ class _RelevantCI(_OrderCI):
     Parameters
     ----------
     relevance_level : float, default=1
-        Least relevance of a document that is relevant.
+        Smallest relevance of a relevant document.
     """
 
     relevance_level: float = option(default=1, check=check_positive_number)
@@ -404,18 +409,18 @@ class _RelevantCI(_OrderCI):
 
 
 class _HitsCI(_RelevantCI, RankingToK):
-    """A metric of the relevant documents among the first ones."""
+    """A metric of the relevant documents among the first k."""
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
-    r"""Mean over queries of the reciprocal rank of the first relevant document.
+    r"""Mean reciprocal rank (MRR) of the first relevant document.
 
     .. math:: \frac 1Q \sum_q \frac 1{r_q}
 
-    with the rank :math:`r_q` of the first relevant document of query q.
+    where :math:`r_q` is the rank of the first relevant document of query q.
 
-    It is 0 of a query that has none among the first k, or among those that were
-    retrieved: ``recip_rank`` of trec_eval.
+    A query without a relevant document among the first k, or among the retrieved
+    documents, has the value 0. The metric is ``recip_rank`` of trec_eval.
 
     Examples
     --------
@@ -431,17 +436,18 @@ class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
 
 
 class MeanAveragePrecisionCI(_HitsCI, measure="map"):
-    r"""Mean over queries of the average precision (MAP).
+    r"""Mean average precision (MAP): average precision, averaged over queries.
 
     .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}}
         \frac{\#\{j \le i : d_j \text{ relevant}\}}{i}
 
-    with the :math:`R_q` relevant documents of query q, and all in the order of scores.
+    where :math:`R_q` is the number of relevant documents of query q, and documents are
+    in the order of their scores.
 
-    That of a query is the mean over its relevant documents of the precision at each, 0
-    of those that are not among the first k, or were not retrieved: ``map`` and
-    ``map_cut`` of trec_eval. For areas of classes, and of detections, see
-    :class:`AveragePrecisionCI`.
+    The average precision of a query is the mean over its relevant documents of the
+    precision at each of them. The precision is 0 at documents that are not among the
+    first k or were not retrieved. The metrics are ``map`` and ``map_cut`` of trec_eval.
+    For areas of classes and of detections, see :class:`AveragePrecisionCI`.
 
     Examples
     --------
@@ -453,39 +459,42 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
     """
 
     def _of_hits(self, hits: Rankings) -> Array:
-        # The i-th of m tied documents, r of which are relevant, is relevant with
-        # probability r / m, and (i - 1) (r - 1) / (m - 1) before it are in the mean.
+        # Among m tied documents, r of them relevant, the i-th is relevant with
+        # probability r / m. It then has (i - 1) (r - 1) / (m - 1) relevant ties before
+        # it in the mean.
         size, before, shown = hits.size, hits.before, hits.shown(self.k)
         longest = np.arange(1, hits.sizes.max() + 1)
         harmonic = np.append(0, np.cumsum(1 / longest))
         inverses = harmonic[before + shown] - harmonic[before]
-        others = (hits.gains - 1) / np.maximum(size - 1, 1)
+        relevant_ties = (hits.gains - 1) / np.maximum(size - 1, 1)
         ramp = shown - (before + 1) * inverses  # sum over i of (i - 1) / (before + i)
-        precisions = (hits.gains_before + 1) * inverses + others * ramp
+        precisions = (hits.gains_before + 1) * inverses + relevant_ties * ramp
         return hits.sums(hits.gains / size * precisions) / hits.totals
 
 
 class _AtKCI(_HitsCI):
-    """A metric of the relevant documents among the first.
+    """A metric of the relevant documents among the first k.
 
     Parameters
     ----------
     k : int, default=10
-        Number of documents from the first on that count.
+        Number of documents that count, from the first.
     """
 
     k: int = option(default=10, check=check_integer)
 
-    def _found(self, hits: Rankings) -> Array:
+    def _n_hits(self, hits: Rankings) -> Array:
         """Number of relevant documents among the first k of each query."""
         return hits.sums(hits.gains * hits.shown(self.k) / hits.size)
 
 
 class RecallAtKCI(_AtKCI, measure="recall@k"):
-    r"""Share of the relevant documents that are among the first k, mean over queries.
+    r"""Recall at k: proportion of relevant documents that are among the first k.
 
     .. math:: \frac 1Q \sum_q
         \frac{\#\{j \le k : d_j \text{ relevant}\}}{\#\{j : d_j \text{ relevant}\}}
+
+    It is averaged over the Q queries.
 
     Examples
     --------
@@ -497,15 +506,16 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
     """
 
     def _of_hits(self, hits: Rankings) -> Array:
-        return self._found(hits) / hits.totals
+        return self._n_hits(hits) / hits.totals
 
 
 class PrecisionAtKCI(_AtKCI, measure="precision@k"):
-    r"""Share of relevant documents among the first k, the mean over queries.
+    r"""Precision at k: proportion of relevant documents among the first k.
 
     .. math:: \frac 1Q \sum_q \frac{\#\{j \le k : d_j \text{ relevant}\}}{k}
 
-    Of fewer documents than k it is their number over k, as in trec_eval.
+    It is averaged over the Q queries. If a query has fewer than k documents, the number
+    of relevant ones is still divided by k, as in trec_eval.
 
     Examples
     --------
@@ -517,16 +527,16 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
     """
 
     def _of_hits(self, hits: Rankings) -> Array:
-        return self._found(hits) / self.k + 0 * hits.totals
+        return self._n_hits(hits) / self.k + 0 * hits.totals
 
 
 class HitRateCI(_AtKCI, measure="hit_rate@k"):
-    r"""Proportion of queries with a relevant document among the first k.
+    r"""Hit rate: proportion of queries with a relevant document among the first k.
 
     .. math:: P(\text{some } d_j, j \le k, \text{ is relevant})
 
-    It is ``success`` of trec_eval. Where ties are averaged, a query counts with the
-    probability of it.
+    The metric is ``success`` of trec_eval. If ties are averaged, a query counts with
+    the probability of a relevant document among the first k.
 
     Examples
     --------
@@ -542,12 +552,13 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
 
 
 class RPrecisionCI(_RelevantCI, measure="r_precision"):
-    r"""Share of relevant documents among as many as are relevant, mean over queries.
+    r"""R-precision: precision at R, the number of relevant documents of the query.
 
     .. math:: \frac 1Q \sum_q
         \frac{\#\{j \le R_q : d_j \text{ relevant}\}}{R_q}
 
-    with the :math:`R_q` relevant documents of query q: ``Rprec`` of trec_eval.
+    where :math:`R_q` is the number of relevant documents of query q. The metric is
+    ``Rprec`` of trec_eval.
 
     Examples
     --------
@@ -564,15 +575,15 @@ class RPrecisionCI(_RelevantCI, measure="r_precision"):
 
 
 class BprefCI(_RelevantCI, measure="bpref"):
-    r"""Binary preference (bpref) of judged documents, the mean over queries [1]_.
+    r"""Binary preference (bpref) of judged documents, averaged over queries [1]_.
 
     .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}} \Bigl(1 -
         \frac{\min(n_i, R_q)}{\min(N_q, R_q)}\Bigr)
 
-    with the :math:`R_q` documents of query q that are judged relevant, the :math:`N_q`
-    that are judged not relevant, and the number :math:`n_i` of the latter that are
-    ranked above document i. Documents that were not judged, of relevance -1, are left
-    out. It is ``bpref`` of trec_eval.
+    where query q has :math:`R_q` documents judged relevant and :math:`N_q` judged not
+    relevant, and :math:`n_i` of the latter are ranked above document i. Documents that
+    were not judged, with relevance -1, are left out. The metric is ``bpref`` of
+    trec_eval.
 
     References
     ----------
@@ -592,30 +603,30 @@ class BprefCI(_RelevantCI, measure="bpref"):
         relevant, judged = relevance >= self.relevance_level, relevance >= 0
         hits = self._ranked(query, relevant, np.where(judged, scores, np.nan))
         n_relevant = hits.totals[hits.query]
-        n_others = np.bincount(query, judged & ~relevant)[hits.query]
+        n_irrelevant = np.bincount(query, judged & ~relevant)[hits.query]
         before, tied = hits.before - hits.gains_before, hits.size - hits.gains
-        # Any number of tied others, from none to all, is as likely to be above each.
+        # Every number of tied irrelevant documents is equally likely to be above a hit.
         below_limit = np.clip(n_relevant - before, 0, tied + 1)
         above = below_limit * (before + (below_limit - 1) / 2)
         above = (above + (tied + 1 - below_limit) * n_relevant) / (tied + 1)
-        lost = above / np.maximum(np.minimum(n_relevant, n_others), 1)
+        lost = above / np.maximum(np.minimum(n_relevant, n_irrelevant), 1)
         return hits.sums(hits.gains * (1 - lost)) / hits.totals
 
 
 class _LabelRankingCI(RankingMetricCI):
-    """A metric of the ranking of the labels that a row has, as in scikit-learn.
+    """A metric of the ranking of the labels of a row, as in scikit-learn.
 
-    The truth is 0 or 1 for each label of each row, or, with ``query=``, for one in
-    each. No score may be missing. Ties count as errors.
+    The truth is 0 or 1 for each label of each row. With ``query=``, each row has one
+    label. Scores must not be missing. Ties count as errors.
     """
 
     _may_miss = False
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
-        others = relevance[(relevance != 0) & (relevance != 1)]
-        if len(others):
+        invalid = relevance[(relevance != 0) & (relevance != 1)]
+        if len(invalid):
             raise ValueError(
-                f"y_true must hold 0 and 1 for {self.name!r}, got {others[0]:g}"
+                f"y_true must hold 0 and 1 for {self.name!r}, got {invalid[0]:g}"
             )
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
 
@@ -627,21 +638,21 @@ class _LabelRankingCI(RankingMetricCI):
 class LabelRankingAveragePrecisionCI(
     _LabelRankingCI, measure="label_ranking_average_precision"
 ):
-    r"""Label ranking average precision: the mean over rows of that of their labels.
+    r"""Label ranking average precision, averaged over rows.
 
     .. math:: \frac 1n \sum_i \frac 1{|Y_i|} \sum_{l \in Y_i}
         \frac{\#\{m \in Y_i : s_{im} \ge s_{il}\}}{\#\{m : s_{im} \ge s_{il}\}}
 
-    with the labels :math:`Y_i` of row i and the scores s.
+    where :math:`Y_i` are the labels of row i and s the scores.
 
-    Of a row it is the mean over its labels of the share of them among those with the
-    same score or a greater one. The estimate equals
+    The value of a row is the mean over its labels. For each label, it is the proportion
+    of true labels among those with the same score or a larger one. The estimate equals
     :func:`sklearn.metrics.label_ranking_average_precision_score`.
 
     Parameters
     ----------
     zero_division : {0, 1, numpy.nan}, default=1
-        Value of a row without a label; with NaN these are left out.
+        Value of a row without a label; NaN leaves out such rows.
 
     Examples
     --------
@@ -662,16 +673,16 @@ class LabelRankingAveragePrecisionCI(
 class LabelRankingLossCI(
     _LabelRankingCI, measure="label_ranking_loss", greater_is_better=False
 ):
-    r"""Label ranking loss: the mean share of pairs of labels in the wrong order.
+    r"""Label ranking loss: mean proportion of pairs of labels in the wrong order.
 
     .. math:: \frac 1n \sum_i
         P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)
 
-    with the labels :math:`Y_i` of row i and the scores s.
+    where :math:`Y_i` are the labels of row i and s the scores.
 
-    Pairs are of a label that the row has and one that it has not. Lower is better. The
-    estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with no label, or
-    with all, has the value of `zero_division`.
+    A pair has one label that the row has and one that it does not have. Lower is
+    better. The estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with
+    no label, or with all labels, has the value `zero_division`.
 
     Examples
     --------
@@ -685,8 +696,8 @@ class LabelRankingLossCI(
     def _of_hits(self, hits: Rankings) -> Array:
         wrong = hits.before + hits.size - hits.gains_before - hits.gains
         pairs = hits.totals * (hits.sizes - hits.totals)
-        found = hits.sums(hits.gains * wrong)
-        return found / np.where(pairs > 0, pairs, np.nan)
+        wrong_pairs = hits.sums(hits.gains * wrong)
+        return wrong_pairs / np.where(pairs > 0, pairs, np.nan)
 
 
 class CoverageErrorCI(
@@ -697,19 +708,19 @@ class CoverageErrorCI(
     smooth=False,
     automatic=("hall",),
 ):
-    r"""Coverage error: mean depth of the ranking down to the last label of a row.
+    r"""Coverage error: mean depth of the ranking down to the last true label of a row.
 
     .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
 
-    with the labels :math:`Y_i` of row i and the scores s.
+    where :math:`Y_i` are the labels of row i and s the scores.
 
     Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
 
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Metrics of regression: functions of means over rows, deviances and the median.
+"""Metrics of regression: functions of means over rows, deviances and medians.
 
 References
 ----------
@@ -37,31 +37,31 @@ from skci.measures.functional import (
     identity,
     skill,
 )
-from skci.measures.traits import LOSS, SKILL, SQUARE, Link, Trait
+from skci.measures.traits import LOSS, SKILL, SQUARE, Link, MeasureProperties
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import WeightedMean
 
 _ROUNDING = 1e-12  # of a cumulative share
-_REACH = 0.98  # 1.96 standard deviations of an indicator of the median, for one row
+_REACH = 0.98  # 1.96 standard deviations of the indicator of being below the median
 
 
 def quantile(values: Array, weights: Array, level: float) -> float:
-    """Weighted quantile: the midpoint of all that satisfy its definition."""
+    """Weighted quantile: the midpoint of all values that satisfy the definition."""
     order = np.argsort(values, kind="stable")
     share = np.cumsum(weights[order]) / weights.sum()
-    ends = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
-    lowest, highest = values[order[np.minimum(ends, len(values) - 1)]]
+    positions = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
+    lowest, highest = values[order[np.minimum(positions, len(values) - 1)]]
     return float(lowest + highest) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Median(Functional):
-    """Weighted median of values that are not negative.
+    """Weighted median of nonnegative values.
 
-    Its influence values are those of the distribution function F at the median, over
-    the density there: the slope of F between the ends of an interval as long as the
-    95% interval of Woodruff (1952).
+    The influence values are those of the distribution function F at the median, divided
+    by the density. The density is the slope of F between two limits that are as far
+    apart as those of Woodruff's 95% interval (1952).
     """
 
     values: Array
@@ -75,23 +75,24 @@ class Median(Functional):
     def __call__(self, p: Array) -> Evaluation:
         median = self.estimate(p)
         side = np.sign(self.values - median) / 2
-        # As if half of the rows at the median, but for one, were on either side.
+        # Half of the rows at the median, except one, count as below it and half as
+        # above.
         ties = side == 0
         heaviest = (p / self.frequencies)[ties].max(initial=0)
         side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
         influence = self._spread * (side - p @ side)
-        size = np.maximum(self._spread, median)  # of which a tiny share is rounding
+        size = np.maximum(self._spread, median)  # scale of rounding errors
         return Evaluation(median, influence, np.atleast_1d(size))
 
     @property
     def link(self) -> Link:
-        """The scale of F, on which Wald's interval of the median is Woodruff's."""
+        """Scale of F, on which Wald's interval of the median is Woodruff's."""
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
-        """F at a value: where it repeats, the share that is nearest to 1/2.
+        """F at a value; where the value repeats, the share nearest to 1/2.
 
-        It is 1/2 from one neighbour of the median to the other, as every interval holds
+        Between the neighbours of the median F is 1/2, because every interval includes
         both.
         """
         values, shares = self._knots
@@ -102,18 +103,18 @@ class Median(Functional):
         return np.where(is_between, 0.5, np.clip(0.5, lowest, highest))
 
     def _density_at(self, value: Any) -> Any:
-        """Density of the values, which is that at the median everywhere."""
+        """Density of the values; the density at the median is used everywhere."""
         with np.errstate(over="ignore"):
             density = np.divide(1.0, self._spread) if self._spread else 0.0
         return np.full_like(value, density, dtype=float)
 
     def _quantile_at(self, share: Any) -> Any:
-        """Quantile at a share, at least as far from the median as the next value."""
+        """Quantile at a share; it is not closer to the median than the next value."""
         values, shares = self._knots
         below, above = self._neighbours
-        found = np.interp(share, shares, values, left=0.0, right=np.inf)
-        found = np.where(share < 0.5, np.minimum(found, below), found)
-        return np.where(share > 0.5, np.maximum(found, above), found)
+        quantiles = np.interp(share, shares, values, left=0.0, right=np.inf)
+        quantiles = np.where(share < 0.5, np.minimum(quantiles, below), quantiles)
+        return np.where(share > 0.5, np.maximum(quantiles, above), quantiles)
 
     @cached_property
     def _median(self) -> float:
@@ -121,10 +122,10 @@ class Median(Functional):
 
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
-        """Sorted values and F at them, interpolated between, 1/2 at the median.
+        """Sorted values and F at them, with F = 1/2 at the median.
 
-        F counts half of the row that it is at. It rises steeply where values repeat, of
-        which the lightest row is the first.
+        F is interpolated between the values, and includes half of the row at a value.
+        At repeated values F rises steeply, starting with the lightest row.
         """
         order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
@@ -132,18 +133,18 @@ class Median(Functional):
         shares = np.cumsum(mass) - row_mass / 2
         shares[np.abs(shares - 0.5) < _ROUNDING] = 0.5
         repeated = np.flatnonzero(self.frequencies[order] > 1)
-        of_first_row = (shares - mass + row_mass)[repeated]
-        shares = np.insert(shares, repeated, of_first_row)
+        first_row_shares = (shares - mass + row_mass)[repeated]
+        shares = np.insert(shares, repeated, first_row_shares)
         values = np.insert(values, repeated, values[repeated])
-        place = np.searchsorted(shares, 0.5)
-        values = np.insert(values, place, self._median)
-        shares = np.insert(shares, place, 0.5)
-        ends = values[[0]], values, values[[-1]]
-        return np.concatenate(ends), np.concatenate([[0.0], shares, [1.0]])
+        position = np.searchsorted(shares, 0.5)
+        values = np.insert(values, position, self._median)
+        shares = np.insert(shares, position, 0.5)
+        columns = values[[0]], values, values[[-1]]
+        return np.concatenate(columns), np.concatenate([[0.0], shares, [1.0]])
 
     @cached_property
     def _neighbours(self) -> tuple[float, float]:
-        """Values next to the median; itself where there is none."""
+        """Values next to the median; the median itself if there is none."""
         sides = self.values < self._median, self.values > self._median
         below, above = (self.values[side] for side in sides)
         return (
@@ -158,63 +159,64 @@ class Median(Functional):
         reach = _REACH / np.sqrt(self.frequencies.sum())
         nearest = np.interp(self._neighbours, values, shares)
         low, high = min(0.5 - reach, nearest[0]), max(0.5 + reach, nearest[1])
-        ends: Any = np.clip([low, high], shares[1], shares[-2])
-        low, high = np.interp(ends, shares, values)
-        return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
+        bounds: Any = np.clip([low, high], shares[1], shares[-2])
+        low, high = np.interp(bounds, shares, values)
+        return float((high - low) / (bounds[1] - bounds[0])) if high > low else 0.0
 
 
-_CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
-_OF_TRUTH = {"truth", "potential"}  # columns that are the same for all models
+_CENTRED = {"truth", "prediction", "error"}  # columns with the mean subtracted
+_OF_TRUTH = {"truth", "potential"}  # columns that are equal for all models
 
 
 def squared_error(y: Array, values: Array) -> Array:
-    """Square of the errors."""
+    """Squared errors."""
     return (y - values) ** 2
 
 
 def absolute_error(y: Array, values: Array) -> Array:
-    """Size of the errors."""
+    """Absolute errors."""
     return np.abs(y - values)
 
 
 def absolute_percentage_error(y: Array, values: Array) -> Array:
-    """Size of the errors relative to the truth."""
+    """Absolute errors relative to the truth."""
     return np.abs(y - values) / np.maximum(np.abs(y), EPS)
 
 
 def squared_log_error(y: Array, values: Array) -> Array:
-    """Square of the errors of the logarithms of one more."""
+    """Squared errors of log(1 + y)."""
     return (np.log1p(y) - np.log1p(values)) ** 2
 
 
 def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
-    """Loss that is least in the mean at the quantile of level alpha."""
+    """Loss whose mean is smallest at the quantile of level alpha."""
     return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
 
 
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """A metric of predicted numbers: a function of means over rows.
 
-    Its measure is by default that of a loss: 0 or more, and lower is better. Several
-    targets are averaged, or there is a report on each.
+    By default the measure is a loss: nonnegative, and lower is better. Several targets
+    are averaged or reported on separately.
 
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     multioutput : {"uniform_average", "raw_values"} or array-like
-        Average over several targets: the mean, by default; "raw_values" for a report on
-        each target; or weights.
+        Average over several targets: "uniform_average" (the default) is the mean,
+        "raw_values" requests a report on each target, and an array gives the weights of
+        the targets.
     """
 
     multioutput: Any = "uniform_average"
 
     reads = "numbers"
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
-    """Columns whose means it uses: the loss, or products of centred columns."""
+    """Columns whose means determine the metric: a loss, or products of columns."""
     _loss = cast("Callable[..., Array]", None)
-    """Loss of each row: a function of truth, prediction and some options."""
+    """Loss of each row, a function of truth, prediction and the options of the loss."""
     _loss_options: ClassVar[tuple[str, ...]] = ()
     _serves_moments = True
     _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
@@ -224,7 +226,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return "multioutput" if self._is("raw_values") else ""
 
     def _is(self, multioutput: str) -> bool:
-        """Whether that is the option; arrays compare entry by entry."""
+        """Whether `multioutput` is this string; arrays would be compared by element."""
         return isinstance(self.multioutput, str) and self.multioutput == multioutput
 
     def _check(self, method: str | None = None) -> None:
@@ -235,7 +237,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             weights = as_numbers(self.multioutput, "multioutput")
             check_nonnegative(weights, "multioutput")
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         functionals = self._functionals(binding)
         traits = list(map(self._trait_of, functionals))
         if self._each:
@@ -251,22 +253,24 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _shares(self, n_targets: int) -> Array:
-        """Check the fixed weights of targets."""
-        given = np.ones(n_targets) if self._is("uniform_average") else self.multioutput
-        shares = np.asarray(given, dtype=float)
+        """Fixed weights of targets, checked."""
+        weights = (
+            np.ones(n_targets) if self._is("uniform_average") else self.multioutput
+        )
+        shares = np.asarray(weights, dtype=float)
         if shares.shape != (n_targets,):
             raise ValueError(
-                f"multioutput must hold a weight for each of the {n_targets} targets, "
+                f"multioutput must have a weight for each of the {n_targets} targets, "
                 f"got shape {shares.shape}"
             )
         return shares
 
-    def _trait_of(self, functional: Functional) -> Trait:
-        """Properties of the metric of a target."""
+    def _trait_of(self, functional: Functional) -> MeasureProperties:
+        """Properties of the metric of a single target."""
         return self._measure
 
-    def _functionals(self, binding: Binding) -> list[Functional]:
-        """Functional of each target, whose values have finite squares."""
+    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
+        """Functionals of the targets, checked to be in the range of floats."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -276,31 +280,34 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             functionals = self._of_variables(variables, binding, weights)
             estimates = [g.estimate(weights / weights.sum()) for g in functionals]
         sizes = [*variables.values(), *(x for x in estimates if not np.isinf(x))]
-        if any((np.abs(each) >= LARGEST).any() for each in sizes):  # NaN is undefined
-            columns = sample.truth, sample.numbers[binding.model]
-            got = " and ".join(f"{np.abs(x).max():.3g}" for x in columns)
+        if any((np.abs(x) >= LARGEST).any() for x in sizes):  # NaN is undefined
+            inputs = sample.truth, sample.numbers[binding.model]
+            got = " and ".join(f"{np.abs(x).max():.3g}" for x in inputs)
             raise ValueError(
-                f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
-                f"range of floats, got sizes up to {got}"
+                f"y_true and y_pred must hold numbers for which {self.name!r} is in "
+                f"the range of floats, got sizes up to {got}"
             )
         return functionals
 
     def _of_variables(
-        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+        self,
+        variables: dict[Variable, Array],
+        binding: ParameterBuilder,
+        weights: Array,
     ) -> list[Functional]:
-        """Functional of the rows of each target."""
+        """Functionals of the rows, one for each target."""
         monomials, sizes = self.monomials(binding), {}
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
         for v, values in variables.items():
-            if v.name == "error":  # which is rounded as the truth is
-                both = values, variables[Variable("truth", target=v.target)]
-                sizes[v] = sum(np.abs(each).max() for each in both)
+            if v.name == "error":  # its rounding error is that of the truth
+                columns = values, variables[Variable("truth", target=v.target)]
+                sizes[v] = sum(np.abs(column).max() for column in columns)
         means = Means.of_rows(monomials, variables, weights, sizes)
         return self._of_means(means, binding)
 
-    def _of_means(self, means: Means, binding: Binding) -> list[Functional]:
-        """Functional of the means of the columns of each target."""
+    def _of_means(self, means: Means, binding: ParameterBuilder) -> list[Functional]:
+        """Functionals of the means of columns, one for each target."""
         return [
             means.function(self._function_at(means, k), monomials, _CENTRED)
             for k, monomials in enumerate(self._monomials(binding))
@@ -310,21 +317,21 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """Function of the means of the columns."""
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
-        """Return the function of means, where those of some columns are known."""
+        """Return the function of means of a target, given the sample moments."""
         return self._function
 
-    def monomials(self, binding: Binding) -> list[Monomial]:
+    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [*chain(*self._monomials(binding))]
 
-    def _monomials(self, binding: Binding) -> list[list[Monomial]]:
-        """Columns, or products of two, of each target."""
+    def _monomials(self, binding: ParameterBuilder) -> list[list[Monomial]]:
+        """Columns and products of two columns whose means are used, for each target."""
         return [
             [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
             for k in range(len(binding.sample.vocabulary.targets))
         ]
 
-    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Variable of moments for a column of a target, which metrics may share."""
+    def _variable(self, name: str, binding: ParameterBuilder, target: int) -> Variable:
+        """Variable that identifies a column of a target; metrics may share it."""
         model = "" if name in _OF_TRUTH else binding.model
         if name in ("loss", "potential"):
             name = self._loss.__name__ if name == "loss" else name
@@ -332,21 +339,21 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return Variable(name, model, target)
 
     def variables(
-        self, binding: Binding, scaled: bool = False
+        self, binding: ParameterBuilder, scaled: bool = False
     ) -> dict[Variable, Array]:
         names = dict.fromkeys(name for term in self._terms for name in term)
-        weights, found = binding.sample.rows.counts[binding.within], {}
+        weights, variables = binding.sample.rows.counts[binding.within], {}
         for target, (y, values) in enumerate(self._targets(binding)):
             self._check_range(y, values)
             y, values = self._scaled(y, values) if scaled else (y, values)
             for name in names:
                 with np.errstate(all="ignore"):
                     column = self._column(name, y, values, weights)
-                found[self._variable(name, binding, target)] = column
-        return found
+                variables[self._variable(name, binding, target)] = column
+        return variables
 
-    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
-        """Truths and predictions of each target in the subgroup."""
+    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
+        """True and predicted values of each target in the subgroup."""
         columns = binding.sample.truth, binding.sample.numbers[binding.model]
         y, values = (column[binding.within].T for column in columns)
         return zip(y, values, strict=True)
@@ -358,22 +365,22 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     @property
     def _options(self) -> list[float]:
-        """Options of the loss."""
+        """Values of the options of the loss."""
         return [float(getattr(self, name)) for name in self._loss_options]
 
     def _losses(self, y: Array, values: Array) -> Array:
         return self._loss(y, values, *self._options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
-        """Divide by a power of two, which changes no function of several means."""
+        """Divide by a power of two; functions of several means are scale-invariant."""
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined."""
 
-    def _squares(self, binding: Binding) -> Array:
-        """Return squares whose means are the variances of targets, (m, targets)."""
+    def _squares(self, binding: ParameterBuilder) -> Array:
+        """Columns whose means are the variances of the targets, (m, targets)."""
         sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
         truths = [Variable("truth", target=k) for k in range(n_targets)]
         squares = [(truth, truth) for truth in truths]
@@ -441,17 +448,17 @@ class MeanAbsoluteScaledErrorCI(
 
     .. math:: \frac{E|y - \hat y|}{\frac 1{T - m} \sum_{t=m+1}^T |x_t - x_{t-m}|}
 
-    The denominator is the mean absolute error of the naive forecast of the training
-    series x, which repeats the value m steps before [1]_. It is a known number: the
-    interval is that of the numerator.
+    The denominator is the mean absolute error of the naive forecast for the training
+    series x, which repeats the value m steps before [1]_. It is treated as known: the
+    interval is the interval of the numerator, rescaled.
 
     Parameters
     ----------
     y_train : array-like of shape (n_timepoints,) or (n_timepoints, n_targets)
-        Training series in order of time; of several targets a column for each, or one
-        series for all.
+        Training series in order of time. With several targets, a column for each target
+        or one series for all.
     seasonality : int, default=1
-        Steps m of the naive forecast, such as 12 for months.
+        Number of steps m of the naive forecast, such as 12 for monthly data.
 
     References
     ----------
@@ -470,30 +477,30 @@ class MeanAbsoluteScaledErrorCI(
 
     _serves_moments = False
 
-    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
+    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
         columns, scale = [*super()._targets(binding)], self._scale
         if len(scale) not in (1, len(columns)):
             raise ValueError(
                 f"y_train must have a column for each of the {len(columns)} targets, "
-                f"or one, got {len(scale)}"
+                f"or one column, got {len(scale)}"
             )
-        pairs = zip(columns, np.resize(scale, len(columns)), strict=True)
-        return ((y / each, values / each) for (y, values), each in pairs)
+        scaled_columns = zip(columns, np.resize(scale, len(columns)), strict=True)
+        return ((y / unit, values / unit) for (y, values), unit in scaled_columns)
 
     @property
     def _scale(self) -> Array:
-        """Mean absolute error of the naive forecast of each column."""
+        """Mean absolute error of the naive forecast, by column."""
         series, m = as_numbers(self.y_train, "y_train"), self.seasonality
         if series.ndim not in (1, 2) or len(series) <= m:
             raise ValueError(
-                "y_train must be a series, or columns of series, of more than "
-                f"{m} values (seasonality), got shape {series.shape}"
+                f"y_train must be a series, or columns of series, with more than {m} "
+                f"values (seasonality), got shape {series.shape}"
             )
         scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
         if not scale.all():
             raise ValueError(
                 f"y_train must change within {m} steps (seasonality), got a naive "
-                "forecast without an error"
+                "forecast without errors"
             )
         return scale
 
@@ -506,14 +513,14 @@ class MedianAbsoluteErrorCI(
     r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.median_absolute_error`. The interval is
-    that of Woodruff (1952): quantiles of the absolute errors, at the limits of an
-    interval for the proportion of errors below their median. Differences use the
-    standard error, and need errors of a continuous distribution.
+    Woodruff's (1952): the limits are quantiles of the absolute errors at the limits of
+    an interval for the proportion of errors below the median. Differences use the
+    standard error and require errors with a continuous distribution.
 
     Parameters
     ----------
     method : {"auto", "delta"}, optional
-        Interval method; both are the one above.
+        Interval method; both are Woodruff's interval.
 
     Examples
     --------
@@ -521,25 +528,29 @@ class MedianAbsoluteErrorCI(
     median_absolute_error = 0.75 [0.50, 1.00], 95% interval (delta, n = 40)
     """
 
-    _serves_moments = False  # a quantile is no function of them
+    _serves_moments = False  # a median is no function of moments
 
-    def _trait_of(self, functional: Functional) -> Trait:
+    def _trait_of(self, functional: Functional) -> MeasureProperties:
         return replace(self._measure, scale=cast(Median, functional).link)
 
     def _of_variables(
-        self, variables: dict[Variable, Array], binding: Binding, weights: Array
+        self,
+        variables: dict[Variable, Array],
+        binding: ParameterBuilder,
+        weights: Array,
     ) -> list[Functional]:
         errors = variables.values()
-        return [Median(each, weights, binding.frequencies) for each in errors]
+        return [Median(values, weights, binding.frequencies) for values in errors]
 
 
 class MeanAbsolutePercentageErrorCI(
     RegressionMetricCI, measure="mean_absolute_percentage_error", heavy_tails=False
 ):
-    r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
+    r"""Mean absolute percentage error: :math:`E(|y - \hat y| / |y|)`.
 
     Lower is better. The estimate equals
-    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
+    :func:`sklearn.metrics.mean_absolute_percentage_error`: a proportion, not a
+    percentage.
 
     Examples
     --------
@@ -600,35 +611,45 @@ class _PinballCI(RegressionMetricCI, heavy_tails=False):
         Level of the quantile, between 0 and 1.
     """
 
-    alpha: float = option(default=0.5, check=check_share)
+    alpha: float = option(default=0.5, kw_only=False, check=check_share)
 
     _loss = staticmethod(pinball_loss)
     _loss_options = ("alpha",)
 
 
 class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
-    r"""Mean pinball loss of predicted quantiles. Lower is better.
+    r"""Mean pinball loss of predicted quantiles, by default medians. Lower is better.
 
     .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
 
-    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`.
+    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`. The name
+    "mean_pinball_loss@0.9" stands for the metric of a quantile at level 0.9.
 
     Examples
     --------
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_pinball_loss = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
+    mean_pinball_loss@0.9 = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
     """
+
+    _title: ClassVar[str] = "mean_pinball_loss"
+    _number = "a level", "0.9"
+
+    @property
+    def _name(self) -> str:
+        at = "" if self.alpha == 0.5 else f"@{self.alpha:g}"
+        return self._title + at
 
 
 class _VarianceShareCI(RegressionMetricCI, **SKILL):
-    """Share of the variance of the truth.
+    """A metric relative to the variance of the truth.
 
     Parameters
     ----------
     multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
-        Average over several targets: the mean, by default; the mean weighted by the
-        variances of the targets, which are estimated as well; "raw_values" for a report
-        on each target; or weights.
+        Average over several targets. "uniform_average" (the default) is the mean.
+        "variance_weighted" is the mean weighted by the variances of the targets, which
+        are estimated as well. "raw_values" requests a report on each target. An array
+        gives the weights of the targets.
     """
 
     _multioutputs = ("uniform_average", "variance_weighted", "raw_values")
@@ -637,8 +658,8 @@ class _VarianceShareCI(RegressionMetricCI, **SKILL):
 class ExplainedVarianceCI(_VarianceShareCI, measure="explained_variance"):
     r"""Explained variance: :math:`1 - \mathrm{Var}(y - \hat y) / \mathrm{Var}(y)`.
 
-    The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
-    undefined where all truths are equal.
+    The estimate equals :func:`sklearn.metrics.explained_variance_score`, except that it
+    is undefined if all truths are equal.
 
     Examples
     --------
@@ -656,8 +677,8 @@ class ExplainedVarianceCI(_VarianceShareCI, measure="explained_variance"):
 class R2CI(_VarianceShareCI, measure="r2"):
     r"""R2, the coefficient of determination: :math:`1 - E(y - \hat y)^2 / \sigma_y^2`.
 
-    The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
-    truths are equal.
+    The estimate equals :func:`sklearn.metrics.r2_score`, except that it is undefined if
+    all truths are equal.
 
     Examples
     --------
@@ -707,11 +728,11 @@ class PearsonCorrelationCI(
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-_ROUNDING_OF_DEVIANCE = 1e-13  # relative to the terms of a deviance
+_ROUNDING_OF_DEVIANCE = 1e-13  # relative to the size of the terms of a deviance
 
 
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
-    """Tweedie deviance of a variance proportional to a power of the mean."""
+    """Tweedie deviance for a variance proportional to a power of the mean."""
     if power == 0:
         return (y - values) ** 2
     if power == 1:
@@ -719,7 +740,7 @@ def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
     if power == 2:
         return 2 * (np.log(values / y) + y / values - 1)
     rest = 2 - power
-    # Of a negative power, truths below 0 have no deviance of their own.
+    # For negative powers, the first term is 0 where the truth is below 0.
     saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
     across = y * values ** (1 - power) / (1 - power)
     deviance = 2 * (saturated - across + values**rest / rest)
@@ -727,11 +748,11 @@ def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
 
 
 class _D2CI(RegressionMetricCI, **SKILL):
-    """Share of the loss of the best constant prediction that predictions save."""
+    """D2: relative reduction of the loss compared with the best constant prediction."""
 
     _function = staticmethod(skill)
     _terms = (("loss",), ("constant",))
-    _serves_moments = False  # a quantile is no function of them
+    _serves_moments = False  # a quantile is no function of moments
 
     def _column(self, name: str, y: Array, values: Array, weights: Array) -> Array:
         if name != "constant":
@@ -741,17 +762,17 @@ class _D2CI(RegressionMetricCI, **SKILL):
         return self._losses(y, y if equal else constant)
 
     def _constant(self, y: Array, weights: Array) -> float:
-        """Find the constant with the least loss."""
+        """Return the constant with the smallest loss."""
         raise NotImplementedError
 
 
 class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
-    r"""Share of the absolute error of the median that predictions save.
+    r"""D2 of the absolute error: reduction relative to predicting the median.
 
     .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
 
     The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
-    of the median, at which the error is least, does not matter to first order.
+    of the median has no effect to first order, because the error is smallest at it.
 
     Examples
     --------
@@ -766,14 +787,14 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
 
 
 class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
-    r"""Share of the pinball loss of a constant quantile that predictions save.
+    r"""D2 of the pinball loss: reduction relative to predicting a constant quantile.
 
     .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
         q \text{ the } \alpha \text{-quantile of } y
 
-    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
-    interpolation of the quantile in older releases. The uncertainty of the quantile, at
-    which the loss is least, does not matter to first order.
+    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, apart from the
+    interpolation of the quantile in older releases. The uncertainty of the quantile has
+    no effect to first order, because the loss is smallest at it.
 
     Examples
     --------
@@ -786,17 +807,18 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 
 
 class _DevianceCI(RegressionMetricCI):
-    """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
+    """A metric of Tweedie deviances: variances are proportional to a power of the mean.
 
-    The power is an option, or fixed by a subclass.
+    The power is an option or is fixed by a subclass.
 
     Parameters
     ----------
     power : float, default=0
-        Power of the mean to which the variance is proportional: 0 for squared errors,
-        as of R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
-        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
-        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+        Power of the mean to which the variance is proportional: 0 for squared errors
+        (as in R2), 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
+        inverse Gaussian distribution; not between 0 and 1. If the power is not 0,
+        predictions must be above 0. Truths must be 0 or more for powers in [1, 2), and
+        above 0 for powers of 2 or more.
     """
 
     power = cast(float, 0)
@@ -811,13 +833,17 @@ class _DevianceCI(RegressionMetricCI):
             raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
         positive = power >= 2
         if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
-            least = "above 0" if positive else "from 0 on"
-            raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
+            requirement = "above 0" if positive else "of 0 or more"
+            raise ValueError(
+                f"y_true must hold numbers {requirement} {got} {y.min():g}"
+            )
 
 
 def _check_power(value: Any, name: str) -> float:
-    wanted = "a finite number, not between 0 and 1, both excluded"
-    return check_number(value, name, wanted, lambda x: isfinite(x) and not 0 < x < 1)
+    requirement = "a finite number, not between 0 and 1, both excluded"
+    return check_number(
+        value, name, requirement, lambda x: isfinite(x) and not 0 < x < 1
+    )
 
 
 class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
@@ -839,7 +865,7 @@ class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
 class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
     r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
 
-    Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
+    Lower is better. Truths must be 0 or more, predictions above 0. The estimate equals
     :func:`sklearn.metrics.mean_poisson_deviance`.
 
     Examples
@@ -867,11 +893,11 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
 
 
 class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
-    r"""Share of the Tweedie deviance of the mean that predictions save.
+    r"""D2 of the Tweedie deviance: reduction relative to predicting the mean.
 
-    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
-    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
-    mean, at which the deviance is least, does not matter to first order.
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, where p is the
+    power. The estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty
+    of the mean has no effect to first order, because the deviance is smallest at it.
 
     Examples
     --------
@@ -883,7 +909,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """The loss, and columns that determine the deviance of the mean."""
+        """The loss, and columns that determine the deviance from the mean."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
@@ -894,13 +920,13 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         mean = np.array(means.origins[Variable("truth", target=target)])
-        # Squares are about the mean, where they are 0.
+        # Squares are centred at the mean, so that their potential there is 0.
         at_mean = _potential(mean, self.power) if self.power else np.zeros(2)
         return partial(_skill_of_deviance, at_mean)
 
 
 def _potential(y: Array, power: float) -> tuple[Array, Array]:
-    r"""Convex function of which Tweedie deviances are Bregman divergences, and slope.
+    r"""Convex function whose Bregman divergences are Tweedie deviances, and its slope.
 
     The deviance is
     :math:`\phi(y) - \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
@@ -915,7 +941,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """Share of the deviance of the mean, which is subtracted from the truth."""
+    """D2 of the deviance; truths are centred at the mean."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

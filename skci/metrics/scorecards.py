@@ -13,9 +13,9 @@ from skci._validation import check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import (
     OrderMetricCI,
     OrderOfScores,
@@ -25,12 +25,12 @@ from skci.metrics.scores import (
     masses,
 )
 
-_REACH = 1.96  # standard deviations of the share of rows above a score
-_SPLITS = 8  # of the rows in halves
+_REACH = 1.96  # standard deviations of the proportion of rows above a score
+_SPLITS = 8  # random splits of the rows into halves
 
 
 class GiniCoefficient(RocAuc):
-    """Twice an area under the ROC curve, less 1."""
+    """Gini coefficient: twice the area under the ROC curve, minus 1."""
 
     bounds = -1.0, 1.0
 
@@ -43,7 +43,7 @@ class GiniCoefficient(RocAuc):
 
 
 class KolmogorovSmirnov(OrderOfScores):
-    """Largest distance of the distributions of scores in two classes.
+    """Largest distance between the distribution functions of two classes.
 
     Influence values are those of the distance at the score where it is largest.
     """
@@ -57,9 +57,9 @@ class KolmogorovSmirnov(OrderOfScores):
             return np.asarray(self._distances(p).max(axis=-1))
 
     def _distances(self, p: Array) -> Array:
-        """Distance from each score on, 0 from the smallest one on."""
-        of_negative, of_positive = (mass_from(each) / each.sum() for each in masses(p))
-        return of_positive - of_negative
+        """Distance between the proportions of both classes at or above each score."""
+        negative, positive = (mass_from(mass) / mass.sum() for mass in masses(p))
+        return positive - negative
 
     def __call__(self, p: Array) -> Evaluation:
         negative, positive = masses(p)
@@ -75,16 +75,16 @@ class KolmogorovSmirnov(OrderOfScores):
 
 @dataclass(frozen=True, eq=False)
 class CumulativeGain(OrderOfScores):
-    """Share of the positive rows among the rows with the largest scores.
+    """Proportion of the positive rows among the rows with the largest scores.
 
-    These are a share of all rows; those of the score at the cut count in proportion.
-    The cut moves with the rows, along the slope of the gain between the ends of a 95%
-    interval of its position.
+    The selected rows are a given share of all rows; rows with the score at the cut
+    count in proportion. The cut depends on the rows. Its effect is computed from the
+    slope of the gain between the limits of a 95% interval of the position of the cut.
     """
 
     share: float = 0.1
     factor: float = 1.0
-    """Multiple of the share of the positive rows."""
+    """Factor by which the gain is multiplied."""
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
@@ -98,7 +98,7 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self.factor * self._gains(p, self.share))
 
     def _gains(self, p: Array, shares: Any) -> Any:
-        """Gains of some shares of the rows."""
+        """Gains at some shares of the rows."""
         negative, positive = masses(p)
         rows, hits = mass_from(negative + positive)[::-1], mass_from(positive)[::-1]
         with np.errstate(all="ignore"):
@@ -110,14 +110,14 @@ class CumulativeGain(OrderOfScores):
         share, rows = self.share, negative + positive
         value = self._gains(p, share)
         reach = _REACH * np.sqrt(share * (1 - share) / self.n_rows)
-        ends = np.clip([share - reach, share + reach], 0, 1)
-        slope = np.diff(self._gains(p, ends)) / np.diff(ends)
+        limits = np.clip([share - reach, share + reach], 0, 1)
+        slope = np.diff(self._gains(p, limits)) / np.diff(limits)
         with np.errstate(all="ignore"):
             above = (share * rows.sum() - mass_from(rows)) / rows + 1
             above = np.clip(np.nan_to_num(above), 0, 1)
-            of_cut = (share - above) * slope
-            of_positive = (above - value) / positive.sum() + of_cut
-        influence = self.factor * cells_of(of_cut, of_positive)
+            cut_slope = (share - above) * slope
+            positive_slope = (above - value) / positive.sum() + cut_slope
+        influence = self.factor * cells_of(cut_slope, positive_slope)
         return Evaluation(np.asarray(self.factor * value), influence, self._gradient)
 
 
@@ -127,13 +127,16 @@ class _ScorecardCI(OrderMetricCI):
     Parameters
     ----------
     method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: on the logit scale, corrected for skewness, or symmetric. If
-        not given, that of the report, or "auto", which is "logit".
+        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
+        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
+        which is "logit".
     """
 
     _several = False
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
         return self._of_cells(binding, area)
 
@@ -141,8 +144,8 @@ class _ScorecardCI(OrderMetricCI):
 class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=True):
     r"""Gini coefficient of scores (accuracy ratio), :math:`2 \mathrm{AUC} - 1`.
 
-    It is Somers' D of the scores and the label. The interval is twice that of the area
-    under the ROC curve, less 1; see :class:`RocAucCI`.
+    It equals Somers' D of the scores and the label. The interval is computed from the
+    interval of the area under the ROC curve; see :class:`RocAucCI`.
 
     Examples
     --------
@@ -162,22 +165,22 @@ class KolmogorovSmirnovCI(
     .. math:: \max_t \, P(S_+ \ge t) - P(S_- \ge t)
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row, and
-    the statistic is the largest informedness of all thresholds. The estimate equals
-    that of :func:`scipy.stats.ks_2samp` with ``alternative="less"`` for the scores of
-    positive and of negative rows.
+    the statistic is the largest informedness over all thresholds. The estimate equals
+    :func:`scipy.stats.ks_2samp` with ``alternative="less"`` for the scores of positive
+    and of negative rows.
 
     Parameters
     ----------
     method : {"auto", "logit", "delta"}, optional
-        Interval method: on the logit scale, or symmetric. If not given, that of the
-        report, or "auto", which is "delta".
+        Interval method: "logit" (on the logit scale) or "delta" (symmetric). Defaults
+        to the method of the report, or to "auto", which is "delta".
 
     Notes
     -----
-    The standard error is that of the distance at the threshold where it is largest.
-    The statistic exceeds the distance in the population, since it is a maximum. The
-    interval is extended downwards by the mean excess: halves of the rows exceed all
-    rows by at least :math:`\sqrt 2 - 1` times as much.
+    The standard error is that of the distance at the threshold where it is largest. The
+    statistic is a maximum and therefore exceeds the distance in the population on
+    average. The interval is extended downwards by an upper bound of the mean excess:
+    the excess of halves of the rows over all rows, divided by :math:`\sqrt 2 - 1`.
 
     Examples
     --------
@@ -188,11 +191,13 @@ class KolmogorovSmirnovCI(
 
     _area = KolmogorovSmirnov
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         parameter = super()._bind_one(binding, scores, code)
         cells, repeats = parameter.index[binding.within], binding.frequencies
         weights = binding.sample.rows.counts[binding.within] / repeats
-        # Rows of one cell and weight are drawn together, whatever their order.
+        # Rows with equal cell and weight are drawn together, regardless of their order.
         levels, level = np.unique(weights, return_inverse=True)
         kinds, index = np.unique(cells * len(levels) + level, return_inverse=True)
         cells, weights = kinds // len(levels), levels[kinds % len(levels)]
@@ -215,18 +220,21 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
     share : float
         Share of all rows that are selected, above 0 and below 1.
     method : {"auto", "logit", "delta"}, optional
-        Interval method: on the logit scale, or symmetric. If not given, that of the
-        report, or "auto", which is "logit".
+        Interval method: "logit" (on the logit scale) or "delta" (symmetric). Defaults
+        to the method of the report, or to "auto", which is "logit".
     """
 
     share: float = option(kw_only=False, check=check_probability)
 
     _title: ClassVar[str]
+    _number = "a share of the rows", "0.1"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         name = f"{self._title}@{check_probability(self.share, 'share'):g}"
-        return Trait(name, **self._properties | {"bounds": (0.0, self._factor)})
+        return MeasureProperties(
+            name, **self._properties | {"bounds": (0.0, self._factor)}
+        )
 
     @property
     def _area(self) -> Any:
@@ -238,13 +246,13 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
 
 
 class GainAtCI(_AtShareCI):
-    r"""Share of the positive rows that are among the rows with the largest scores.
+    r"""Gain: proportion of positive rows among the rows with the largest scores.
 
     .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t) = k
 
     for a share k of all rows, such as the customers that a campaign reaches. Rows with
-    the score at the cut count in proportion. Its string name is "gain@0.1" for a tenth
-    of the rows.
+    the score at the cut count in proportion. The string name for a tenth of the rows is
+    "gain@0.1".
 
     Examples
     --------
@@ -257,12 +265,12 @@ class GainAtCI(_AtShareCI):
 
 
 class LiftAtCI(_AtShareCI):
-    r"""Lift: share of positive rows among the largest scores, over that share in all.
+    r"""Lift: precision among the rows with the largest scores, over the prevalence.
 
     .. math:: \frac{P(y = 1 \mid s \ge t)}{P(y = 1)}, \quad P(s \ge t) = k
 
-    for a share k of all rows. It is the gain (:class:`GainAtCI`) over k, and at
-    most 1 / k. Its string name is "lift@0.1" for a tenth of the rows.
+    for a share k of all rows. It is the gain (:class:`GainAtCI`) divided by k, and at
+    most 1 / k. The string name for a tenth of the rows is "lift@0.1".
 
     Examples
     --------

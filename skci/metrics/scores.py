@@ -1,4 +1,4 @@
-"""Metrics of scores: areas under curves, and accuracy of the greatest scores.
+"""Metrics of scores: areas under curves, and top-k accuracy.
 
 References
 ----------
@@ -39,25 +39,25 @@ from skci.measures.functional import (
     Component,
     Evaluation,
     Functional,
+    InformativeRows,
     SubsetFunctional,
-    Support,
 )
-from skci.measures.traits import EDGE, Trait
+from skci.measures.traits import EDGE, MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
-from skci.metrics.classes import AVERAGES, Hits, Pooled, WeightedMean
+from skci.metrics.binding import ParameterBuilder
+from skci.metrics.classes import AVERAGES, Hits, MicroAverage, WeightedMean
 from skci.metrics.labels import AccuracyCI
 
 
 class ShareOfPairs(Functional):
-    """A share of pairs of rows of two classes that are in order."""
+    """Proportion of pairs of rows from two classes that are in the right order."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     @abstractmethod
     def rarer_class(self) -> int:
-        """Number of rows that the variance is mainly estimated from."""
+        """Number of rows from which most of the variance is estimated."""
 
     @property
     @abstractmethod
@@ -66,11 +66,11 @@ class ShareOfPairs(Functional):
 
     @property
     def _gradient(self) -> Array:
-        """Infinite where the variance within a class has one row to be estimated."""
+        """Infinite if a class has a single row, so that its variance is unknown."""
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
-    def support(self, counts: Array) -> Support:
-        return Support(self._classes, self.rarer_class)
+    def support(self, counts: Array) -> InformativeRows:
+        return InformativeRows(self._classes, self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         low, high = self.bounds
@@ -80,50 +80,50 @@ class ShareOfPairs(Functional):
 
 
 def mass_below(mass: Array) -> Array:
-    """Total mass of lower scores, and half of the mass of the same score."""
+    """Total mass of lower scores, plus half the mass of equal scores."""
     below = np.cumsum(mass, dtype=float)
     below -= mass / 2
     return below
 
 
 def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
-    """Area under the ROC curve from the masses of two classes at ascending scores.
+    """Area under the ROC curve, and its derivatives in the masses of both classes.
 
-    And its derivatives in the mass of negative and of positive rows.
+    The masses are those of negative and of positive rows at ascending scores.
     """
-    of_negative, of_positive = mass_below(positive), mass_below(negative)
+    negative_slope, positive_slope = mass_below(positive), mass_below(negative)
     with np.errstate(all="ignore"):
-        of_negative /= positive.sum()
-        of_positive /= negative.sum()
-        value = dot(positive, of_positive) / positive.sum()
-        np.subtract(1 - value, of_negative, out=of_negative)
-        of_negative /= negative.sum()
-        of_positive -= value
-        of_positive /= positive.sum()
-    return value, of_negative, of_positive
+        negative_slope /= positive.sum()
+        positive_slope /= negative.sum()
+        value = dot(positive, positive_slope) / positive.sum()
+        np.subtract(1 - value, negative_slope, out=negative_slope)
+        negative_slope /= negative.sum()
+        positive_slope -= value
+        positive_slope /= positive.sum()
+    return value, negative_slope, positive_slope
 
 
 def mass_from(mass: Array) -> Array:
-    """Total mass of the same score or a greater one."""
+    """Total mass of equal and larger scores."""
     return np.cumsum(mass[::-1])[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class OrderOfScores(ShareOfPairs):
-    """A functional of the order of scores within two classes.
+    """Functional of the order of the scores of two classes.
 
-    The table has two cells for each distinct score, in ascending order: its negative
-    rows and its positive ones.
+    The table has two cells for each distinct score, in ascending order: one for
+    negative rows and one for positive rows.
     """
 
     n_scores: int
     """Number of distinct scores."""
     sizes: tuple[int, int]
-    """Number of negative rows and of positive ones."""
+    """Numbers of negative and of positive rows."""
     n_rows: int
-    """Number of all rows, those of other labels included."""
+    """Number of all rows, including rows of other labels."""
     n_missed: int = 0
-    """1 if the first score stands for none: precision there is 0."""
+    """1 if the first score represents missing scores: precision there is 0."""
 
     @cached_property
     def positive(self) -> Array:
@@ -136,31 +136,29 @@ class OrderOfScores(ShareOfPairs):
 
 
 class _Area(OrderOfScores):
-    """An area under a curve."""
-
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        """Smallest and largest value if rows of some scores are ordered in any way.
+        """Smallest and largest value over all orders of the rows with equal scores.
 
-        `mixed` is a mask of the scores that stand for several, (scores,).
+        `mixed` is a mask of the scores that represent several scores, shape (scores,).
         """
 
 
 def masses(p: Array) -> Array:
-    """Weights of the negative and of the positive rows of each score, (2, scores)."""
+    """Weights of the negative and of the positive rows at each score, (2, scores)."""
     return p.reshape(-1, 2).T
 
 
-def cells_of(of_negative: Array, of_positive: Array) -> Array:
-    """Values of the cells, from those of the negative and positive rows."""
-    return np.stack([of_negative, of_positive], axis=1).ravel()
+def cells_of(negative: Array, positive: Array) -> Array:
+    """Interleave values of negative and of positive rows into values of cells."""
+    return np.stack([negative, positive], axis=1).ravel()
 
 
 class RocAuc(_Area):
-    """Probability that a positive row has a greater score than a negative one.
+    """Probability that a positive row has a larger score than a negative row.
 
-    Ties count half. The influence values are placements, of a size that makes their
-    common variance DeLong's.
+    Ties count half. The influence values are placements. They are scaled so that their
+    variance over all rows equals DeLong's variance.
     """
 
     compared_by: ClassVar[str] = "order"
@@ -176,7 +174,7 @@ class RocAuc(_Area):
             return np.asarray(dot(positive, mass_below(negative)) / pairs)
 
     def placements(self, p: Array) -> Array:
-        """Mass of the other class with a lower score than the rows of each cell."""
+        """Mass of rows of the other class with a lower score than each cell."""
         negative, positive = masses(p)
         return cells_of(mass_below(positive), mass_below(negative))
 
@@ -184,21 +182,22 @@ class RocAuc(_Area):
         value, *slopes = roc_area(*masses(p))
         rows, sizes = self.n_rows, np.array(self.sizes)
         with np.errstate(all="ignore"):
-            # From a variance over all rows to one within each class.
+            # Convert variances within each class to a variance over all rows.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
             for slope, factor in zip(slopes, factors, strict=True):
                 slope *= factor
         return Evaluation(np.asarray(value), cells_of(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Smallest and largest value if rows of some scores are ordered in any way.
+        r"""Smallest and largest value over all orders of the rows with equal scores.
 
-        A pair of a positive and a negative row of one score b counts one half, and 0 or
-        1 if it is ordered; the other pairs are not affected. So the value is within
+        A pair of a positive and a negative row with equal scores b counts one half. In
+        an order the pair counts 0 or 1; other pairs are not affected. The value with
+        ties changes by at most
 
-        .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N}
+        .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N} ,
 
-        of that with ties, p and n the masses of positive and negative rows.
+        where p and n are the masses of positive and of negative rows.
         """
         negative, positive = masses(p)
         value = float(self.estimate(p))
@@ -228,10 +227,10 @@ class AveragePrecision(_Area):
     def _mean(
         self, positive: Array, precision: Array, share: Array
     ) -> tuple[Array, Array]:
-        """Mean precision of the positive mass, and influence values of the cells."""
+        """Mean precision over the positive mass, and influence values of the cells."""
         with np.errstate(all="ignore"):
             value = np.asarray(dot(positive, precision) / positive.sum())
-            # A row counts at its own score and at all below it.
+            # A row affects the precision at its score and at all lower scores.
             lowers = np.cumsum(share * precision)
             raises = precision - value + np.cumsum(share)
             influence = cells_of(-lowers, raises - lowers)
@@ -239,7 +238,7 @@ class AveragePrecision(_Area):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Positive mass, the precision, and the mass over all from the score on."""
+        """Positive mass, precision, and positive over flagged mass at each score."""
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
         flagged[: self.n_missed] = np.inf
@@ -247,14 +246,14 @@ class AveragePrecision(_Area):
         return positive, hits / flagged, positive / flagged
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Smallest and largest value if rows of some scores are ordered in any way.
+        r"""Smallest and largest value over all orders of the rows with equal scores.
 
-        Let H of the F rows above a score be positive, and p and n rows of the score be
-        positive and negative. The precision at a positive row of the score that has s
-        positive rows and t negative ones of the score at or above it is
-        :math:`(H + s) / (F + s + t)`, which is at most :math:`(H + p) / (F + p)` and at
-        least :math:`(H + s) / (F + n + s)`. Over the positive rows, of which the mass s
-        increases up to p, the latter add up to at least
+        Let F rows have a larger score, H of them positive. Let p positive and n
+        negative rows have the score itself. At a positive row with s positive and t
+        negative rows of this score at or above it, the precision is
+        :math:`(H + s) / (F + s + t)`. This is at most :math:`(H + p) / (F + p)` and at
+        least :math:`(H + s) / (F + n + s)`. The mass s increases up to p over the
+        positive rows, so that the lower bounds add up to at least
 
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
@@ -266,21 +265,21 @@ class AveragePrecision(_Area):
         above = flagged - positive  # with the negative rows of the score
         with np.errstate(all="ignore"):
             tied = positive * np.where(positive > 0, hits / flagged, 0)
-            greatest = positive * hits / (flagged - negative)
-            least = positive - (flagged - hits) * np.log1p(positive / above)
-            least = np.where(above > 0, least, positive)
-            reach = np.where(mixed & (positive > 0), [least - tied, greatest - tied], 0)
-            ends = self.estimate(p) + reach.sum(axis=1) / positive.sum()
-        low, high = ends.tolist()
+            upper = positive * hits / (flagged - negative)
+            lower = positive - (flagged - hits) * np.log1p(positive / above)
+            lower = np.where(above > 0, lower, positive)
+            reach = np.where(mixed & (positive > 0), [lower - tied, upper - tied], 0)
+            bounds = self.estimate(p) + reach.sum(axis=1) / positive.sum()
+        low, high = bounds.tolist()
         return low, high
 
 
 class InterpolatedPrecision(AveragePrecision):
     """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
 
-    The interpolated precision at a recall is the greatest at any that is as great or
-    greater, and 0 beyond those that are reached. Influence values are those of its mean
-    over the positive rows, of which the mean over the 101 recalls is an approximation.
+    The interpolated precision at a recall is the largest precision at that recall or
+    above, and 0 beyond the largest recall. Influence values are those of the mean over
+    the positive rows, which approximates the mean over the 101 recalls.
     """
 
     compared_by: ClassVar[str] = ""
@@ -298,7 +297,8 @@ class InterpolatedPrecision(AveragePrecision):
     def __call__(self, p: Array) -> Evaluation:
         positive, precision, _ = self._curve(p)
         best = np.maximum.accumulate(precision)
-        # The score whose precision is that of each score, and their positive mass.
+        # Index of the score that sets each interpolated precision, and its positive
+        # mass.
         rises = np.append(True, best[1:] > best[:-1])
         source = np.maximum.accumulate(np.where(rises, np.arange(len(best)), 0))
         mass = np.bincount(source, positive * (best > 0), len(best))
@@ -312,21 +312,21 @@ class InterpolatedPrecision(AveragePrecision):
 _RECALLS = np.linspace(0, 1, 101)
 
 
-_MOST_NAMED = 6  # classes in a message, and others
+_MAX_NAMES = 6  # maximum number of class names in a message
 
 
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
-    With more than two labels, or several targets, there is a score for each.
+    With more than two labels, or with several targets, each has a column of scores.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive one of two labels, that the scores are of. If not given, 1, or that
-        of the report.
+        Positive label, to which the scores refer. Defaults to that of the report, or to
+        1.
     labels : array-like, optional
-        All labels, in the order of their columns; in sorted order if not given.
+        All labels, in the order of the columns of scores. Defaults to sorted order.
     """
 
     pos_label: Any = None
@@ -344,25 +344,25 @@ class ScoreMetricCI(MetricCI):
         Parameters
         ----------
         y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Scores, such as the probability of the positive of two labels; that is
-            `pos_label`, or 1. Or a column for each label, in sorted order, such as
-            ``predict_proba(X)``; of two labels they must be probabilities. Or a column
-            for each of several targets. Columns of a data frame that are named by all
-            labels or targets are read by these names. For metrics of survival they are
-            risks: the greater, the earlier the event is predicted, such as predicted
-            times times -1.
+            Scores. With two labels, a column such as the probability of the positive
+            label. With more labels, a column for each label in sorted order, such as
+            ``predict_proba(X)``; two columns for two labels must be probabilities. With
+            several targets, a column for each target. If the columns of a data frame
+            are named after all labels or targets, they are matched by name. For metrics
+            of survival, risks: larger risks predict earlier events. Predicted times
+            must be multiplied by -1.
 
         Returns
         -------
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``; of ``average=None`` a report on all labels or
-            targets, as of :func:`skci.joint_report`.
+            ``confidence_interval()``. With ``average=None``, a report on all labels or
+            targets like that of :func:`skci.joint_report`.
 
         Raises
         ------
         ValueError, TypeError
-            If an option or the data are not what they must be.
+            If an option or the data are invalid.
 
         Warns
         -----
@@ -370,7 +370,7 @@ class ScoreMetricCI(MetricCI):
             If the measure is undefined on the data.
         UserWarning
             When the interval is first accessed, if an area under a ROC curve is so far
-            below 0.5 that the scores seem to be those of the other label.
+            below 0.5 that the scores seem to refer to the other label.
         """
         return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
@@ -378,7 +378,7 @@ class ScoreMetricCI(MetricCI):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Score rows by an estimator, and name the labels that the scores are of."""
+        """Scores by an estimator, and options that name the labels of the scores."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -392,7 +392,7 @@ class ScoreMetricCI(MetricCI):
             labels, options = (positive,), {"pos_label": positive}
         return scores_of(estimator, X, labels, self._score_methods), options
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
         scores = self._scores_of(binding)
         if not vocabulary.binary:
@@ -406,8 +406,8 @@ class ScoreMetricCI(MetricCI):
             parameter if positive is None else replace(parameter, pos_label=positive)
         ]
 
-    def _scores_of(self, binding: Binding) -> Scores:
-        """Scores of the model, checked."""
+    def _scores_of(self, binding: ParameterBuilder) -> Scores:
+        """Return the scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
             for values in scores.extremes:
@@ -420,27 +420,34 @@ class ScoreMetricCI(MetricCI):
         return scores
 
     def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
-        """Code of the one of two labels that a column of scores is of."""
+        """Code of the label to which a single column of scores refers."""
         if self._symmetric and pos_label is None:
             return 1
         return check_pos_label(pos_label, labels)
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        """Bind it to scores, of the rows in the subgroup, for one label."""
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
+        """Return the parameter for one label, from the scores of the subgroup."""
         raise NotImplementedError
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        """Bind it to scores for each of several labels or targets."""
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
+        """Return the parameters for scores of several labels or targets."""
         raise NotImplementedError
 
 
 def with_binning_error(
-    parameter: TableParameter, ends: tuple[float, float]
+    parameter: TableParameter, bounds: tuple[float, float]
 ) -> TableParameter:
-    """Extend the interval for scores that are anywhere in their bins."""
+    """Extend the interval to cover all positions of the scores in their bins."""
     if not parameter.defined:
         return parameter
-    low, high = max(parameter.value - ends[0], 0.0), max(ends[1] - parameter.value, 0.0)
+    low, high = (
+        max(parameter.value - bounds[0], 0.0),
+        max(bounds[1] - parameter.value, 0.0),
+    )
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
@@ -449,13 +456,13 @@ class OrderMetricCI(
     automatic=("logit", "hall"),
     undefined_by="no row of one of the classes",
 ):
-    """A metric of the order of scores only, such as an area under a curve.
+    """A metric that depends only on the order of scores, such as an area under a curve.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        The positive one of two labels, that the scores are of. If not given, 1, or that
-        of the report. Labels that are strings need it.
+        Positive label, to which the scores refer. Defaults to that of the report, or to
+        1. Required if labels are strings.
     """
 
     _area: ClassVar[Any]
@@ -466,11 +473,11 @@ class OrderMetricCI(
         available: AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        # Scores of different models are not compared, and so no skewness is known.
+        # The orders of different models have no joint table, so skewness is unknown.
         return super().without_table(method, "covariance", preferred)
 
     def _of_cells(
-        self, binding: Binding, area: Component, metric: str = ""
+        self, binding: ParameterBuilder, area: Component, metric: str = ""
     ) -> TableParameter:
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
@@ -482,31 +489,31 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> Component:
-        """Area of a column of scores, or of all of them, as a functional of the units.
+        """Area of one column of scores, or of all columns pooled, as a component.
 
-        Whether units are positive is an array of shape (n,) or (n, labels).
+        `positive` is a mask of the positive units, shape (n,) or (n, labels).
         """
         missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
         is_missing = bool(missing.any())
         if is_missing:
             if (missing & ~positive.reshape(missing.shape)).any():
                 raise ValueError(
-                    "y_score may be missing in positive rows only, which were never "
-                    "found, got a missing score of another row; give what a model did "
-                    "not report a score below all others"
+                    "y_score may be missing only in positive rows, which were never "
+                    "found, got a missing score in another row; replace scores that a "
+                    "model did not report by a score below all others"
                 )
             scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked
         cells = np.empty_like(order)
         cells[order] = 2 * ranks
         cells = cells.reshape(positive.shape) + positive
-        n_scores, alone = int(ranks[-1]) + 1, positive.ndim == 1
-        rows = positive[:, np.newaxis] if alone else positive
-        has_class = np.logical_or.reduce([~rows, rows], axis=-1)
-        n_negative, n_positive = (round(dot(frequencies, each)) for each in has_class)
+        n_scores, is_single = int(ranks[-1]) + 1, positive.ndim == 1
+        columns = positive[:, np.newaxis] if is_single else positive
+        has_class = np.logical_or.reduce([~columns, columns], axis=-1)
+        n_negative, n_positive = (round(dot(frequencies, mask)) for mask in has_class)
         n = round(frequencies.sum() if n_rows is None else n_rows)
         area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
-        return (Component if alone else Pooled)(area, cells, 2 * n_scores)
+        return (Component if is_single else MicroAverage)(area, cells, 2 * n_scores)
 
 
 class _AreaCI(OrderMetricCI):
@@ -515,13 +522,15 @@ class _AreaCI(OrderMetricCI):
     Parameters
     ----------
     method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: on the logit scale, corrected for skewness, or symmetric. If
-        not given, that of the report, or "auto", which is "logit".
+        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
+        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
+        which is "logit".
     average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
-        Average over more than two labels, or several targets: the mean; the mean
-        weighted by the number of positive rows, which is estimated as well; the area of
-        the scores of all columns together; of several targets the mean over rows; None
-        for a report on each.
+        Average over more than two labels, or over several targets. "macro" is the mean.
+        "weighted" is the mean weighted by the numbers of positive rows, which are
+        estimated as well. "micro" pools the scores of all columns. "samples" is the
+        mean over rows, for several targets. None requests a report on each label or
+        target.
     """
 
     average: str | None = option(
@@ -532,70 +541,78 @@ class _AreaCI(OrderMetricCI):
     _plain_averages = ("macro", None)
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
         parameter = self._of_cells(binding, area)
         if scores.edges is None or not scores.mixed.any():
             return parameter
-        kind = cast(_Area, area.functional)
-        ends = kind.range_of_orders(parameter.counts, scores.mixed)
-        return with_binning_error(parameter, ends)
+        area_functional = cast(_Area, area.functional)
+        bounds = area_functional.range_of_orders(parameter.counts, scores.mixed)
+        return with_binning_error(parameter, bounds)
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
         scores = scores.among(binding.within)
         if self.average == "micro":
             area = self._area_of(truth, scores.pooled, binding.frequencies)
             return [binding.of_units(measure, area)]
         if self.average == "samples":
-            each = np.ones(truth.shape[1])
+            ones = np.ones(truth.shape[1])
             values = [
-                self._area_of(row, Scores(column), each).estimate(each)
+                self._area_of(row, Scores(column), ones).estimate(ones)
                 for row, column in zip(truth, scores.values, strict=True)
             ]
             return [binding.of_unit_values(measure, np.array(values))]
         areas = self._areas(binding, scores.columns)
         if self.average is None:
             names = map(binding.name_of, binding.sample.vocabulary.classes)
-            named = zip(areas, names, strict=True)
-            return [self._of_cells(binding, *each) for each in named]
+            named_areas = zip(areas, names, strict=True)
+            return [self._of_cells(binding, *named_area) for named_area in named_areas]
         weighted = self.average == "weighted"
         sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
-    def _trait_at(self, binding: Binding) -> Trait:
-        """Properties that name the classes without an area."""
+    def _trait_at(self, binding: ParameterBuilder) -> MeasureProperties:
+        """Properties whose `undefined_by` names the classes without an area."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
             lacking["negative"] = truth.all(axis=0)
         kind = "target" if vocabulary.multilabel else "class"
         causes = {}
-        for sign, lacks in lacking.items():
-            names = [repr(str(vocabulary.classes[k])) for k in np.flatnonzero(lacks)]
+        for sign, is_lacking in lacking.items():
+            names = [
+                repr(str(vocabulary.classes[k])) for k in np.flatnonzero(is_lacking)
+            ]
             if names:
-                named = join_names(first_names(names, _MOST_NAMED))
+                named = join_names(first_names(names, _MAX_NAMES))
                 causes[sign] = f"no {sign} row of the {kind} {named}"
         if [*causes] == ["positive"] and self.average == "macro":
             causes["weighted"] = "which average='weighted' leaves out"
         undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
         return replace(self._measure, undefined_by=undefined_by)
 
-    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
-        """Area of each label or target, from a column of scores for each."""
+    def _areas(
+        self, binding: ParameterBuilder, columns: Sequence[Scores]
+    ) -> Sequence[Any]:
+        """Area of each label or target, from its column of scores."""
         return [
             self._area_of(positive, column, binding.frequencies)
             for positive, column in zip(binding.positives.T, columns, strict=True)
         ]
 
-    def _sizes(self, binding: Binding) -> Any:
-        """Units that count in the weight of each area, (units, areas)."""
+    def _sizes(self, binding: ParameterBuilder) -> Any:
+        """Rows that count in the weight of each area, (units, areas)."""
         return binding.positives.astype(float)
 
 
 @dataclass(eq=False)
 class MetricScorer:
-    """Scorer of estimators by a metric of scores or of rankings."""
+    """Scorer of estimators for a metric of scores or rankings."""
 
     metric: Any
     bound: str | None
@@ -616,18 +633,20 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. With
-    more than two labels it is the mean over each against the rest, or over each against
-    each other (Hand and Till, 2001), and with several targets the mean over these. The
-    estimate equals :func:`sklearn.metrics.roc_auc_score`, the standard error is that of
-    DeLong, DeLong and Clarke-Pearson (1988). Intervals are by default on the logit
-    scale. Where all positive rows are above all negative ones, the interval is
-    :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label.
+    more than two labels, the metric is the mean over labels of the area of each label
+    against the rest, or the mean over pairs of labels (Hand and Till, 2001). With
+    several targets it is the mean over targets. The estimate equals
+    :func:`sklearn.metrics.roc_auc_score`; the standard error is that of DeLong, DeLong
+    and Clarke-Pearson (1988). Intervals are on the logit scale by default. If all
+    positive rows have larger scores than all negative rows, the interval is
+    :math:`[k / (k + z^2), 1]`, where k is the number of rows of the rarer label.
 
     Parameters
     ----------
     multi_class : {"ovr", "ovo"}, default="ovr"
-        Whether more than two labels are each compared with the rest, or in pairs. The
-        latter has the averages "macro" and "weighted", by the rows of both labels.
+        Comparison of more than two labels: "ovr" compares each label with the rest,
+        "ovo" compares pairs of labels. "ovo" accepts the averages "macro" and
+        "weighted", which weights a pair by the rows of both labels.
 
     Examples
     --------
@@ -637,6 +656,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     multi_class: str = option(default="ovr", check=one_of("ovr", "ovo"))
 
+    _variants = ({"multi_class": "ovo"},)
     _area = RocAuc
 
     @property
@@ -645,7 +665,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     @property
     def _pairs(self) -> bool:
-        """Whether labels are compared in pairs."""
+        """Whether pairs of labels are compared."""
         return self.multi_class == "ovo"
 
     def _check(self, method: str | None = None) -> None:
@@ -656,7 +676,9 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
                 f"got {self.average!r}"
             )
 
-    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
+    def _areas(
+        self, binding: ParameterBuilder, columns: Sequence[Scores]
+    ) -> Sequence[Any]:
         if not self._pairs or binding.sample.vocabulary.multilabel:
             return super()._areas(binding, columns)
         rows = [np.flatnonzero(positive) for positive in binding.positives.T]
@@ -671,7 +693,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
             areas.append(SubsetFunctional(*table, units, len(frequencies)))
         return areas
 
-    def _sizes(self, binding: Binding) -> Any:
+    def _sizes(self, binding: ParameterBuilder) -> Any:
         if not self._pairs or binding.sample.vocabulary.multilabel:
             return super()._sizes(binding)
         positives = sparse.csr_array(super()._sizes(binding))
@@ -680,20 +702,21 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
 
 class AveragePrecisionCI(_AreaCI):
-    r"""Average precision, the mean over the positive rows of the precision at each.
+    r"""Average precision: the mean over the positive rows of the precision at each row.
 
     .. math:: E_S P(y = 1 \mid s \ge S), \quad S \text{ the score of a positive row}
 
-    Of more than two labels it is the mean over each against the rest, and of several
-    targets that over the targets. The estimate equals
-    :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
-    logit scale.
+    With more than two labels, the metric is the mean over labels of the average
+    precision of each label against the rest. With several targets it is the mean over
+    targets. The estimate equals :func:`sklearn.metrics.average_precision_score`.
+    Intervals are on the logit scale by default.
 
     Parameters
     ----------
     interpolation : {"101"}, optional
-        If "101", the average precision of COCO: the mean over 101 recalls of the
-        greatest precision at that recall or a higher one.
+        "101" for the average precision of COCO: the mean over 101 recalls of the
+        largest precision at that recall or above. By default the precision is not
+        interpolated.
 
     Examples
     --------
@@ -714,10 +737,10 @@ class AveragePrecisionCI(_AreaCI):
     _may_miss = True
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         has_curvature = not self.interpolation
         properties = self._properties | {"has_curvature": has_curvature}
-        return Trait("average_precision", **properties)
+        return MeasureProperties("average_precision", **properties)
 
     @property
     def _area(self) -> type[AveragePrecision]:  # type: ignore[override]
@@ -729,20 +752,20 @@ class AveragePrecisionCI(_AreaCI):
 
 
 class TopKAccuracyCI(ScoreMetricCI):
-    r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
+    r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ largest scores})`.
 
-    Among tied scores, that of the last label is greatest. With two labels, k is 1, and
-    the positive one is predicted above a threshold: 1/2 if all scores are from 0 to 1,
-    else 0. The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
+    Ties go to the label that comes last. With two labels, k is 1 and a row is predicted
+    positive if its score exceeds a threshold: 1/2 if all scores are between 0 and 1,
+    and 0 otherwise. The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
 
     Parameters
     ----------
     k : int, default=2
-        Number of labels predicted for a row; less than there are.
+        Number of labels predicted for a row; less than the number of labels.
     method : str, optional
         Interval method: "score", "delta", "blurred", "plus-four", "hall", "logit",
-        "wilson", "agresti-coull", "clopper-pearson" or "jeffreys". If not given, that
-        of the report, or "auto", which is "score".
+        "wilson", "agresti-coull", "clopper-pearson" or "jeffreys". Defaults to the
+        method of the report, or to "auto", which is "score".
 
     Examples
     --------
@@ -756,26 +779,30 @@ class TopKAccuracyCI(ScoreMetricCI):
     _symmetric = True
     _measure = replace(AccuracyCI._measure, name="top_k_accuracy")
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        # What scores are does not depend on the subgroup.
-        every = binding.sample.scores[binding.model].values
-        are_shares = every.min() >= 0 and every.max() <= 1
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
+        # The threshold is the same in all subgroups.
+        all_scores = binding.sample.scores[binding.model].values
+        are_shares = all_scores.min() >= 0 and all_scores.max() <= 1
         predicted = scores.values > (0.5 if are_shares else 0)
         return self._of_hits(binding, predicted == (binding.truth == code))
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+    def _bind_classes(
+        self, binding: ParameterBuilder, scores: Scores
+    ) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         order = np.argsort(scores.values[binding.within], axis=1, kind="stable")
         top = order[:, : -1 - int(self.k) : -1]
         hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
         return [self._of_hits(binding, hits)]
 
-    def _of_hits(self, binding: Binding, hits: Array) -> TableParameter:
+    def _of_hits(self, binding: ParameterBuilder, hits: Array) -> TableParameter:
         labels = binding.sample.vocabulary.labels
         if self.k >= len(labels):
             raise ValueError(
                 f"k must be less than the number of labels for {binding.metric!r}, "
-                f"which is 1 otherwise, got {self.k} and the labels {list(labels)}"
+                f"which otherwise equals 1, got {self.k} and the labels {list(labels)}"
             )
         functional = Hits(self._measure.function)
         cells = np.where(hits, 0, 1)

@@ -1,33 +1,31 @@
-"""Summaries of batches: all rows, the bins of their scores, or moments."""
+"""Summaries of batches: rows, binned scores or moments."""
 
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_alone, join_names
+from skci._validation import check_bool, check_mutually_exclusive, join_names
 from skci.data.moments import MomentSample, Variable
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.metric_set import MetricSet
 
-_MOST_BINS = 10_000_000
+_MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Summary of batches that suffices for some metrics; see `JointAccumulator`."""
+    """Sufficient summary of batches for some metrics; see `JointAccumulator`."""
 
     def __init__(
         self, metric_set: MetricSet, score_bins: Any = None, moments: Any = False
     ) -> None:
         self._metric_set = metric_set
         self._edges = None if score_bins is None else _check_bins(score_bins)
-        if not isinstance(moments, bool | np.bool_):
-            raise ValueError(f"moments must be True or False, got {moments!r}")
-        self._keeps_moments = bool(moments)
+        self._keeps_moments = check_bool(moments, "moments")
         if self._keeps_moments:
-            check_alone("moments=True", {"score_bins": score_bins})
+            check_mutually_exclusive("moments=True", {"score_bins": score_bins})
             self._must_serve(
                 "_serves_moments",
                 "moments=True needs metrics that are functions of means of losses or "
@@ -42,11 +40,13 @@ class Summary:
             )
 
     def _must_serve(self, attribute: str, needs: str) -> None:
-        """Check that the summary suffices for all metrics."""
+        """Check that the summary is sufficient for all metrics."""
         metrics = self._metric_set.metrics.items()
-        others = [name for name, each in metrics if not getattr(each, attribute)]
-        if others:
-            raise ValueError(f"{needs}, got {join_names(others)}")
+        unsupported = [
+            name for name, metric in metrics if not getattr(metric, attribute)
+        ]
+        if unsupported:
+            raise ValueError(f"{needs}, got {join_names(unsupported)}")
 
     def __call__(self, sample: Sample) -> Sample:
         """Reduce a sample to its summary."""
@@ -55,30 +55,32 @@ class Summary:
         return sample if self._edges is None else sample.binned(self._edges)
 
     def _moments(self, sample: Sample) -> MomentSample:
-        """Moments that suffice for the metrics, from rows or from more moments."""
+        """Sufficient moments for the metrics, from rows or from other moments."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if sample.proxies is not None:
             raise ValueError(
-                "proxy must not be given with moments=True; without it rows are kept, "
-                "or of metrics of labels distinct outcomes"
+                "proxy must not be passed with moments=True; without moments=True, "
+                "rows are kept, or distinct outcomes for metrics of labels"
             )
         bindings = [
             (
-                each,
-                Binding(
-                    sample, model, name, AUTO, each._positive(metric_set.pos_label)
+                metric,
+                ParameterBuilder(
+                    sample, model, name, AUTO, metric._positive(metric_set.pos_label)
                 ),
             )
             for model in sample.models
-            for name, each in metrics
+            for name, metric in metrics
         ]
-        monomials = [m for metric, each in bindings for m in metric.monomials(each)]
+        monomials = [
+            m for metric, binding in bindings for m in metric.monomials(binding)
+        ]
         if isinstance(sample, MomentSample):
             return sample.restricted(monomials)
         if sample.subgroups is not None:
             raise ValueError(
-                "by must not be given with moments=True, which keeps the moments of "
-                "all rows; give the rows of each subgroup to an accumulator of its own"
+                "by must not be passed with moments=True, which keeps the moments of "
+                "all rows; use one accumulator for each subgroup"
             )
         if "scores" in sample.kinds:
             metric_set.scored_labels(sample.vocabulary)
@@ -89,16 +91,16 @@ class Summary:
 
 
 def _check_bins(score_bins: Any) -> Array:
-    """Edges of bins of scores."""
-    whole = isinstance(score_bins, int | np.integer) and score_bins is not True
-    if whole and 1 <= score_bins <= _MOST_BINS:
+    """Edges of the bins of scores, checked."""
+    is_count = isinstance(score_bins, int | np.integer) and score_bins is not True
+    if is_count and 1 <= score_bins <= _MAX_BINS:
         return np.linspace(0, 1, int(score_bins) + 1)
     edges = np.asarray(score_bins, dtype=float) if np.ndim(score_bins) == 1 else None
     if edges is None or not (
         len(edges) and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
     ):
         raise ValueError(
-            f"score_bins must be a number of bins from 1 to {_MOST_BINS:,}, or "
+            f"score_bins must be a number of bins from 1 to {_MAX_BINS:,}, or "
             f"ascending edges, got {score_bins!r}"
         )
     return edges

@@ -1,8 +1,9 @@
 r"""Measures of predicted survival, as functionals of weights on rows.
 
-Rows are censored at random: those whose event is seen count for those that were
-censored before, by the inverse of the probability G not to be censored. It is the
-Kaplan-Meier estimate at the same weights, so that influence values include its error.
+Rows are censored at random. Rows with an observed event also represent rows that were
+censored before: they are weighted by the inverse of the probability G of not being
+censored. G is the Kaplan-Meier estimate at the same weights, so that influence values
+include its error.
 
 References
 ----------
@@ -34,19 +35,19 @@ from skci._validation import as_numbers
 from skci.data.responses import RISK_METHOD
 from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, Support
-from skci.measures.traits import LOSS, Trait
+from skci.measures.functional import Evaluation, Functional, InformativeRows
+from skci.measures.traits import LOSS, MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
 @dataclass(frozen=True, eq=False)
 class FollowUp:
-    """Times of rows, and whether they are of an event or of censoring."""
+    """Times of rows, each the time of an event or of censoring."""
 
     event: Array
-    """Whether the event of each row is seen, (m,)."""
+    """Mask of the rows whose event is observed, (m,)."""
     time: Array
     """Time of the event or of censoring, (m,)."""
 
@@ -57,17 +58,17 @@ class FollowUp:
 
     @cached_property
     def position(self) -> Array:
-        """Index of the time of each row among the distinct ones."""
+        """Index of the time of each row among the distinct times."""
         return np.searchsorted(self.times, self.time)
 
     @cached_property
     def order(self) -> Array:
-        """Dense rank of the time; censoring is after events of the same time."""
+        """Dense rank of the time; censoring follows events at the same time."""
         keys = 2 * self.position + ~self.event
         return np.unique(keys, return_inverse=True)[1]
 
     def censoring(self, p: Array) -> Censoring:
-        """Distribution of the times of censoring, at weights of the rows."""
+        """Distribution of censoring times at weights p of the rows."""
         mass, n = p * ~self.event, len(self.times)
         later = _after(np.bincount(self.position, p, n))
         return Censoring(self, np.bincount(self.position, mass, n), later)
@@ -75,37 +76,39 @@ class FollowUp:
 
 @dataclass(frozen=True, eq=False)
 class Censoring:
-    """Kaplan-Meier estimate of the distribution of the times of censoring.
+    """Kaplan-Meier estimate of the distribution of censoring times.
 
-    Events of the same time are before. Of weights that are censored at a time, and
-    those that are followed beyond it.
+    Events precede censoring at the same time.
     """
 
     follow_up: FollowUp
     censored: Array
+    """Weight of the rows censored at each time, (times,)."""
     later: Array
+    """Weight of the rows followed beyond each time, (times,)."""
 
     @cached_property
     def survival(self) -> Array:
-        """Probability not to be censored at the first k times, (times + 1,)."""
+        """Probability of not being censored at the first k times, (times + 1,)."""
         at_risk = self.later + self.censored
         with np.errstate(invalid="ignore"):
             factors = np.where(self.censored > 0, self.later / at_risk, 1.0)
         return np.append(1.0, np.cumprod(factors))
 
     def weights(self, power: int = 1) -> Array:
-        """Inverse of the probability not to be censored before the event of each row.
+        """Inverse probability of censoring weights of the rows, raised to a power.
 
-        To a power; 0 of rows that are censored.
+        The weight is the inverse of the probability of not being censored before the
+        event of the row. Censored rows have 0.
         """
         before = self.survival[self.follow_up.position]
         counts = self.follow_up.event & (before > 0)
         return np.where(counts, before, np.inf) ** -power
 
     def influence(self, slopes: Array) -> Array:
-        r"""Influence of each row by the probabilities not to be censored.
+        r"""Influence of each row through the probabilities of not being censored.
 
-        Slopes are the derivatives of a statistic in :math:`\log G` of the first k
+        `slopes` are the derivatives of a statistic in :math:`\log G` after the first k
         times, (times + 1,).
         """
         beyond, later = _after(slopes)[:-1], self.later
@@ -120,23 +123,23 @@ class Censoring:
 
 
 def _after(masses: Array) -> Array:
-    """Total of the masses after each."""
+    """Total of the masses after each position."""
     total = np.cumsum(masses[:0:-1])[::-1]
     return np.append(total, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Concordance(ShareOfPairs):
-    r"""Share of pairs whose row with the earlier event has the greater risk.
+    r"""Proportion of pairs in which the row with the earlier event has the larger risk.
 
     Ties of risks count half.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
 
-    over rows i whose event is seen before tau, and rows j with an event or censoring
-    later, or with a censoring at the same time, :math:`c_{ij} = 1`. The weight is 1, or
-    that of Uno and others (2011), :math:`G(T_i-)^{-2}`.
+    over rows i whose event is observed before tau, and rows j with a later event or
+    censoring, or with censoring at the same time: :math:`c_{ij} = 1`. The weight
+    :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
     """
 
     follow_up: FollowUp
@@ -146,7 +149,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Rows whose event is the first of pairs."""
+        """Mask of the rows whose event is the earlier one in some pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -158,7 +161,7 @@ class Concordance(ShareOfPairs):
     def rarer_class(self) -> int:
         return int(self._first.sum())
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         p = counts / counts.sum()
         firsts, _ = self._firsts(p)
         (pairs, _), _ = self._pairs(p, firsts)
@@ -166,13 +169,13 @@ class Concordance(ShareOfPairs):
 
     def __call__(self, p: Array) -> Evaluation:
         firsts, censoring = self._firsts(p)
-        (of_first, of_second), pairs = self._pairs(p, firsts)
+        (later_mass, earlier_mass), pairs = self._pairs(p, firsts)
         order, mass = self.follow_up.order, p * firsts
         concordant = concordant_masses(order, self.risk, mass, p)
         with np.errstate(all="ignore"):
             value = dot(mass, concordant[0]) / pairs
-            excess = concordant[0] - value * of_first
-            influence = firsts * excess + concordant[1] - value * of_second
+            excess = concordant[0] - value * later_mass
+            influence = firsts * excess + concordant[1] - value * earlier_mass
             if censoring is not None:
                 position = self.follow_up.position
                 n = len(self.follow_up.times) + 1
@@ -182,14 +185,14 @@ class Concordance(ShareOfPairs):
         return Evaluation(np.asarray(value), influence, self._gradient)
 
     def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
-        """Weight of each row as the first of pairs."""
+        """Weight of each row as the earlier row of pairs."""
         if not self.weighted:
             return self._first.astype(float), None
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Mass of the pairs in which each row is first, second, and of all pairs."""
+        """Mass of pairs by their earlier row, by their later row, and in total."""
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
         earlier = np.append(0.0, np.cumsum(np.bincount(order, mass))[:-1])[order]
@@ -199,12 +202,13 @@ class Concordance(ShareOfPairs):
 def concordant_masses(
     order: Array, risk: Array, first: Array, second: Array
 ) -> tuple[Array, Array]:
-    """Mass of rows that each row is concordant with, as the first and the second.
+    """Mass of the rows concordant with each row, as the earlier and as the later row.
 
-    A pair is of a row and one of a greater order, and concordant if the first has the
-    greater risk; ties count half. First and second are the masses of the rows as such.
-    Pairs are those of the halves of blocks of orders, of each size: two numbers differ
-    first in one bit.
+    A pair consists of a row and a row of higher order. It is concordant if the earlier
+    row has the larger risk; ties count half. `first` and `second` are the masses of the
+    rows in the two roles. Pairs are counted by the highest bit in which their orders
+    differ: in blocks of orders of each size, the lower half is paired with the upper
+    half.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -217,21 +221,22 @@ def concordant_masses(
             (second, is_high, edges[block]),
             (first, ~is_high, edges[block + 1]),
         )
-        for total, (mass, others, edge) in zip(concordant, halves, strict=True):
-            until = np.append(0.0, np.cumsum(np.bincount(run, mass * others)))
-            total += ~others * ((until[run] + until[run + 1]) / 2 - until[edge])
+        for total, (mass, is_other_half, edge) in zip(concordant, halves, strict=True):
+            until = np.append(0.0, np.cumsum(np.bincount(run, mass * is_other_half)))
+            total += ~is_other_half * ((until[run] + until[run + 1]) / 2 - until[edge])
     return concordant[0], -concordant[1]
 
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDynamicAuc(ShareOfPairs):
-    r"""Area under the ROC curve of rows with an event by a time and of those without.
+    r"""Area under the ROC curve: cases with an event by a time, controls without.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
         {\sum_i p_i w_i \sum_j p_j}
 
-    over rows i whose event is seen at or before the time, of weight :math:`1 / G(T_i-)`
-    and rows j that are followed beyond it (Blanche and others, 2013).
+    over rows i whose event is observed at or before the time, with weight
+    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond it (Blanche and
+    others, 2013).
     """
 
     follow_up: FollowUp
@@ -258,14 +263,14 @@ class CumulativeDynamicAuc(ShareOfPairs):
         censoring = self.follow_up.censoring(p)
         weights = self._cases * censoring.weights()
         _, rank = np.unique(self.risk, return_inverse=True)
-        masses = (np.bincount(rank, p * part) for part in (self._controls, weights))
-        value, of_control, of_case = roc_area(*masses)
+        masses = (np.bincount(rank, p * group) for group in (self._controls, weights))
+        value, control_slope, case_slope = roc_area(*masses)
         slopes = np.bincount(
             self.follow_up.position,
-            -p * weights * of_case[rank],
+            -p * weights * case_slope[rank],
             len(self.follow_up.times) + 1,
         )
-        influence = weights * of_case[rank] + self._controls * of_control[rank]
+        influence = weights * case_slope[rank] + self._controls * control_slope[rank]
         influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
 
@@ -293,29 +298,29 @@ class SurvivalBrier(Functional):
         influence = terms - value + censoring.influence(slopes) / p.sum()
         return Evaluation(np.asarray(value), influence, np.ones(1))
 
-    def support(self, counts: Array) -> Support:
+    def support(self, counts: Array) -> InformativeRows:
         by_now = self.follow_up.time <= self.times[-1]
         weights = self.follow_up.censoring(counts / counts.sum()).weights()
-        return Support(events=(by_now * weights,))
+        return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
-        """Value, that of each row, and slopes in the logs of probabilities G."""
+        """Value, contributions of the rows, and slopes in the logs of G."""
         follow_up, beyond = self.follow_up, np.zeros(len(p))
-        of_event, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
+        event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
         for time, factor, survival in zip(
             self.times, self.factors, self.survival.T, strict=True
         ):
             alive = follow_up.time > time
             number = np.searchsorted(follow_up.times, time, side="right")
             by_now = follow_up.event & ~alive
-            of_event += factor * by_now * survival**2
+            event_scores += factor * by_now * survival**2
             if not p[alive].any():
                 value = np.nan
                 return value, np.full(len(p), value), slopes
             left = factor * alive * (1 - survival) ** 2 / censoring.survival[number]
             slopes[number] -= dot(p, left)
             beyond += left
-        seen = of_event * censoring.weights()
+        seen = event_scores * censoring.weights()
         slopes += np.bincount(follow_up.position, -p * seen, len(slopes))
         terms = seen + beyond
         return dot(p, terms) / p.sum(), terms, slopes
@@ -324,26 +329,29 @@ class SurvivalBrier(Functional):
 class _SurvivalMetricCI(MetricCI):
     """A metric of the times to an event, which may be censored.
 
-    Censoring is taken to be independent of times and predictions. Its distribution,
-    where it is needed, is estimated on the same rows by Kaplan and Meier's method,
-    events of the same time first, and the interval allows for its error.
+    Censoring is assumed to be independent of times and predictions. If its distribution
+    is needed, it is estimated from the same rows by Kaplan and Meier's method, with
+    events before censoring at the same time. The interval allows for the error of this
+    estimate.
 
     The degrees of freedom of the variance are at most those of the weights of events.
-    Intervals with fewer than 19 warn.
+    Intervals with fewer than 19 degrees of freedom warn.
     """
 
     _truth = "survival"
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
         event, time = sample.truth[within].T
         if self.reads == "scores":
             predictions = sample.scores[binding.model].values[within]
         else:
-            must = f"y_pred must hold probabilities of survival for {binding.metric!r}"
-            hint = "; risks are given as y_score to other metrics"
+            requirement = (
+                f"y_pred must hold probabilities of survival for {binding.metric!r}"
+            )
+            hint = "; other metrics read risks, passed as y_score"
             numbers = sample.numbers[binding.model][within]
-            predictions = clip_to_unit(numbers, must, hint)
+            predictions = clip_to_unit(numbers, requirement, hint)
         functional = self._functional(FollowUp(event == 1, time), predictions)
         return [binding.of_units(self._measure, functional)]
 
@@ -352,13 +360,14 @@ class _SurvivalMetricCI(MetricCI):
 
 
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
-    """A metric of risks, whose order is that in which events are predicted.
+    """A metric of risks, whose descending order predicts the order of events.
 
     Parameters
     ----------
     method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: on the logit scale, corrected for skewness, or symmetric. If
-        not given, that of the report, or "auto", which is "logit".
+        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
+        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
+        which is "logit".
     """
 
     reads = "scores"
@@ -372,25 +381,26 @@ class ConcordanceCI(
     chance=0.5,
     undefined_by="no event before the end of another row",
 ):
-    r"""Concordance: how often the row with the earlier event has the greater risk.
+    r"""Concordance: proportion of pairs with the larger risk for the earlier event.
 
     .. math:: P(R_i > R_j \mid T_i < T_j)
 
-    Pairs are those of which it is known which event is the earlier: a row with an event
-    and one that is followed longer, or is censored at the same time. Pairs of the same
-    risk count half, and two events of the same time are no pair, as in R's survival:
-    Harrell's C. It depends on the times of censoring, which `weighting` and `tau`
-    undo: Uno's C. The standard error is that of the infinitesimal jackknife.
+    Pairs are comparable if the earlier event is known: a row with an event and a row
+    that is followed longer, or is censored at the same time. Pairs with equal risks
+    count half, and two events at the same time are no pair, as in R's package survival.
+    This is Harrell's C. It depends on the distribution of censoring times, for which
+    `weighting` and `tau` correct: Uno's C. The standard error is that of the
+    infinitesimal jackknife.
 
     Parameters
     ----------
     weighting : {"ipcw"}, optional
-        "ipcw" for weights of :math:`1 / G(T_i-)^2`, G the probability not to be
-        censored (Uno and others, 2011); pairs are not weighted if not given.
+        "ipcw" for weights of :math:`1 / G(T_i-)^2`, where G is the probability of not
+        being censored (Uno and others, 2011). By default pairs are not weighted.
     tau : float, optional
-        Time before which the first event of a pair is; all count if not given. With
-        weights it keeps the last events, of which few rows are followed as long, from
-        counting many times.
+        Upper limit of the time of the earlier event of a pair; by default there is
+        none. With weights, it excludes the last events: few rows are followed so long,
+        so that their weights are large.
 
     References
     ----------
@@ -413,6 +423,8 @@ class ConcordanceCI(
     weighting: str | None = option(default=None, check=one_of("ipcw"))
     tau: float | None = option(default=None, check=check_time)
 
+    _variants = ({"weighting": "ipcw"},)
+
     @property
     def _name(self) -> str:
         suffix = "" if self.weighting is None else f"_{self.weighting}"
@@ -424,22 +436,23 @@ class ConcordanceCI(
 
 
 class _MetricAtTime(_SurvivalMetricCI):
-    """A metric of survival up to a time.
+    """A metric of survival up to a given time.
 
     Parameters
     ----------
     time : float
-        Time, above 0.
+        Time, a number above 0.
     """
 
     time: float = option(kw_only=False, check=check_time)
 
     _title: ClassVar[str]
+    _number = "a time", "365"
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         time = check_time(self.time)
-        return Trait(f"{self._title}@{time:.10g}", **self._properties)
+        return MeasureProperties(f"{self._title}@{time:.10g}", **self._properties)
 
 
 class CumulativeDynamicAucCI(
@@ -448,15 +461,15 @@ class CumulativeDynamicAucCI(
     chance=0.5,
     undefined_by="no event by the time, or no row that is followed beyond it",
 ):
-    r"""Area under the ROC curve of risks, for the event by a time.
+    r"""Time-dependent area under the ROC curve, for events up to a time.
 
     .. math:: P(R_i > R_j \mid T_i \le t < T_j)
 
-    Positive are the rows with an event at or before the time, and negative those that
-    are followed beyond it. Rows that are censored before are neither: rows with an
-    event count for them, with the weight :math:`1 / G(T_i-)`, G the probability not to
-    be censored (Blanche and others, 2013). Its string name is
-    "cumulative_dynamic_auc@365" at a time of 365.
+    Cases are the rows with an event at or before time t, and controls the rows that are
+    followed beyond it. Rows that are censored before t are neither. They are
+    represented by cases, which have the weight :math:`1 / G(T_i-)`, where G is the
+    probability of not being censored (Blanche and others, 2013). The string name for a
+    time of 365 is "cumulative_dynamic_auc@365".
 
     References
     ----------
@@ -489,8 +502,8 @@ class _ProbabilityMetricCI(
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     """
 
     reads = "numbers"
@@ -500,8 +513,8 @@ class _ProbabilityMetricCI(
         if predictions.shape[1] != len(times):
             raise ValueError(
                 f"y_pred must have a column for each time of {self.name!r}, "
-                f"{times.tolist()}, got {predictions.shape[1]} columns; times= names "
-                "their times"
+                f"{times.tolist()}, got {predictions.shape[1]} columns; pass the times "
+                "of the columns as times="
             )
         used = factors > 0
         columns = predictions[:, used], times[used], factors[used]
@@ -509,25 +522,25 @@ class _ProbabilityMetricCI(
 
     @property
     def _times_and_factors(self) -> tuple[Array, Array]:
-        """Times of the predictions, and weights of their scores, which add up to 1."""
+        """Times of the predictions, and weights of their scores, with sum 1."""
         raise NotImplementedError
 
 
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
-    r"""Brier score of the predicted probability to survive a time. Lower is better.
+    r"""Brier score of the predicted probability of survival at a time. Lower is better.
 
     .. math:: E[(1(T > t) - S(t))^2]
 
-    Rows that are censored before the time count by others, with the inverse of the
-    probability not to be censored as weight (Gerds and Schumacher, 2006). Its string
-    name is "survival_brier@365" at a time of 365. It is undefined, with a warning, if
-    no row is followed beyond the time.
+    Rows that are censored before the time are represented by other rows, which are
+    weighted by the inverse of the probability of not being censored (Gerds and
+    Schumacher, 2006). The string name for a time of 365 is "survival_brier@365". The
+    metric is undefined, with a warning, if no row is followed beyond the time.
 
     Parameters
     ----------
     times : array-like, optional
-        Times of the columns of the predictions, where they are several: one of them is
-        `time`.
+        Times of the columns of the predictions, one of which is `time`. Defaults to a
+        single column.
 
     References
     ----------
@@ -560,16 +573,15 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
 
 
 class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
-    r"""Brier score of predicted survival, the mean over a range of times.
+    r"""Integrated Brier score: Brier score of predicted survival, averaged over times.
 
-    Lower is better. It is :math:`\int B(t) \, dt / (t_K - t_1)`, the integral of
-    :class:`SurvivalBrierCI` from the first to the last of the times by the trapezoidal
-    rule.
+    Lower is better. The formula is :math:`\int B(t) \, dt / (t_K - t_1)`, the integral
+    of :class:`SurvivalBrierCI` from the first to the last time by the trapezoidal rule.
 
     Parameters
     ----------
     times : array-like
-        Two times or more, ascending, one for each column of the predictions.
+        At least two times in ascending order, one for each column of the predictions.
 
     Examples
     --------
@@ -591,14 +603,14 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
         return times, factors / factors.sum()
 
 
-def check_times(times: Any, least: int = 1) -> Array:
-    """Check ascending times."""
-    given = as_numbers(times, "times")
-    if given.ndim != 1 or len(given) < least:
-        what = "times" if least < 2 else "two times or more"
-        raise ValueError(f"times must be {what} in one dimension, got {times}")
-    for time in given:
+def check_times(times: Any, minimum: int = 1) -> Array:
+    """Check that times are positive and ascending, and at least `minimum` in number."""
+    numbers = as_numbers(times, "times")
+    if numbers.ndim != 1 or len(numbers) < minimum:
+        requirement = "times" if minimum < 2 else "at least two times"
+        raise ValueError(f"times must be {requirement} in one dimension, got {times}")
+    for time in numbers:
         check_time(time, "each of times")
-    if (np.diff(given) <= 0).any():
+    if (np.diff(numbers) <= 0).any():
         raise ValueError(f"times must be ascending, got {times}")
-    return given
+    return numbers

@@ -1,4 +1,4 @@
-"""Metrics of texts: functions of sums of the counts of each item.
+"""Metrics of texts: functions of counts summed over items.
 
 References
 ----------
@@ -27,13 +27,13 @@ from skci.metrics.custom import FunctionOfItemsCI
 
 
 class _TextMetricCI(FunctionOfItemsCI):
-    """A metric of texts, which are the items.
+    """A metric of texts; an item is a text.
 
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     """
 
     @property
@@ -42,11 +42,11 @@ class _TextMetricCI(FunctionOfItemsCI):
 
     def _features(self, truth: Array, answer: Array, weights: Array) -> Array:
         for name, items in (("y_true", truth), ("y_pred", answer)):
-            is_several = name == "y_true" and self._takes_several
-            kinds = (str, tuple) if is_several else str
+            accepts_tuples = name == "y_true" and self._takes_several
+            kinds = (str, tuple) if accepts_tuples else str
             for item in (x for x in items if not isinstance(x, kinds)):
-                must = f"{name} must hold texts for {self.name!r}"
-                raise TypeError(f"{must}, got {item!r:.60}")
+                requirement = f"{name} must hold texts for {self.name!r}"
+                raise TypeError(f"{requirement}, got {item!r:.60}")
         return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)
 
     _takes_several: ClassVar[bool] = False
@@ -68,21 +68,21 @@ class _EditRateCI(
     greater_is_better=False,
     undefined_by="references without a text",
 ):
-    """A rate of edits, which jiwer counts."""
+    """A rate of edits, which are counted by jiwer."""
 
     _function = staticmethod(truediv)
     _align: ClassVar[str]
-    """Function of jiwer that aligns texts."""
+    """Name of jiwer's function that aligns texts."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
         jiwer = optional_module("jiwer", repr(self.name), "text")
-        found = getattr(jiwer, self._align)(references, answers)
-        for reference, chunks in zip(found.references, found.alignments, strict=True):
+        output = getattr(jiwer, self._align)(references, answers)
+        for reference, chunks in zip(output.references, output.alignments, strict=True):
             yield sum(map(_edits, chunks)), len(reference)
 
 
 def _edits(chunk: Any) -> int:
-    """Count the edits in a chunk of an alignment."""
+    """Number of edits in a chunk of an alignment."""
     removed = chunk.ref_end_idx - chunk.ref_start_idx
     added = chunk.hyp_end_idx - chunk.hyp_start_idx
     return 0 if chunk.type == "equal" else max(removed, added)
@@ -95,8 +95,8 @@ class WordErrorRateCI(_EditRateCI, measure="wer"):
 
     with the :math:`E_i` substitutions, deletions and insertions of words that turn
     reference i, of :math:`N_i` words, into the recognised text. The estimate equals
-    ``jiwer.wer``, and jiwer must be installed. Case and punctuation count: normalise
-    both texts before.
+    ``jiwer.wer``; jiwer must be installed. Case and punctuation count, so that texts
+    should be normalised first.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class CharacterErrorRateCI(_EditRateCI, measure="cer"):
 
     with the :math:`E_i` substitutions, deletions and insertions of characters that turn
     reference i, of :math:`N_i` characters, into the recognised text. The estimate
-    equals ``jiwer.cer``, and jiwer must be installed.
+    equals ``jiwer.cer``; jiwer must be installed.
 
     Examples
     --------
@@ -135,12 +135,12 @@ class CharacterErrorRateCI(_EditRateCI, measure="cer"):
 
 
 class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
-    """A metric of n-grams, which sacrebleu counts.
+    """A metric of n-grams, which are counted by sacrebleu.
 
     Parameters
     ----------
     lowercase : bool, default=False
-        Whether upper and lower case are the same.
+        Whether to ignore case.
     """
 
     lowercase: bool = False
@@ -152,15 +152,15 @@ class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
         count = self._counter(metrics)._extract_corpus_statistics
         for reference, answer in zip(references, answers, strict=True):
             several = reference if isinstance(reference, tuple) else [reference]
-            yield count([answer], [[each] for each in several])[0]
+            yield count([answer], [[text] for text in several])[0]
 
     def _counter(self, metrics: Any) -> Any:
-        """Metric of sacrebleu that counts."""
+        """Metric object of sacrebleu that counts n-grams."""
         raise NotImplementedError
 
 
 def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
-    """BLEU from the lengths, and the n-grams that match and all of each order."""
+    """BLEU from both lengths, and the matching and all n-grams of each order."""
     half = len(counts) // 2
     pairs = zip(counts[:half], counts[half:], strict=True)
     logs = [np.log(divisor(match) / total) for match, total in pairs]
@@ -173,16 +173,16 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
     .. math:: 100 \exp \Bigl(\min(0, 1 - r / c) + \frac 14 \sum_{k=1}^4
         \log \frac{m_k}{n_k}\Bigr)
 
-    with the lengths r of the references and c of the translations, the :math:`n_k`
-    n-grams of order k of the latter, and the :math:`m_k` that match. The estimate
-    equals ``sacrebleu.corpus_bleu``, and sacrebleu must be installed. BLEU is undefined
-    where no n-gram of an order matches, which sacrebleu smooths. A reference may be a
-    tuple of several.
+    where r is the length of the references and c the length of the translations. The
+    translations have :math:`n_k` n-grams of order k, and :math:`m_k` of them match. The
+    estimate equals ``sacrebleu.corpus_bleu``; sacrebleu must be installed. BLEU is
+    undefined if no n-gram of some order matches; sacrebleu smooths in this case. An
+    item may have a tuple of references.
 
     Parameters
     ----------
     tokenize : str, optional
-        Tokenizer of sacrebleu, such as "zh"; "13a" if not given.
+        Tokenizer of sacrebleu, such as "zh"; defaults to "13a".
 
     Examples
     --------
@@ -202,15 +202,15 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
 
 
 def _chrf(*counts: Any, beta: float) -> Any:
-    """Compute chrF from the n-grams of answers and references, and those that match."""
+    """Return chrF from the n-gram counts of answers, references and matches."""
     precision: Any = 0.0
     recall: Any = 0.0
     n_orders: Any = 0.0
     for answer, reference, match in zip(*(counts[k::3] for k in range(3)), strict=True):
-        known = (np.real(answer) > 0) & (np.real(reference) > 0)
-        precision = precision + np.where(known, match / answer, 0)
-        recall = recall + np.where(known, match / reference, 0)
-        n_orders = n_orders + known
+        has_order = (np.real(answer) > 0) & (np.real(reference) > 0)
+        precision = precision + np.where(has_order, match / answer, 0)
+        recall = recall + np.where(has_order, match / reference, 0)
+        n_orders = n_orders + has_order
     score = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
     return 100 * np.where(np.real(precision) > 0, score, 0) / n_orders
 
@@ -220,17 +220,16 @@ class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
 
     .. math:: 100 \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
-    with the means P and R over the orders of the n-grams, one to six characters, of
-    their precision and recall in the corpus. The estimate equals
-    ``sacrebleu.corpus_chrf``, and sacrebleu must be installed. A reference may be a
-    tuple of several.
+    where P and R are the precision and recall of character n-grams in the corpus,
+    averaged over the orders one to six. The estimate equals ``sacrebleu.corpus_chrf``;
+    sacrebleu must be installed. An item may have a tuple of references.
 
     Parameters
     ----------
     word_order : int, default=0
-        Orders of n-grams of words that count too; chrF++ has 2.
+        Maximum order of word n-grams that also count; 2 for chrF++.
     beta : float, default=2
-        Weight of the recall.
+        Weight of recall relative to precision.
 
     Examples
     --------
@@ -240,6 +239,8 @@ class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
     >>> ChrfCI()(reference * 20, answer * 20)
     chrf = 75.60 [73.05, 77.64], 95% interval (hall, n = 40)
     """
+
+    _variants = ({"word_order": 2},)
 
     word_order: int = option(default=0, check=partial(check_integer, minimum=0))
     beta: float = option(default=2, check=check_positive_number)

@@ -1,4 +1,4 @@
-"""The metrics that are usual for a kind of data, where none are given."""
+"""Default metrics for a kind of data, used if no metrics are passed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.multiclass import type_of_target
 
-from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
+from skci.data.row_options import RowOptions
 from skci.data.runs import Runs
 
 _Report = TypeVar("_Report", bound=Callable[..., Any])
@@ -21,28 +21,28 @@ class Scores(NamedTuple):
     """Kinds of scores that all models have."""
 
     any: bool = False
-    """Whether models have scores at all."""
+    """Whether models have any scores."""
     probabilities: bool = False
     """Whether the scores are probabilities."""
 
 
 class UsualMetrics(NamedTuple):
-    """Metrics by convention, and the kind of data for which they are usual."""
+    """Default metrics, and the kind of data for which they are usual."""
 
     metrics: list[str]
     kind: str
 
     def title(self, report: Any) -> Any:
-        """Return a report whose header says for which data its metrics are usual."""
+        """Return the report with a header that names the kind of data."""
         usual = f"the usual metrics for {self.kind}"
         return report._with(report._joint, _kind=usual)
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a function like `joint_report`, so that it can choose the metrics."""
+    """Decorate a function like `joint_report` to choose metrics if none are passed."""
 
     @wraps(report)
-    def chosen(
+    def with_usual_metrics(
         y_true: Any, y_pred: Any = None, *, metrics: Any = None, **options: Any
     ) -> Any:
         if metrics is not None:
@@ -53,28 +53,30 @@ def usual_where_not_given(report: _Report) -> _Report:
         }
         data, pos_label = options.get("data"), options.get("pos_label")
         usual = usual_metrics_of_columns(columns, data, pos_label)
-        named = report(y_true, y_pred, metrics=usual.metrics, **options)
-        return usual.title(named)
+        chosen_report = report(y_true, y_pred, metrics=usual.metrics, **options)
+        return usual.title(chosen_report)
 
-    return chosen  # type: ignore[return-value]
+    return with_usual_metrics  # type: ignore[return-value]
 
 
 def usual_metrics_of_columns(
     columns: Mapping[str, Any], data: Any = None, pos_label: Any = None
 ) -> UsualMetrics:
-    """Choose metrics by the truth, predictions, scores and queries, or their names."""
+    """Choose metrics from the truth, predictions, scores and queries."""
     if data is not None:
         columns = Frame(data, columns).read({"numbers"}, RowOptions())
-    *others, scores = map(columns.get, ("y_true", "y_pred", "query", "y_score"))
-    shares = [_are_shares(each) for each in _arrays(scores)]
-    of_models = Scores(bool(shares), bool(shares) and all(shares))
-    return usual_metrics(*others, scores=of_models, pos_label=pos_label)
+    *columns_of_kind, scores = map(
+        columns.get, ("y_true", "y_pred", "query", "y_score")
+    )
+    shares = [_are_shares(array) for array in _arrays(scores)]
+    score_kinds = Scores(bool(shares), bool(shares) and all(shares))
+    return usual_metrics(*columns_of_kind, scores=score_kinds, pos_label=pos_label)
 
 
 def usual_metrics_of(
     estimators: Iterable[tuple[str, Any]], y: Any, pos_label: Any, query: Any
 ) -> UsualMetrics:
-    """Choose metrics of estimators by the kind of the truth and what they predict."""
+    """Choose metrics from the truth and the methods of estimators."""
     models = [model for _, model in estimators]
     if any(map(is_regressor, models)) and query is None and _names_of_fields(y) is None:
         return _OF_NUMBERS
@@ -95,10 +97,10 @@ def usual_metrics(
     scores: Scores,
     pos_label: Any = None,
 ) -> UsualMetrics:
-    """Choose metrics by the kind of the truth, and of what models predict."""
+    """Choose metrics from the kinds of the truth and the predictions."""
     if isinstance(y_true, Mapping):
         raise ValueError(
-            f"metrics must be given where y_true is by metric, as in {[*y_true]}"
+            f"metrics must be given if y_true is a mapping by metric, got {[*y_true]}"
         )
     if _names_of_fields(y_true) is not None or _are_event_and_time(y_true):
         return UsualMetrics(["concordance"], "times to an event")
@@ -108,29 +110,32 @@ def usual_metrics(
         return UsualMetrics(["ndcg@10", *binary], "rankings")
     target = _type_of(y_true)
     between = len(labels) > 2 and any(
-        _type_of(each).startswith("continuous") for each in _arrays(y_pred)
+        _type_of(array).startswith("continuous") for array in _arrays(y_pred)
     )
     if target.startswith("continuous") or between:
         return _OF_NUMBERS
     positive = pos_label is not None or 1 in labels
     average = "" if target == "binary" and positive else "_macro"
-    of_labels = ["accuracy", *(f"{m}{average}" for m in ("precision", "recall", "f1"))]
+    label_metrics = [
+        "accuracy",
+        *(f"{m}{average}" for m in ("precision", "recall", "f1")),
+    ]
     ranking, probability = ["roc_auc", "average_precision"], ["log_loss", "brier_score"]
     kind = "labels"
     if target == "multilabel-indicator":
         kind, probability = "targets", []
     else:
-        of_labels.append("matthews_corrcoef")
+        label_metrics.append("matthews_corrcoef")
     if target == "binary":
         kind = "two labels"
         if not positive:
             ranking, probability = [], ["log_loss"]
             kind += " without a pos_label"
-    metrics = of_labels * (y_pred is not None)
+    metrics = label_metrics * (y_pred is not None)
     metrics += ranking * scores.any + probability * scores.probabilities
     if not metrics:
         needed = "pos_label" if scores.any else "y_pred or y_score"
-        raise ValueError(f"{needed} must be given to choose metrics, or metrics=")
+        raise ValueError(f"{needed} must be given to choose metrics, or pass metrics=")
     return UsualMetrics(metrics, kind + " with scores" * scores.any)
 
 
@@ -145,7 +150,7 @@ def _names_of_fields(y_true: Any) -> Any:
 
 
 def _are_event_and_time(y_true: Any) -> bool:
-    """Whether one of two columns is an event, 0 or 1, and the other has times."""
+    """Whether one of two columns contains events, 0 or 1, and the other times."""
     columns = np.asarray(y_true).T
     if columns.ndim != 2 or len(columns) != 2:
         return False
@@ -154,27 +159,27 @@ def _are_event_and_time(y_true: Any) -> bool:
 
 
 def _distinct(values: Any) -> list[Any]:
-    """Distinct values that are not missing."""
+    """Distinct values, without missing values."""
     listed = np.asarray(values).ravel().tolist()
-    return [each for each in {*listed} if each is not None and each == each]
+    return [value for value in {*listed} if value is not None and value == value]
 
 
 def _type_of(values: Any) -> str:
-    """Type of labels or numbers, some of which may be missing."""
+    """scikit-learn's type of labels or numbers, without missing values."""
     is_matrix = np.ndim(values) > 1
     target: str = type_of_target(values if is_matrix else _distinct(values), "y_true")
     return target
 
 
 def _arrays(values: Any) -> list[Any]:
-    """What each model predicts, in each run."""
+    """Predictions of each model in each run."""
     if values is None:
         return []
     if isinstance(values, Runs):
         values = values.predictions
         values = dict(enumerate(values)) if isinstance(values, list | tuple) else values
     if isinstance(values, Mapping):
-        return [each for value in values.values() for each in _arrays(value)]
+        return [array for value in values.values() for array in _arrays(value)]
     return [np.asarray(values)]
 
 

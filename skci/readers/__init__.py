@@ -1,8 +1,9 @@
-"""Files that a field has, as the arguments of :func:`skci.joint_report`.
+"""Readers of file formats, which return arguments of :func:`skci.joint_report`.
 
-:func:`trec` reads judgements and runs of search, :func:`coco` objects and detections,
-and :func:`transcripts` references and hypotheses of speech. Each reads paths, which may
-end in ``.gz``, or open files, of a model or several by name.
+:func:`trec` reads relevance judgements and runs of search, :func:`coco` objects and
+detections, and :func:`transcripts` references and hypotheses of speech. Each accepts
+paths, which may end in ``.gz``, or open files, of one model or of several models by
+name.
 """
 
 from skci.readers.detection import coco

@@ -1,4 +1,4 @@
-"""Detections and their objects, in the format of COCO.
+"""Detections and true objects in the format of COCO.
 
 References
 ----------
@@ -19,9 +19,9 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import FixedValueFunctional
-from skci.measures.traits import Trait
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import Binding
+from skci.metrics.binding import ParameterBuilder
 from skci.metrics.custom import CustomInfluenceCI
 from skci.readers.files import by_model, opened
 
@@ -33,48 +33,49 @@ _AREAS = {
     "medium": (32**2, 96**2),
     "large": (96**2, 1e10),
 }
-_MOST = 1, 10, 100  # detections of a class in an image
+_MAX_DETECTIONS = 1, 10, 100  # maximum numbers of detections of a class in an image
 
 
 def coco(annotations: Any, detections: Any) -> dict[str, Any]:
-    """Read objects and detected boxes of COCO, for its twelve numbers.
+    """Read objects and detected boxes in COCO's format, for COCO's twelve metrics.
 
-    The result has the arguments of :func:`skci.joint_report`, which reports AP and AR
-    as pycocotools' ``COCOeval`` does, with intervals by image.
+    The result contains the arguments of :func:`skci.joint_report`, which reports AP and
+    AR like ``COCOeval`` of pycocotools, with intervals by image.
 
     Parameters
     ----------
     annotations : path, open file or mapping
-        JSON with "images", "categories" and "annotations" of objects: "image_id",
-        "category_id", "bbox", "area" and perhaps "iscrowd".
+        JSON with "images", "categories" and "annotations". Each annotation is an object
+        with "image_id", "category_id", "bbox", "area" and optionally "iscrowd".
     detections : path, open file, or list or mapping of these
-        JSON arrays of detections: "image_id", "category_id", "bbox" and "score". A
-        detector is named by a mapping, or else by its file. In a mapping it may be a
-        list of detections.
+        JSON arrays of detections with "image_id", "category_id", "bbox" and "score". A
+        mapping names the detectors; otherwise they are named after their files. Values
+        of a mapping may also be lists of detections.
 
     Returns
     -------
     dict
-        ``y_true``, the IDs of the images; ``y_pred``, for each detector its matches in
-        each image; and ``metrics``, those of areas with objects.
+        ``y_true``, the IDs of the images; ``y_pred``, the matches of each detector in
+        each image; and ``metrics``, for areas that contain objects.
 
     Raises
     ------
     ValueError
-        If a field is missing, or a detection is in no image of the annotations.
+        If a field is missing, or a detection belongs to no image of the annotations.
 
     Notes
     -----
-    Images are the independent units. The metrics are ``"AP"``, the mean over classes
-    and overlaps (IoU) of .50, .55, ..., .95 of the mean interpolated precision at the
-    recalls 0, .01, ..., 1; ``"AP50"`` and ``"AP75"`` at one overlap; ``"AP small"``,
-    ``"AP medium"`` and ``"AP large"`` of objects of an area; ``"AR@1"``, ``"AR@10"``
-    and ``"AR@100"``, the largest recall of as many detections in an image; and ``"AR
-    small"``, ``"AR medium"`` and ``"AR large"``. Detections are matched in order of
-    their scores; crowds, and objects of another area, are ignored.
+    Images are the independent units. ``"AP"`` is the interpolated precision, averaged
+    over the recalls 0, .01, ..., 1, over classes, and over overlaps (IoU) of .50, .55,
+    ..., .95. ``"AP50"`` and ``"AP75"`` use a single overlap. ``"AP small"``,
+    ``"AP medium"`` and ``"AP large"`` use objects of a range of areas. ``"AR@1"``,
+    ``"AR@10"`` and ``"AR@100"`` are the largest recall with at most this number of
+    detections in an image, and ``"AR small"``, ``"AR medium"`` and ``"AR large"`` the
+    recall for a range of areas. Detections are matched in order of their scores; crowds
+    and objects of other areas are ignored.
 
-    The influence of an image on AP is that on the mean of the interpolated precision
-    over the objects, of which the mean over 101 recalls is an approximation.
+    The influence of an image on AP is its influence on the interpolated precision
+    averaged over objects, which approximates the average over 101 recalls.
 
     Examples
     --------
@@ -97,11 +98,12 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
     for name, source in by_model(detections, "detections").items():
         place, parsed = _parsed(source, name)
         parent = {"detections": parsed}
-        found = _by_class(place, parent, "detections", "score", images)
+        matched_boxes = _by_class(place, parent, "detections", "score", images)
         evaluations[name] = [
-            _Class.of(objects[x["id"]], found[x["id"]], len(images)) for x in categories
+            _Class.of(objects[x["id"]], matched_boxes[x["id"]], len(images))
+            for x in categories
         ]
-    n_objects = sum(each.objects.sum(axis=0) for each in evaluations[name])
+    n_objects = sum(evaluation.objects.sum(axis=0) for evaluation in evaluations[name])
     return {
         "y_true": images,
         "y_pred": {
@@ -115,7 +117,7 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
 
 
 def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
-    """Place for messages, and JSON of a file; what is parsed is returned as it is."""
+    """Place for messages and content of a JSON file; parsed content is unchanged."""
     if isinstance(source, Mapping | list):
         return parameter, source
     with opened(source, parameter) as (place, file):
@@ -126,31 +128,31 @@ def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
 
 
 def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
-    """Check that the records of a name have some fields."""
+    """Return the records of a name, checked to have some fields."""
     records = parent.get(name) if isinstance(parent, Mapping) else None
     if not isinstance(records, list):
-        raise ValueError(f"{place}: must have an array of {name}, as COCO has")
+        raise ValueError(f"{place}: must have an array of {name}, as in COCO's format")
     for k, record in enumerate(records):
-        if lacking := [x for x in fields if x not in record]:
-            raise ValueError(f"{place}: entry {k} of {name} must have {lacking[0]!r}")
+        if missing := [x for x in fields if x not in record]:
+            raise ValueError(f"{place}: entry {k} of {name} must have {missing[0]!r}")
     return records
 
 
 _Boxes = Mapping[int, list[dict[str, Any]]]
-"""Records of boxes by the position of their image."""
+"""Records of boxes by image index."""
 
 
 def _by_class(
     place: str, parent: Any, name: str, value: str, images: Sequence[Any]
 ) -> Mapping[Any, _Boxes]:
-    """Records of boxes by category and position of the image."""
+    """Records of boxes by category and image index."""
     positions = {image: k for k, image in enumerate(images)}
     boxes: Any = defaultdict(lambda: defaultdict(list))
     fields = "image_id", "category_id", "bbox", value
     for k, record in enumerate(_records(place, parent, name, *fields)):
         if (image := record["image_id"]) not in positions:
-            must = f"{place}: entry {k} must be in an image of annotations"
-            raise ValueError(f"{must}, got {image!r}")
+            requirement = f"{place}: entry {k} must be in an image of annotations"
+            raise ValueError(f"{requirement}, got {image!r}")
         boxes[record["category_id"]][positions[image]].append(record)
     return boxes
 
@@ -161,54 +163,54 @@ def _by_class(
 
 
 class _Class(NamedTuple):
-    """Detections of a class in descending order of their scores, and its objects."""
+    """Detections of a class in descending order of scores, and its objects."""
 
     image: Array
-    """Position of the image of each detection, (detections,)."""
+    """Image index of each detection, (detections,)."""
     rank: Array
-    """Number of detections of greater scores in the image."""
+    """Number of detections with larger scores in the image."""
     hits: Array
-    """Whether it is an object, (detections, areas, overlaps)."""
+    """Whether a detection matches an object, (detections, areas, overlaps)."""
     counts: Array
-    """Whether it counts, and is not ignored."""
+    """Whether a detection counts; others are ignored."""
     objects: Array
     """Number of objects that count, (images, areas)."""
 
     def at(self, area: int, overlap: int) -> _Class:
-        """Return the part for an area and an overlap, (detections,) and (images,)."""
-        hits, counts = (own[:, area, overlap] for own in (self.hits, self.counts))
+        """Return the arrays for an area and an overlap, (detections,) and (images,)."""
+        hits, counts = (array[:, area, overlap] for array in (self.hits, self.counts))
         return _Class(self.image, self.rank, hits, counts, self.objects[:, area])
 
     @classmethod
-    def of(cls, objects: _Boxes, found: _Boxes, n_images: int) -> _Class:
+    def of(cls, objects: _Boxes, detections: _Boxes, n_images: int) -> _Class:
         """Match the detections of each image."""
         n_objects = np.zeros((n_images, len(_AREAS)))
         nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
         parts: list[Any] = [([], [], [], nothing, nothing)]
-        for image in sorted({*objects, *found}):
-            ranked = sorted(found.get(image, []), key=lambda x: -x["score"])
-            ranked = ranked[: _MOST[-1]]
+        for image in sorted({*objects, *detections}):
+            ranked = sorted(detections.get(image, []), key=lambda x: -x["score"])
+            ranked = ranked[: _MAX_DETECTIONS[-1]]
             hits, counts, n_objects[image] = _match(objects.get(image, []), ranked)
             scores, ranks = [-x["score"] for x in ranked], range(len(ranked))
             parts.append((scores, [image] * len(ranked), ranks, hits, counts))
-        falling, *columns = map(np.concatenate, zip(*parts, strict=True))
-        order = np.argsort(falling, kind="stable")
-        images, *others = (column[order] for column in columns)
-        return cls._make([images.astype(int), *others, n_objects])
+        negative_scores, *columns = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(negative_scores, kind="stable")
+        images, *columns_by_score = (column[order] for column in columns)
+        return cls._make([images.astype(int), *columns_by_score, n_objects])
 
 
 def _match(
-    objects: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
+    objects: Sequence[dict[str, Any]], detections: Sequence[dict[str, Any]]
 ) -> tuple[Array, Array, Array]:
-    """Match detections of an image in order: each with the object that overlaps most.
+    """Match detections of an image in order, each with the best overlapping object.
 
-    Returns which are objects and which count, (detections, areas, overlaps), and the
-    number of objects that count, (areas,).
+    Returns masks of detections that match and that count, (detections, areas,
+    overlaps), and the number of objects that count, (areas,).
     """
     lowest, highest = np.array([*_AREAS.values()]).T
-    boxes, others = (
-        np.array([x["bbox"] for x in own], dtype=float).reshape(-1, 4)
-        for own in (found, objects)
+    boxes, object_boxes = (
+        np.array([x["bbox"] for x in records], dtype=float).reshape(-1, 4)
+        for records in (detections, objects)
     )
     is_crowd = np.array([bool(x.get("iscrowd")) for x in objects], dtype=bool)
 
@@ -217,32 +219,37 @@ def _match(
 
     sizes = np.array([x["area"] for x in objects], dtype=float)
     ignored = (outside(sizes) | is_crowd[:, np.newaxis]).T[:, np.newaxis]
-    hits = np.zeros((len(found), len(_AREAS), len(_OVERLAPS)), dtype=bool)
+    hits = np.zeros((len(detections), len(_AREAS), len(_OVERLAPS)), dtype=bool)
     counts = hits | ~outside(boxes[:, 2] * boxes[:, 3])[..., np.newaxis]
-    overlaps = _overlaps(boxes, others, is_crowd)
+    overlaps = _overlaps(boxes, object_boxes, is_crowd)
     free = np.ones((len(_AREAS), len(_OVERLAPS), len(objects)), dtype=bool)
-    least = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
-    for k in range(len(found) if objects else 0):
-        # The last object with the largest overlap is taken, an ignored one if no other.
-        fits = free & (overlaps[k] >= least)
+    minimum = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
+    for k in range(len(detections) if objects else 0):
+        # The last object with the largest overlap matches; ignored ones only without
+        # others.
+        fits = free & (overlaps[k] >= minimum)
         merit = np.where(fits, overlaps[k] + 2 * ~ignored, -1)
         best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)
-        taken = fits & (best[..., np.newaxis] == np.arange(len(objects)))
-        hits[k] = (taken & ~ignored).any(axis=-1)
-        counts[k] &= ~taken.any(axis=-1)
+        matched = fits & (best[..., np.newaxis] == np.arange(len(objects)))
+        hits[k] = (matched & ~ignored).any(axis=-1)
+        counts[k] &= ~matched.any(axis=-1)
         counts[k] |= hits[k]
-        free &= ~taken | is_crowd
+        free &= ~matched | is_crowd
     return hits, counts, (~ignored).sum(axis=-1)[:, 0]
 
 
-def _overlaps(boxes: Array, others: Array, is_crowd: Array) -> Array:
-    """Intersection over union of boxes and objects; over the box for a crowd."""
-    first, second = boxes[:, np.newaxis], others[np.newaxis]
-    ends = np.minimum(*(x[..., :2] + x[..., 2:] for x in (first, second)))
-    sides = np.maximum(ends - np.maximum(first[..., :2], second[..., :2]), 0)
-    both, size = sides.prod(axis=-1), first[..., 2:].prod(axis=-1)
-    union = np.where(is_crowd, size, size + second[..., 2:].prod(axis=-1) - both)
-    return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+def _overlaps(boxes: Array, objects: Array, is_crowd: Array) -> Array:
+    """Intersection over union of boxes and objects; for crowds, over the box."""
+    first, second = boxes[:, np.newaxis], objects[np.newaxis]
+    corners = np.minimum(*(x[..., :2] + x[..., 2:] for x in (first, second)))
+    sides = np.maximum(corners - np.maximum(first[..., :2], second[..., :2]), 0)
+    intersection, size = sides.prod(axis=-1), first[..., 2:].prod(axis=-1)
+    union = np.where(
+        is_crowd, size, size + second[..., 2:].prod(axis=-1) - intersection
+    )
+    return np.divide(
+        intersection, union, out=np.zeros_like(intersection), where=union > 0
+    )
 
 
 # --------------------------------------------------------------------------------------
@@ -252,22 +259,25 @@ def _overlaps(boxes: Array, others: Array, is_crowd: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Image:
-    """An image of the matches of a detector."""
+    """An image, with the matches of a detector."""
 
     classes: Sequence[_Class] = field(repr=False)
     position: int
 
 
 def _metrics(areas: Sequence[str]) -> list[MetricCI]:
-    """Make the metrics of areas."""
-    every = range(len(_OVERLAPS))
+    """Metrics for areas that contain objects."""
+    all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
-        "AP": (_average_precision, "all", every),
-        "AP50": (_average_precision, "all", every[:1]),
-        "AP75": (_average_precision, "all", every[5:6]),
-        **{f"AP {area}": (_average_precision, area, every) for area in areas},
-        **{f"AR@{k}": (partial(_recall, most=k), "all", every) for k in _MOST},
-        **{f"AR {area}": (_recall, area, every) for area in areas},
+        "AP": (_average_precision, "all", all_overlaps),
+        "AP50": (_average_precision, "all", all_overlaps[:1]),
+        "AP75": (_average_precision, "all", all_overlaps[5:6]),
+        **{f"AP {area}": (_average_precision, area, all_overlaps) for area in areas},
+        **{
+            f"AR@{k}": (partial(_recall, maximum=k), "all", all_overlaps)
+            for k in _MAX_DETECTIONS
+        },
+        **{f"AR {area}": (_recall, area, all_overlaps) for area in areas},
     }
     options: dict[str, Any] = {"bounds": (0.0, 1.0), "reads": "items"}
     return [
@@ -280,11 +290,12 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
     """A mean over classes and overlaps, with intervals on the logit scale."""
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, reads="", automatic=("logit",))
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        # Without the check of the scale, in which rare classes may lack objects.
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+        # The check of the scale is skipped: without some images, rare classes have no
+        # objects.
         weights = binding.sample.rows.counts[binding.within]
         images = binding.columns(self.reads)[1][binding.within]
         functional = FixedValueFunctional(self.g(images, weights), weights)
@@ -292,51 +303,57 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
 
 
 def _mean(
-    of_curve: Callable[..., tuple[float, Array]],
+    curve: Callable[..., tuple[float, Array]],
     area: str,
     overlaps: Sequence[int],
     images: Sequence[_Image],
     image_weights: Array,
 ) -> tuple[float, Array]:
-    """Mean over classes with objects and overlaps, and the influence of each image."""
+    """Mean over classes with objects and over overlaps, and influence of each image."""
     classes, k = images[0].classes, [*_AREAS].index(area)
     positions = np.array([image.position for image in images])
     weights = np.bincount(positions, image_weights, len(classes[0].objects))
-    found = [
-        of_curve(own.at(k, overlap), weights)
-        for own in classes
-        if weights @ own.objects[:, k] > 0
+    values_and_slopes = [
+        curve(matches.at(k, overlap), weights)
+        for matches in classes
+        if weights @ matches.objects[:, k] > 0
         for overlap in overlaps
     ]
-    if not found:
+    if not values_and_slopes:
         return np.nan, np.zeros(len(positions))
-    slopes = np.mean([slope for _, slope in found], axis=0)[positions]
-    return float(np.mean([value for value, _ in found])), slopes * weights.sum()
+    slopes = np.mean([slope for _, slope in values_and_slopes], axis=0)[positions]
+    return float(
+        np.mean([value for value, _ in values_and_slopes])
+    ), slopes * weights.sum()
 
 
-def _recall(own: _Class, weights: Array, most: int = _MOST[-1]) -> tuple[float, Array]:
+def _recall(
+    matches: _Class, weights: Array, maximum: int = _MAX_DETECTIONS[-1]
+) -> tuple[float, Array]:
     """Recall of all detections, and its derivatives in the weights of images."""
-    n = weights @ own.objects
-    hits = np.bincount(own.image, own.hits & (own.rank < most), len(weights))
+    n = weights @ matches.objects
+    hits = np.bincount(
+        matches.image, matches.hits & (matches.rank < maximum), len(weights)
+    )
     value = weights @ hits / n
-    return value, (hits - value * own.objects) / n
+    return value, (hits - value * matches.objects) / n
 
 
-def _average_precision(own: _Class, weights: Array) -> tuple[float, Array]:
+def _average_precision(matches: _Class, weights: Array) -> tuple[float, Array]:
     """Precision at 101 recalls, and its derivatives in the weights of images."""
-    n, mass = weights @ own.objects, weights[own.image]
-    found, flagged = np.cumsum(mass * own.hits), np.cumsum(mass * own.counts)
-    precision = np.divide(found, flagged, out=0 * found, where=flagged > 0)
+    n, mass = weights @ matches.objects, weights[matches.image]
+    hit_mass, flagged = np.cumsum(mass * matches.hits), np.cumsum(mass * matches.counts)
+    precision = np.divide(hit_mass, flagged, out=0 * hit_mass, where=flagged > 0)
     best = np.maximum.accumulate(precision[::-1])[::-1]
-    value = np.append(best, 0)[np.searchsorted(found / n, _RECALLS)].mean()
-    # The best precision from a score on is that of the next score that has its own.
-    own_best = np.flatnonzero(precision == best)
-    source = own_best[np.searchsorted(own_best, np.arange(len(best)))]
-    share = np.bincount(source, mass * own.hits, len(best)) / n
+    value = np.append(best, 0)[np.searchsorted(hit_mass / n, _RECALLS)].mean()
+    # The best precision at or below a score is reached at the next score in `sources`.
+    sources = np.flatnonzero(precision == best)
+    source = sources[np.searchsorted(sources, np.arange(len(best)))]
+    share = np.bincount(source, mass * matches.hits, len(best)) / n
     share /= np.where(flagged > 0, flagged, 1)
     raises = best / n + np.cumsum((share * (1 - precision))[::-1])[::-1]
     lowers = np.cumsum((share * precision)[::-1])[::-1]
-    of_row = np.where(own.hits, raises, -lowers) * own.counts
-    slopes = np.bincount(own.image, of_row, len(weights))
-    mean = (mass * own.hits) @ best / n
-    return value, slopes - own.objects * mean / n
+    row_slopes = np.where(matches.hits, raises, -lowers) * matches.counts
+    slopes = np.bincount(matches.image, row_slopes, len(weights))
+    mean = (mass * matches.hits) @ best / n
+    return value, slopes - matches.objects * mean / n

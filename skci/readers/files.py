@@ -1,4 +1,4 @@
-"""Lines of files, of one model or of several."""
+"""Lines of the files of one or several models."""
 
 import gzip
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from skci._validation import check_distinct
 
 @contextmanager
 def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
-    """Open a path, or take an open file, with a name for messages."""
+    """Open a path, or use an open file; also yield a name for messages."""
     if hasattr(source, "read"):
         yield str(getattr(source, "name", parameter)), source
         return
@@ -25,16 +25,18 @@ def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
-    """Read a path or an open file: the place and the text of each line."""
+    """Yield the place and the text of each line of a path or an open file."""
     with opened(source, parameter) as (name, file):
         for number, line in enumerate(file, 1):
             yield f"{name}, line {number}", line.strip()
 
 
 def by_model(sources: Any, parameter: str) -> dict[str, Any]:
-    """Return files by model, which files without a mapping are named after."""
+    """Files by model; without a mapping, models are named after their files."""
     if isinstance(sources, Mapping | list | tuple) and not sources:
-        raise ValueError(f"{parameter} must be of one model or more, got {sources!r}")
+        raise ValueError(
+            f"{parameter} must have files of at least one model, got {sources!r}"
+        )
     if isinstance(sources, Mapping):
         return {str(name): source for name, source in sources.items()}
     listed = [*sources] if isinstance(sources, list | tuple) else [sources]
@@ -44,7 +46,7 @@ def by_model(sources: Any, parameter: str) -> dict[str, Any]:
 
 
 def _stem(name: Any) -> str:
-    """Name of a file without folder and endings."""
+    """Name of a file without folder and extensions."""
     if not isinstance(name, str | Path):
         raise ValueError(f"a file without a name must be in a mapping, got {name!r}")
     return Path(str(name).removesuffix(".gz")).stem

@@ -1,4 +1,4 @@
-"""Judgements and runs of search, in the formats of TREC."""
+"""Relevance judgements and runs of search systems, in the formats of TREC."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -15,47 +15,48 @@ from skci.readers.files import by_model, read_lines
 
 _QRELS = "query", "iteration", "document", "relevance"
 _RUN = "query", "Q0", "document", "rank", "score", "tag"
-_MOST_NAMED = 6  # queries in a message
+_MAX_NAMES = 6  # queries in a message
 
 _Values = Mapping[str, Mapping[str, float]]
 """Relevance, score or position of each document of each query."""
 
 
 def trec(qrels: Any, runs: Any) -> dict[str, Any]:
-    r"""Read relevance judgements and runs of TREC, by the conventions of trec_eval.
+    r"""Read relevance judgements and runs of TREC, following trec_eval.
 
-    The result has the arguments of :func:`skci.joint_report`, in which all metrics of
-    rankings have the values of ``trec_eval -c``.
+    The result contains the arguments of :func:`skci.joint_report`, in which all metrics
+    of rankings equal ``trec_eval -c``.
 
     Parameters
     ----------
     qrels : path, open file or mapping of str to mapping
-        Judgements of relevance. Lines have four columns: query, iteration, document and
-        relevance. A mapping has the relevance of each document of each query, as in
-        pytrec_eval.
+        Relevance judgements. Lines have four columns: query, iteration, document and
+        relevance. A mapping contains the relevance of each document of each query, as
+        in pytrec_eval.
     runs : path, open file, or list or mapping of these
         Runs of some systems. Lines have six columns: query, Q0, document, rank, score
-        and tag. A run is named by a mapping, or else by its file. In a mapping it may
-        be a mapping itself, of the score of each document of each query.
+        and tag. A mapping names the runs; otherwise they are named after their files. A
+        run in a mapping may itself be a mapping with the score of each document of each
+        query.
 
     Returns
     -------
     dict
         ``y_true``, the relevance of each document, -1 if it was not judged;
-        ``y_score``, of each run the position of the document times -1, NaN if it was
-        not retrieved; and ``query``. The rows are the documents that are judged or
-        retrieved for a query that has judgements.
+        ``y_score``, minus the position of the document in each run, NaN if it was not
+        retrieved; and ``query``. Rows are the documents judged or retrieved for a query
+        with judgements.
 
     Raises
     ------
     ValueError
-        If a line has other columns, or its document occurs twice for its query; the
+        If a line has other columns, or its document occurs twice for its query. The
         message names the file and the line.
 
     Warns
     -----
     UserWarning
-        If a run has no documents of a judged query, which then counts as 0.
+        If a run has no documents for a judged query, which then counts as 0.
 
     See Also
     --------
@@ -63,10 +64,9 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 
     Notes
     -----
-    The rank in a run is ignored, as in trec_eval: documents are in descending order of
-    their scores in single precision, and tied ones in descending order of their names.
-    Queries without judgements are left out. A document with a negative relevance was
-    not judged.
+    The rank in a run is ignored, as in trec_eval. Documents are sorted by descending
+    scores in single precision, and ties by descending names. Queries without judgements
+    are left out. A document with a negative relevance counts as not judged.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 
 
 def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _Values:
-    """Read the number of each document of each query in the column of values."""
+    """Read the value of each document of each query from a column."""
     if isinstance(source, Mapping):
         return source
     values: dict[str, dict[str, float]] = {}
@@ -133,22 +133,22 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
-    """Positions in a run, times -1, of the documents of the judged queries."""
-    lacking = [query for query in judged if not scores.get(query)]
-    if len(lacking) == len(judged):
+    """Minus the positions of documents in a run, for judged queries."""
+    missing = [query for query in judged if not scores.get(query)]
+    if len(missing) == len(judged):
         raise ValueError(f"the run {name!r} must have documents of queries of qrels")
-    if lacking:
+    if missing:
         warn_caller(
-            f"the run {name!r} has no documents of {len(lacking)} of the {len(judged)} "
+            f"the run {name!r} has no documents of {len(missing)} of the {len(judged)} "
             f"judged queries, which count as 0, as in trec_eval -c: "
-            f"{join_names(first_names(lacking, _MOST_NAMED))}",
+            f"{join_names(first_names(missing, _MAX_NAMES))}",
             UserWarning,
         )
     return {query: _ranked(scores.get(query, {})) for query in judged}
 
 
 def _ranked(scores: Mapping[str, float]) -> dict[str, float]:
-    """Positions times -1 of the documents of a query, as trec_eval orders them."""
+    """Minus the positions of the documents of a query, in trec_eval's order."""
     with np.errstate(over="ignore"):
         single = np.array([*scores.values()], dtype=np.float32).tolist()
     order = sorted(zip(single, scores, strict=True), reverse=True)

@@ -1,4 +1,4 @@
-"""References and hypotheses of speech recognition, or of translation."""
+"""References and hypotheses of speech recognition or translation."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _LAYOUTS = {
 }
 _AN_ID = r"(?P<id>(?=\S*[\d_-])\S+)\s.*"
 """First word with a digit, a hyphen or an underscore."""
-_MOST_NAMED = 6  # utterances in a message
+_MAX_NAMES = 6  # utterances in a message
 
 
 def transcripts(
@@ -24,25 +24,26 @@ def transcripts(
     layout: str | None = None,
     speaker: Callable[[str], Any] | None = None,
 ) -> dict[str, Any]:
-    r"""Read references and hypotheses of speech, or of translation, line by line.
+    r"""Read references and hypotheses of speech recognition or translation.
 
-    The result has the arguments of :func:`skci.joint_report`.
+    The result contains the arguments of :func:`skci.joint_report`.
 
     Parameters
     ----------
     reference : path or open file
         Reference texts, one for each utterance.
     hypotheses : path, open file, or list or mapping of these
-        Texts of one or several systems. A system is named by a mapping, or else by its
-        file.
+        Texts of one or several systems. A mapping names the systems; otherwise they are
+        named after their files.
     layout : {"lines", "kaldi", "trn"}, optional
-        "lines" for texts in the same order in all files, the default; "kaldi" for texts
-        after the ID of the utterance; "trn" for texts before the ID in parentheses, as
-        in the files of NIST's sclite. Without a layout, lines of the reference that
-        look as if they had IDs are an error.
+        "lines" (the default) for texts in the same order in all files; "kaldi" for
+        texts after the ID of the utterance; "trn" for texts before the ID in
+        parentheses, as in the files of NIST's sclite. If the lines of the reference
+        seem to have IDs, `layout` is required.
     speaker : callable, optional
-        Function from the ID of an utterance to its speaker, such as ``lambda utterance:
-        utterance.split("-")[0]``. The utterances of a speaker are then a cluster.
+        Function that maps the ID of an utterance to its speaker, such as
+        ``lambda utterance: utterance.split("-")[0]``. The utterances of a speaker are
+        then a cluster.
 
     Returns
     -------
@@ -53,8 +54,8 @@ def transcripts(
     Raises
     ------
     ValueError
-        If the files have different utterances, an utterance twice, or lines without an
-        ID; the message names the file.
+        If files have different utterances, or a file has an utterance twice or a line
+        without an ID. The message names the file.
 
     See Also
     --------
@@ -83,10 +84,10 @@ def transcripts(
     for name, source in by_model(hypotheses, "hypotheses").items():
         texts = _read(source, name, layout or "lines")
         if differing := sorted(said.keys() ^ texts.keys()):
-            names = join_names(first_names(differing, _MOST_NAMED))
+            names = join_names(first_names(differing, _MAX_NAMES))
             raise ValueError(
                 f"{name!r} must have the {len(said)} utterances of the reference, got "
-                f"{len(texts)}; in one of them only: {names}"
+                f"{len(texts)}; only one of the two has {names}"
             )
         columns["y_pred"][name] = [texts[utterance] for utterance in said]
     if speaker is not None:
@@ -95,27 +96,29 @@ def transcripts(
 
 
 def _check_no_ids(lines: list[str]) -> None:
-    """Check that lines do not look as if each had the ID of its utterance."""
+    """Check that lines do not seem to start or end with IDs of utterances."""
     for layout, pattern in (("trn", _LAYOUTS["trn"]), ("kaldi", _AN_ID)):
         matches = [re.fullmatch(pattern, line.strip()) for line in lines]
         ids = {match["id"] for match in matches if match}
         if len(lines) > 1 and len(ids) == len(lines):
             raise ValueError(
-                f"layout must be given, since each line may have an ID, such as "
+                "layout must be given, because each line may have an ID, such as "
                 f"{min(ids)!r}: {layout!r} if so, or 'lines' if all are words"
             )
 
 
 def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
-    """Read texts by the ID of the utterance, or by the number of the line."""
+    """Read texts by the ID of the utterance, or by the line number."""
     texts: dict[str, str] = {}
     for number, (place, line) in enumerate(read_lines(source, parameter), 1):
         if layout == "lines":
             texts[f"line {number}"] = line
         elif line:
-            found = re.fullmatch(_LAYOUTS[layout], line)
-            if not found or found["id"] in texts:
-                must = f"the {layout} layout must have an ID, and each once"
-                raise ValueError(f"{place}: {must}, got {line!r:.80}")
-            texts[found["id"]] = found["text"].strip()
+            match = re.fullmatch(_LAYOUTS[layout], line)
+            if not match or match["id"] in texts:
+                requirement = (
+                    f"the {layout} layout must have an ID in each line, used once"
+                )
+                raise ValueError(f"{place}: {requirement}, got {line!r:.80}")
+            texts[match["id"]] = match["text"].strip()
     return texts

@@ -1,6 +1,6 @@
-"""Results, and how they are shown.
+"""Reports, estimates and displays that the functions and methods of skci return.
 
-Public are the names in ``__all__``: what the functions and methods of skci return.
+The names in ``__all__`` are public.
 """
 
 from skci.reports.contrasts import ContrastReport as ContrastReport

@@ -1,4 +1,4 @@
-"""Reports: labelled estimates with joint intervals, and how they are shown."""
+"""Base class of reports: labelled estimates with joint intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skci._validation import (
 from skci.data.storage import replacing
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, SubgroupSize, TableParameter
+from skci.inference.parameter import ParameterLabels, SubgroupSize, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.reports.decisions import (
     Requirement,
@@ -36,7 +36,7 @@ from skci.reports.estimate import (
     describe_warnings,
     warn_of_intervals,
 )
-from skci.reports.page import Part, few, page
+from skci.reports.page import Part, join_or_count, page
 from skci.reports.rendering import (
     INTERVAL_STYLES,
     Column,
@@ -46,33 +46,32 @@ from skci.reports.rendering import (
     format_level,
 )
 
-_ROUNDING = 1e-9  # design effect that is zero
-_MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
+_ROUNDING = 1e-9  # largest design effect that counts as zero
+_MUCH_WIDER = 2.0  # smallest ratio of widths that the header explains
 
 
 class Report(TabularReport[MetricEstimate]):
-    """Labelled estimates with joint intervals: a view of a joint estimate."""
+    """Labelled estimates with joint intervals, from a joint estimate."""
 
     _null: float | None = None
-    """Value that contrasts are tested against; None in reports of others."""
+    """Null value of the tests of contrasts; None in other reports."""
     _kind = ""
-    """Name of the contrasts, such as "differences"; empty in reports of others."""
+    """Name of the contrasts, such as "differences"; empty in other reports."""
     _style = "interval"
     _coloured: Sequence[str] = ()
-    """Models of the report that this one was selected from."""
+    """Models of the report from which this one was selected."""
 
-    def __init__(self, joint: JointEstimate, **known: Any) -> None:
+    def __init__(self, joint: JointEstimate, **attributes: Any) -> None:
         self._joint = joint
-        vars(self).update(known)
+        vars(self).update(attributes)
 
     @cached_property
-    def _keys(self) -> list[Key]:
-        """Keys of the estimates, in order."""
+    def _keys(self) -> list[ParameterLabels]:
         return [parameter.key for parameter in self._joint.parameters]
 
     @property
     def _subgroup_columns(self) -> list[str]:
-        """Names of the columns of subgroups; empty without subgroups."""
+        """Names of the subgroup columns; empty without subgroups."""
         return [column for column, _ in self._keys[0].subgroup]
 
     @property
@@ -84,7 +83,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Messages of the warnings, whether they were shown or not."""
+        """Messages of all warnings, also of those not shown."""
         return tuple(describe_warnings(self._joint))
 
     @property
@@ -93,7 +92,7 @@ class Report(TabularReport[MetricEstimate]):
         return list(dict.fromkeys(key.title for key in self._keys))
 
     def _limits(self) -> Array:
-        """Limits of the intervals, after the warnings about them."""
+        """Limits of the intervals; issues the warnings about them."""
         limits = self._joint.intervals
         warn_of_intervals(self._joint)
         return limits
@@ -105,15 +104,15 @@ class Report(TabularReport[MetricEstimate]):
         columns = self._leading()
         if self._subgroup_columns:
             sizes = [parameter.subgroup_size for parameter in joint.parameters]
-            known = () if None in sizes else zip(*sizes, strict=True)
-            each = zip(SubgroupSize._fields, known, strict=False)
-            columns += [Column({k: n}, k) for k, n in each if None not in n]
+            counts = () if None in sizes else zip(*sizes, strict=True)
+            named = zip(SubgroupSize._fields, counts, strict=False)
+            columns += [Column({k: n}, k) for k, n in named if None not in n]
         columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
         if self._null is None:
             low, high = joint.individual.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
-            beside = joint.simultaneous and self._style == "interval"
-            header = "individual interval" * beside
+            shows_both = joint.simultaneous and self._style == "interval"
+            header = "individual interval" * shows_both
             columns.append(Column(limits, header, shown[-1].write))
         columns += self._more()
         hidden: dict[str, list[Any]] = {}
@@ -138,11 +137,11 @@ class Report(TabularReport[MetricEstimate]):
         return [*map(" ".join, zip(*columns, strict=True))]
 
     def _leading(self) -> list[Column]:
-        """Columns before those of the estimates, the same for all metrics."""
+        """Columns left of the estimates, equal for all metrics."""
         return []
 
     def _more(self) -> list[Column]:
-        """Columns after those of the estimates that not all reports have."""
+        """Additional columns right of the estimates."""
         return []
 
     def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
@@ -151,7 +150,8 @@ class Report(TabularReport[MetricEstimate]):
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
-                f"wide needs a report of metrics, got one labelled {list(labels)}"
+                "wide needs a report with metrics, got a report labelled "
+                f"{list(labels)}"
             )
         title = self._title() + "; ± half width" * (self._style == "pm")
         best, description = self._best_of_all() if bold else ([], "")
@@ -160,7 +160,7 @@ class Report(TabularReport[MetricEstimate]):
         names = list(zip(*(labels[kind] for kind in kinds), strict=True))
         row = {name: k for k, name in enumerate(dict.fromkeys(names))}
         cells: dict[str, list[str]] = {}
-        columns = [([each.header] * len(self), each.cells) for each in self._leading()]
+        columns = [([x.header] * len(self), x.cells) for x in self._leading()]
         columns.append((labels["metric"], self._estimate_cells()))
         for headers, column in columns:
             for header, name, cell in zip(headers, names, column, strict=True):
@@ -170,7 +170,7 @@ class Report(TabularReport[MetricEstimate]):
         return Grid(title, rows, cells, marked)
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        """Positions of models that may be the best, if compared, and a description."""
+        """Positions of the models that may be the best, and a description."""
         return [], ""
 
     def to_html(
@@ -181,29 +181,32 @@ class Report(TabularReport[MetricEstimate]):
         call: str | None = None,
         sections: Mapping[str, Any] | None = None,
     ) -> str | None:
-        """Return the report as a page of HTML, or write it to a file.
+        """Return the report as an HTML page, or write it to a file.
 
-        The page is one file that loads nothing else and runs no script: findings in
-        words, a picture if matplotlib is installed, the table and, for several models,
-        ranks and differences; what the intervals promise, warnings, and versions.
+        The page is a single file that loads no other files and runs no script. It shows
+        findings, a picture if matplotlib is installed, the table and, for several
+        models, ranks and differences; then the meaning of the intervals, warnings, and
+        versions.
 
         Parameters
         ----------
         path : str or path-like, optional
-            File to write, whole or not at all; if not given, the page is returned.
+            File to write; an error leaves an existing file unchanged. By default the
+            page is returned.
         title : str, optional
-            Title of the page; the question and the number of rows if not given.
+            Title of the page; defaults to the question and the number of rows.
         call : str, optional
-            Command or lines of code that made the report, to be shown as they are.
+            Command or lines of code that made the report, shown verbatim.
         sections : mapping of str to report, optional
-            Reports by heading, besides those of the page or, with the same heading, in
-            place of them: ``{"Differences": report.differences(margin=0.01)}``, or
-            ``{"Requirements": report.requirements("f1 >= 0.8")}``, which come first.
+            Additional reports by heading. A section of the page with the same heading
+            is replaced: ``{"Differences": report.differences(margin=0.01)}``.
+            Requirements come first: ``{"Requirements": report.requirements("f1 >=
+            0.8")}``.
 
         Returns
         -------
         str or None
-            The page, if no path is given.
+            The page, if `path` is None.
 
         Examples
         --------
@@ -216,19 +219,19 @@ class Report(TabularReport[MetricEstimate]):
         """
         check_text(title, "title")
         check_text(call, "call")
-        given = {} if sections is None else sections
-        if not isinstance(given, Mapping) or not all(
-            isinstance(name, str) and hasattr(each, "_part")
-            for name, each in given.items()
+        reports = {} if sections is None else sections
+        if not isinstance(reports, Mapping) or not all(
+            isinstance(name, str) and hasattr(report, "_part")
+            for name, report in reports.items()
         ):
             raise TypeError(
                 f"sections must be a mapping of headings to reports, got {sections!r}"
             )
-        parts = {name: each._part() for name, each in given.items()}
+        parts = {name: report._part() for name, report in reports.items()}
         first = {
-            k: v for k, v in parts.items() if isinstance(given[k], RequirementReport)
+            k: v for k, v in parts.items() if isinstance(reports[k], RequirementReport)
         }
-        parts = first | self._parts(without=given) | parts
+        parts = first | self._parts(without=reports) | parts
         html = page(self._joint, title, self._question, parts, call)
         if path is None:
             return html
@@ -238,41 +241,40 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _question(self) -> str:
-        """Question that the report answers, as in a title."""
+        """Question that the report answers, used as a title."""
         header, names = next(iter(self._labels.items()))
         verb = "is" if len(self.metrics) == 1 else "are"
-        metrics = few(self.metrics, "metric")
-        return f"How large {verb} the {metrics} of {few(names, header)}?"
+        metrics = join_or_count(self.metrics, "metric")
+        return f"How large {verb} the {metrics} of {join_or_count(names, header)}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        """Parts of a page by heading, without those that others replace."""
+        """Sections of the HTML page by heading, without headings that are replaced."""
         return {"Estimates": self._part()}
 
     def _part(self) -> Part:
-        """Part of a page with the report itself."""
+        """Section of the HTML page with the report itself."""
         return Part(self)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the intervals, a panel for each metric; or curves and their bands.
+        """Draw the intervals, with one panel per metric; or curves and their bands.
 
         Subgroups are rows of the panel of their metric. Differences are coloured by
-        what their intervals show.
+        verdict.
 
         Parameters
         ----------
         **kwargs
-            Passed to the ``plot`` of the display, such as ``title="Test set"`` and, of
+            Passed to the ``plot`` of the display, such as ``title="Test set"`` and, for
             intervals, ``sort=True`` for the best first.
 
         Returns
         -------
         ConfidenceIntervalDisplay or ConfidenceBandDisplay
-            With the axes and the figure.
+            Display with the axes and the figure.
         """
         return self._display().plot(**kwargs)
 
     def _display(self, **options: Any) -> Any:
-        """Display of intervals, with further options."""
         keys, parameters = self._keys, self._joint.parameters
         several = len({key.name for key in keys}) > 1
         rows = [
@@ -289,7 +291,7 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
-        """Display a band of each metric over positions, unless options say more."""
+        """Display a band for each metric over `positions`, or as `options` specify."""
         if len(positions):
             points = np.stack([positions, self._joint.estimates], axis=1)
             options |= {"points": points, "unit_square": False}
@@ -302,19 +304,19 @@ class Report(TabularReport[MetricEstimate]):
         return ConfidenceBandDisplay(**drawing | options)
 
     def _leaders(self, metrics: Sequence[str]) -> list[str]:
-        """Models whose mean over their curve may be the best, the best estimate first.
+        """Models whose mean over the curve may be the best, the best estimate first.
 
-        When all intervals cover, the mean of the better limits of the best model is not
-        worse than the mean of the worse limits of any other.
+        If all intervals cover, the mean of the better limits of the best model is at
+        least as good as the mean of the worse limits of any other model.
         """
         numbers = np.column_stack([self._joint.estimates, self._limits()])
         models, gains = self._models, dict[str, list[Array]]()
         for k, parameter in enumerate(self._joint.parameters):
-            known = parameter.trait.has_better and not np.isnan(numbers[k, 0])
-            if known and parameter.key.title in metrics:
+            is_ranked = parameter.trait.has_better and not np.isnan(numbers[k, 0])
+            if is_ranked and parameter.key.title in metrics:
                 gain = parameter.trait.sign * numbers[k]
                 gains.setdefault(models[k], []).append(gain)
-        means = {model: np.mean(each, axis=0) for model, each in gains.items()}
+        means = {model: np.mean(rows, axis=0) for model, rows in gains.items()}
         highest = max((mean.min() for mean in means.values()), default=0.0)
         leaders = [model for model, mean in means.items() if mean.max() >= highest]
         return sorted(leaders, key=lambda model: -means[model][0])
@@ -326,11 +328,11 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _known_models(self) -> Sequence[str]:
-        """Models in the order of their colours, also those not selected."""
+        """Models in the order of their colours, including models not selected."""
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments that displays of intervals and of bands share."""
+        """Arguments shared by displays of intervals and of bands."""
         joint, keys = self._joint, self._keys
         individual = None if joint.is_individual else joint.individual.intervals
         return {
@@ -347,9 +349,9 @@ class Report(TabularReport[MetricEstimate]):
         parameters = joint.parameters
         about = describe(joint, parameters)
         level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
-        of = self._kind and f" of {self._kind}"
+        contrasts = self._kind and f" of {self._kind}"
         parts = [
-            f"{level} confidence intervals{of} ({about['methods']})",
+            f"{level} confidence intervals{contrasts} ({about['methods']})",
             *(
                 about["target"],
                 about["size"],
@@ -359,24 +361,24 @@ class Report(TabularReport[MetricEstimate]):
         ]
         if not source.is_simple and joint.n_user_rows is None:
             pairs = zip(source.table_sizes, source.design_effects, strict=True)
-            # Where no variance is seen between groups, the effective n is not known.
+            # Without a variance between groups, the effective n is unknown.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
-            ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
-            parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
+            extremes = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
+            parts.append(f"effective n {' to '.join(extremes) or 'unknown'}")
         if joint.simultaneous:
             # No digits beyond the error, which may be unknown.
             error = np.nan_to_num(joint.critical_value.error, nan=1.0)
-            places = int(-np.log10(np.clip(error, 1e-4, 1.0)))
-            parts.append(f"critical value {float(joint.critical_value):.{places}f}")
+            digits = int(-np.log10(np.clip(error, 1e-4, 1.0)))
+            parts.append(f"critical value {float(joint.critical_value):.{digits}f}")
         parts.append(about["positive"])
         parts += dict.fromkeys(
             f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
         )
-        widening = _widening_by_unseen_ends(joint)
+        widening = _widening_by_bounds(joint)
         if widening >= _MUCH_WIDER:
             parts.append(
-                f'up to {widening:.1f} times as wide as by method="hall", to allow for '
-                "ends of the bounds that were not seen"
+                f'up to {widening:.1f} times as wide as with method="hall", to allow '
+                "for values at the bounds that no item has"
             )
         if any(p.interval_method.for_agreement for p in parameters):
             parts.append(
@@ -386,7 +388,7 @@ class Report(TabularReport[MetricEstimate]):
         return ", ".join(filter(None, parts))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
-        """Return the same report of another joint estimate, without what was cached."""
+        """Return a copy with another joint estimate, without cached properties."""
         report, kind = copy(self), type(self)
         for name in vars(self):
             if isinstance(getattr(kind, name, None), cached_property):
@@ -394,17 +396,17 @@ class Report(TabularReport[MetricEstimate]):
         vars(report).update(changed, _joint=joint)
         return report
 
-    def _select(self, wanted: Mapping[str, Any]) -> JointEstimate:
-        """Select the estimates with the labels wanted in some columns; None is all."""
+    def _select(self, names_by_column: Mapping[str, Any]) -> JointEstimate:
+        """Select estimates by their names in some columns; None selects all names."""
         labels = [key.labels for key in self._keys]
         positions = list(range(len(self)))
-        for kind, names in wanted.items():
-            known = list(dict.fromkeys(each[kind] for each in labels))
-            kept = check_names(names, known, kind)
-            positions = [k for k in positions if labels[k][kind] in kept]
+        for column, names in names_by_column.items():
+            valid_names = list(dict.fromkeys(label[column] for label in labels))
+            selected = check_names(names, valid_names, column)
+            positions = [k for k in positions if labels[k][column] in selected]
         if not positions:
             raise ValueError(
-                f"select must keep a contrast or another estimate, got {wanted}"
+                f"select must keep at least one estimate, got {names_by_column}"
             )
         return self._joint.select(positions)
 
@@ -417,15 +419,15 @@ class Report(TabularReport[MetricEstimate]):
     def half_widths(self) -> Array:
         """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
 
-        Most intervals are not symmetric about the estimate, so that the estimate plus
-        and minus the half width has the width of the interval and other limits. Of
-        method "delta" they are symmetric.
+        Most intervals, except for method "delta", are not symmetric about the estimate.
+        The estimate plus and minus the half width then has the width of the interval,
+        but other limits.
         """
         return read_only(np.ptp(self._limits(), axis=1) / 2)
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the estimates behind the intervals, shape (K, K); read-only.
+        """Covariance of the estimates used by the intervals, shape (K, K); read-only.
 
         It includes the blurring of "blurred" intervals, and is NaN where unknown.
         """
@@ -433,14 +435,14 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K); read-only."""
+        """Correlation used by the critical value, shape (K, K); read-only."""
         return read_only(self._joint.correlation)
 
     @property
     def critical_value(self) -> CriticalValue:
         """Half width of the joint intervals in standard errors.
 
-        A float with ``.error``, its numerical error.
+        A float whose attribute ``.error`` is its numerical error.
         """
         return self._joint.critical_value
 
@@ -451,19 +453,19 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows; None where estimates were given."""
+        """Number of rows; None if the estimates are user-supplied."""
         return self._joint.n_samples
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters of rows; None where rows are independent."""
+        """Number of clusters of rows; None if rows are independent."""
         return self._joint.n_groups
 
     @property
     def target(self) -> str | None:
-        """What resampled estimates are of; None for models that are given.
+        """Target of resampled estimates; None for fitted models.
 
-        Such as "the procedures trained on 455 rows" or "these 5 fold models".
+        For example "the procedures trained on 455 rows" or "these 5 fold models".
         """
         return self._joint.target.target if self._joint.target else None
 
@@ -471,8 +473,9 @@ class Report(TabularReport[MetricEstimate]):
     def design_effects(self) -> dict[tuple[str, ...], float]:
         """Design effect of each estimate, by its names.
 
-        The variance over that of a simple random sample of the same size, 1 without
-        weights, groups and strata; the effective sample size is `n_samples` over it.
+        Ratio of the variance to the variance in a simple random sample of equal size; 1
+        without weights, groups and strata. The effective sample size is `n_samples`
+        divided by the design effect.
         """
         return dict(zip(self, self._joint.source.design_effects.tolist(), strict=True))
 
@@ -482,12 +485,12 @@ class Report(TabularReport[MetricEstimate]):
         Parameters
         ----------
         confidence_level : float
-            Between 0 and 1.
+            Confidence level between 0 and 1.
 
         Returns
         -------
         Report of the same kind
-            Of the same counts: the rows are not read again.
+            A report from the same counts; the rows are not read again.
 
         Raises
         ------
@@ -499,31 +502,32 @@ class Report(TabularReport[MetricEstimate]):
     def individual(self) -> Self:
         """Return the report with individual intervals.
 
-        Each covers with the confidence level by itself, which suits a single question
-        asked before looking at the data. If you report the most striking of many
-        intervals, use the joint ones.
+        Each interval has the confidence level on its own, which suits a single question
+        asked before looking at the data. To report the most striking of many intervals,
+        use joint intervals.
 
         Returns
         -------
         Report of the same kind
-            With the critical value of a single interval.
+            A report with the critical value of a single interval.
         """
         return self._with(self._joint.individual)
 
     def styled(self, style: str = "pm") -> Self:
-        """Return the report with intervals written in another style.
+        """Return the report with intervals in another style of display.
 
         Parameters
         ----------
         style : {"pm", "interval"}, default="pm"
-            "pm": a column "estimate ± half width", with :attr:`half_widths`, in place
-            of those of estimates, intervals and individual intervals. "interval": as
-            reports are shown otherwise.
+            "pm": a single column "estimate ± half width", with :attr:`half_widths`,
+            replaces the columns of estimates, intervals and individual intervals.
+            "interval": the default style of reports.
 
         Returns
         -------
         Report of the same kind
-            With the same numbers; its text, Markdown, LaTeX and HTML have that style.
+            A report with the same numbers, whose text, Markdown, LaTeX and HTML use the
+            style.
 
         Examples
         --------
@@ -539,35 +543,35 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def requirements(self, requirements: Requirements) -> RequirementReport:
-        """Say which models are shown to meet requirements, as for a release.
+        """Determine which models are shown to meet requirements, such as for a release.
 
         Parameters
         ----------
         requirements : str, list of str, or mapping of str to (str, float)
-            Such as ``"recall >= 0.9 and specificity >= 0.8"``, of all estimates; as
-            ``"new recall >= 0.9"`` of the model "new"; as ``"recall: new >= old -
-            0.02"`` or ``"new - old recall >= -0.02"`` of a difference of two. A single
-            metric may be left out; > and < are read as >= and <=. In a mapping,
-            ``(">=", value)`` or ``("<=", value)``.
+            Requirements such as ``"recall >= 0.9 and specificity >= 0.8"`` for all
+            estimates; ``"new recall >= 0.9"`` for the model "new"; ``"recall: new >=
+            old - 0.02"`` or ``"new - old recall >= -0.02"`` for a difference of two
+            models. The name of the only metric may be omitted; > and < mean >= and <=.
+            The values of a mapping are ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------
         RequirementReport
-            Verdicts "shown", "refuted" or "open" by the intervals of this report; on
-            differences of models, by those of the differences required, which cover
-            at once. ``verdict`` is that on all requirements together, ``unmet`` has in
-            words what is not shown, and ``met_by`` the models that are shown to meet
-            all.
+            Verdicts "shown", "refuted" or "open" by the intervals of this report; for
+            differences of models, by simultaneous intervals for the required
+            differences. ``verdict`` is the verdict on all requirements together,
+            ``unmet`` describes the requirements not shown, and ``met_by`` lists the
+            models shown to meet all.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, or a requirement is not of that form or has a
-            value out of the range of the metric.
+            If a metric or model is unknown, or a requirement does not have this form or
+            has a value outside the range of the metric.
 
         See Also
         --------
-        MetricEstimate.at_least : The verdict on one estimate.
+        MetricEstimate.at_least : Verdict on one estimate.
 
         Examples
         --------
@@ -593,16 +597,18 @@ class Report(TabularReport[MetricEstimate]):
         """
         required = read_requirements(requirements, self.metrics, self._subjects)
         judged = self._judged(required)
-        verdicts = [each.verdict(estimate) for each, estimate in judged]
+        verdicts = [requirement.verdict(estimate) for requirement, estimate in judged]
         keys = [estimate._parameter.key for _, estimate in judged]
-        if self._null is None:  # differences are in the rows of models
+        if self._null is None:  # list differences in the column of models
             keys = [
                 replace(key, model=key.name, sample="", compared=None) for key in keys
             ]
         return RequirementReport(
             names=columns_of(keys),
             subjects=[estimate.model for _, estimate in judged],
-            requirements=[(each.sign, float(each.value)) for each, _ in judged],
+            requirements=[
+                (required.sign, float(required.value)) for required, _ in judged
+            ],
             estimates=[estimate for _, estimate in judged],
             verdicts=verdicts,
             simultaneous=self._joint.simultaneous,
@@ -610,27 +616,27 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _subjects(self) -> list[str]:
-        """Names of the models, or of what is compared."""
+        """Names of the models, or of the comparisons."""
         return [*dict.fromkeys(key.name for key in self._keys)]
 
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Estimates of this report, and what is required of each."""
+        """Pairs of a requirement and an estimate to which it applies."""
         keys, metrics = self._keys, self.metrics
-        for each in required:
-            if not any(map(each.is_of, keys)):
-                raise unknown_subject(each.name, metrics, self._subjects)
+        for requirement in required:
+            if not any(map(requirement.applies_to, keys)):
+                raise unknown_subject(requirement.name, metrics, self._subjects)
         return [
-            (each, self._entry(k))
+            (requirement, self._entry(k))
             for k, key in enumerate(keys)
-            for each in required
-            if each.is_of(key)
+            for requirement in required
+            if requirement.applies_to(key)
         ]
 
 
-def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
-    """Columns of the labels of some keys."""
+def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
+    """Label columns of keys."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
@@ -638,23 +644,23 @@ def columns_of(keys: Iterable[Key]) -> dict[str, list[str]]:
     return columns
 
 
-def _widening_by_unseen_ends(joint: JointEstimate) -> float:
-    """Largest ratio of widths to those by "hall" that do not allow for unseen ends.
+def _widening_by_bounds(joint: JointEstimate) -> float:
+    """Largest ratio of the width of a score interval to the width of "hall".
 
-    Score intervals of bounded means allow for ends of the range without a row; the
-    ratio is at the same critical value, and 1 where there are none.
+    Score intervals for bounded means allow for values at the bounds that no row has.
+    Both widths use the same critical value; the ratio is 1 without such intervals.
     """
-    lacking = {
+    extended = {
         k: parameter.with_method("hall")
         for k, parameter in enumerate(joint.parameters)
         if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds
     }
-    if not (lacking and isinstance(joint.source, RowEstimates)):
+    if not (extended and isinstance(joint.source, RowEstimates)):
         return 1.0
-    source = joint.source.with_parameters([*lacking.values()])
+    source = joint.source.with_parameters([*extended.values()])
     hall = replace(joint, source=source)
     usable = np.flatnonzero(hall.usable)
     q = float(joint.normal_quantile)
     narrow = np.ptp(hall.limits_at_normal_quantile(usable, q, joint.z), axis=1)
-    wide = np.ptp(joint.intervals[[*lacking]][usable], axis=1)
+    wide = np.ptp(joint.intervals[[*extended]][usable], axis=1)
     return float(np.max(wide / narrow, initial=1.0))

@@ -1,4 +1,4 @@
-"""Reports of contrasts, also with margins, and their findings in words."""
+"""Reports on contrasts, also with margins, and sentences on their findings."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     as_name,
     as_numbers,
-    check_alone,
     check_contrasts,
-    check_known,
+    check_mutually_exclusive,
+    check_valid_name,
     join_names,
 )
 from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import ParameterLabels
 from skci.inference.planning import (
     PowerPlan,
     TargetRegion,
@@ -33,7 +33,7 @@ from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.decisions import Requirement
 from skci.reports.estimate import MetricEstimate, warn_of_intervals, warn_of_undefined
-from skci.reports.page import Part, few
+from skci.reports.page import Part, join_or_count
 from skci.reports.rendering import Column, Findings, format_pvalue
 
 _REFERENCES: dict[str | None, str] = {
@@ -42,7 +42,7 @@ _REFERENCES: dict[str | None, str] = {
 }  # in sentences
 
 Separated = dict[str, list[tuple[str, str, str]]]
-"""Findings on pairs by panel, such as "A", "is worse than {}" and "B"."""
+"""Findings on pairs by panel, such as ("A", "is worse than {}", "B")."""
 
 
 _PREDICATES = {
@@ -52,27 +52,30 @@ _PREDICATES = {
     "not worse": "is not worse than {} by more than {:g}",
     "equivalent": "is equivalent to {} within {:g}",
 }
-"""Predicate of the better of two by relation, for the other names and the margin."""
+"""Predicate of the better of two by relation, with gaps for other names and margin."""
 
 
 def sentences(
-    panel: str, found: Iterable[tuple[str, str, str]], none: str, margin: float = np.nan
+    panel: str,
+    findings: Iterable[tuple[str, str, str]],
+    none: str,
+    margin: float = np.nan,
 ) -> list[str]:
-    """Say what is found on a metric of models, or subgroups, or that nothing is.
+    """Write sentences on the findings of a panel, or the sentence `none`.
 
     Each finding has a name, a predicate, such as "is worse than {}", and another name.
     """
-    others: dict[tuple[str, str], list[str]] = {}
-    for name, predicate, other in found:
-        others.setdefault((name, predicate), []).append(other)
+    objects: dict[tuple[str, str], list[str]] = {}
+    for name, predicate, other in findings:
+        objects.setdefault((name, predicate), []).append(other)
     return [
         f"On {panel}, {name} {predicate.format(join_names(names), margin)}."
-        for (name, predicate), names in others.items()
+        for (name, predicate), names in objects.items()
     ] or [f"On {panel}, {none}."]
 
 
 class ReportWithContrasts(Report):
-    """A report whose estimates can be combined linearly."""
+    """Report whose estimates can be combined linearly."""
 
     def contrasts(
         self,
@@ -86,29 +89,30 @@ class ReportWithContrasts(Report):
         Parameters
         ----------
         matrix : mapping of str to mapping, or array-like of shape (C, K)
-            Coefficients by the name of each combination. The coefficients of a
-            combination are a mapping of models, such as ``{"A": 1, "B": -1}``, for each
-            metric and subgroup that has all of these models, or of labels of estimates,
-            such as ``{("A", "f1"): 1, ("B", "recall"): -1}``. Or an array with a row
-            for each combination and a column for each estimate in the order of
-            ``list(report)``; the columns of a data frame must be those labels.
+            Coefficients by the name of each combination. A mapping of models to
+            coefficients, such as ``{"A": 1, "B": -1}``, applies to each metric and
+            subgroup that has all of these models. A mapping of labels of estimates,
+            such as ``{("A", "f1"): 1, ("B", "recall"): -1}``, is a single combination.
+            An array has one row per combination and one column per estimate in the
+            order of ``list(report)``; a data frame must have these labels as columns.
         labels : sequence of C str, optional
-            Names of the rows of an array, all different.
+            Distinct names of the rows of an array.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             See :meth:`JointReport.differences`.
 
         Returns
         -------
         ContrastReport
-            Labelled ``contrast``; of a mapping also ``metric``, and by subgroups, where
-            each combination has estimates of one metric, or of one subgroup.
+            Indexed by ``contrast``; for a mapping also by ``metric`` and subgroup, if
+            each combination uses a single metric or subgroup.
 
         Raises
         ------
         KeyError
-            If a combination is of models or labels that the report does not have.
+            If a combination names models or labels that the report does not have.
         ValueError, TypeError
-            If `matrix` is not of that shape or has a zero row, or `labels` do not fit.
+            If `matrix` does not have this shape or has a zero row, or `labels` do not
+            match.
 
         Examples
         --------
@@ -132,12 +136,12 @@ class ReportWithContrasts(Report):
         precision - recall  0.09      [-0.09, 0.26]   0.317
         """
         if isinstance(matrix, Mapping):
-            check_alone("a mapping of contrasts", {"labels": labels})
+            check_mutually_exclusive("a mapping of contrasts", {"labels": labels})
             keys, matrix = self._named_contrasts(matrix)
             rows, _ = check_contrasts(matrix, range(len(keys)), list(self))
         else:
             rows, names = check_contrasts(matrix, labels, list(self))
-            keys = [Key(contrast=name) for name in names]
+            keys = [ParameterLabels(contrast=name) for name in names]
         if method is not None:
             check_method(method)
         contrasts = [
@@ -148,8 +152,10 @@ class ReportWithContrasts(Report):
         warn_of_undefined(joint)
         return self._contrast_report(joint, _kind="contrasts")
 
-    def _named_contrasts(self, named: Mapping[Any, Any]) -> tuple[list[Key], Array]:
-        """Keys and coefficients of contrasts, by names of models or by labels."""
+    def _named_contrasts(
+        self, named: Mapping[Any, Any]
+    ) -> tuple[list[ParameterLabels], Array]:
+        """Keys and coefficients of contrasts between models or labels."""
         panels: dict[Any, dict[Any, int]] = {}
         for k, key in enumerate(self._keys):
             panels.setdefault((key.metric, key.subgroup), {})[key.name] = k
@@ -158,47 +164,50 @@ class ReportWithContrasts(Report):
         for contrast, weights in named.items():
             if not (isinstance(weights, Mapping) and weights):
                 raise TypeError(
-                    "matrix must be a mapping of names to mappings of models or labels "
-                    f"to coefficients, got {brief(weights)} for {contrast!r}"
+                    "matrix must map names of contrasts to mappings from models or "
+                    f"labels to coefficients, got {short_repr(weights)} "
+                    f"for {contrast!r}"
                 )
-            # Unknown names first, for the error that names one.
+            # Unknown names first, so that the error names one.
             ordered = sorted(weights.items(), key=lambda pair: pair[0] in models)
             names = [as_name(name) for name, _ in ordered]
-            of_models = [x for x in panels.values() if {*names} <= x.keys()]
-            blocks = [[panel[name] for name in names] for panel in of_models]
-            for positions in blocks or [[*map(self._place, names)]]:
+            complete = [panel for panel in panels.values() if {*names} <= panel.keys()]
+            blocks = [[panel[name] for name in names] for panel in complete]
+            for positions in blocks or [[*map(self._position, names)]]:
                 metrics = {self._keys[k].metric for k in positions}
                 subgroups = {self._keys[k].subgroup for k in positions}
                 metric = metrics.pop() if len(metrics) == 1 else ""
                 subgroup = subgroups.pop() if len(subgroups) == 1 else ()
-                keys.append(Key(metric, subgroup=subgroup, contrast=str(contrast)))
+                keys.append(
+                    ParameterLabels(metric, subgroup=subgroup, contrast=str(contrast))
+                )
                 rows.append(np.zeros(len(self)))
                 rows[-1][positions] = as_numbers([x for _, x in ordered], "matrix")
         if len({tuple(key.labels) for key in keys}) > 1:
-            keys = [Key(contrast=key.contrast) for key in keys]
+            keys = [ParameterLabels(contrast=key.contrast) for key in keys]
         if len({*keys}) < len(keys):
             raise ValueError(
                 "matrix must not have contrasts on each metric together with contrasts "
-                f"of several metrics, got {brief(named)}; report them separately"
+                f"of several metrics, got {short_repr(named)}; report them separately"
             )
         return keys, np.array(rows)
 
-    def _place(self, label: Any) -> int:
-        """Position of an estimate by its label; a KeyError says how labels look."""
+    def _position(self, label: Any) -> int:
+        """Position of an estimate by its label; the KeyError describes labels."""
         return super().__getitem__(label)._position
 
     @property
     def _contrast_report(self) -> type[ContrastReport]:
-        """Class of the reports of contrasts of this one."""
+        """Class of the reports on contrasts."""
         return ContrastReport
 
 
 class ContrastReport(ReportWithContrasts):
-    """Joint confidence intervals and p-values of differences, ratios or contrasts.
+    """Joint confidence intervals and p-values for differences, ratios or contrasts.
 
     Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
-    :meth:`JointReport.contrasts`. Indexed with ``first`` and ``second`` exchanged, a
-    difference is that of the second and the first.
+    :meth:`JointReport.contrasts`. Exchange ``first`` and ``second`` in the index for
+    the difference with the opposite sign.
 
     Examples
     --------
@@ -221,22 +230,22 @@ class ContrastReport(ReportWithContrasts):
     _null: float = 0.0
     _stepwise: bool = False
     _margin: Mapping[str, float] = MappingProxyType({})
-    """Largest difference that does not matter, by metric."""
+    """Largest irrelevant difference, by metric."""
     _reference: str | None = None
-    """Reference of all comparisons, "rest" or "overall", if it is no subgroup."""
+    """Reference of all comparisons, "rest" or "overall"; None for subgroups."""
 
     @cached_property
     def _margins(self) -> Array:
-        """Margin of each difference, NaN where there is none, shape (C,)."""
+        """Margin of each difference, NaN without a margin, shape (C,)."""
         titles = [key.title for key in self._keys]
         return np.array([self._margin.get(title, np.nan) for title in titles])
 
     @property
     def pvalues(self) -> Array:
-        """Two-sided p-values of no difference (a ratio of 1), shape (C,); read-only.
+        """Two-sided p-values for no difference (a ratio of 1), shape (C,); read-only.
 
-        Tail probabilities of the maximum statistic, below alpha exactly where the
-        interval excludes the null, or step-down ones; 1 without a usable variance.
+        Tail probabilities of the maximum statistic, below alpha exactly if the interval
+        excludes the null; or step-down p-values. 1 without a usable variance.
         """
         return read_only(self._pvalues)
 
@@ -245,28 +254,28 @@ class ContrastReport(ReportWithContrasts):
         return (step_down if self._stepwise else pvalues)(self._joint, self._null)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels; a difference also the other way round.
+        """Return one estimate by its labels; differences also in reverse order.
 
         Parameters
         ----------
         key : tuple of str
-            In the order of the columns of labels: the metric, then the two models.
+            Labels in the order of the columns: the metric, then the two models.
 
         Returns
         -------
         MetricEstimate
-            With its joint interval.
+            Contrast with its joint interval.
 
         Raises
         ------
         KeyError
             If there is no such contrast.
         """
-        wanted = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
-        if self._find(wanted) is None:
+        names = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
+        if self._find(names) is None:
             labels = [tuple(key.reverse.labels.values()) for key in self._keys]
-            if wanted in labels:
-                return MetricEstimate(self._reverse, labels.index(wanted))
+            if names in labels:
+                return MetricEstimate(self._reverse, labels.index(names))
         return super().__getitem__(key)
 
     @cached_property
@@ -276,36 +285,37 @@ class ContrastReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Judge also differences the other way round."""
+        """Pairs of a requirement and an estimate, also of reversed differences."""
         keys = self._keys
-        reverse = [x for x in required if any(x.is_of(key.reverse) for key in keys)]
-        reverse = [x for x in reverse if not any(x.is_of(key) for key in keys)]
+        applies = Requirement.applies_to
+        reverse = [x for x in required if any(applies(x, key.reverse) for key in keys)]
+        reverse = [x for x in reverse if not any(applies(x, key) for key in keys)]
         judged = super()._judged([x for x in required if x not in reverse])
         if reverse:
             judged += self._with(self._reverse)._judged(reverse)
         return judged
 
-    def select(self, **kept: Any) -> ContrastReport:
+    def select(self, **labels: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.
 
         Parameters
         ----------
-        **kept : str or list of str
+        **labels : str or list of str
             Labels to keep, as in ``metric="f1"``.
 
         Returns
         -------
         ContrastReport
-            With a critical value of its own.
+            Report on the selected contrasts, with its critical value.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such label, or nothing is kept.
+            If a label is unknown, or no contrast remains.
         """
-        for kind in kept:
-            check_known(kind, list(self._labels), "label")
-        return self._with(self._select(kept))
+        for column in labels:
+            check_valid_name(column, list(self._labels), "label")
+        return self._with(self._select(labels))
 
     def sample_size(
         self,
@@ -315,42 +325,44 @@ class ContrastReport(ReportWithContrasts):
         difference: float | Mapping[str, float] | None = None,
         claim: str | None = None,
     ) -> int:
-        r"""Number of rows for intervals of some width, or for tests of some power.
+        r"""Number of rows for intervals of a given width, or tests of a given power.
 
         Parameters
         ----------
         half_width : float or mapping of str to float, optional
             See :meth:`JointReport.sample_size`.
         power : float, optional
-            Instead: the least probability, between 0 and 1, with which each interval
-            excludes zero (one, for ratios).
+            Minimum probability, between 0 and 1, that each interval excludes zero (one,
+            for ratios); alternative to `half_width`.
         difference : float or mapping of str to float, optional
-            The true difference (contrast); for ratios the ratio, such as 1.05. By
-            metric, for some of them. That of the pilot if not given.
+            Assumed true difference (contrast), or ratio, such as 1.05, for all metrics
+            or by metric; metrics missing from a mapping are not planned for. Defaults
+            to the difference in the pilot.
         claim : {"not worse", "better", "equivalent"}, optional
-            What each interval shall show instead of a difference, in a report with a
-            margin; see :meth:`JointReport.differences`.
+            Claim that each interval must show instead of a difference, in a report with
+            a margin; see :meth:`JointReport.differences`.
 
         Returns
         -------
         int
-            Number of rows of a new test set. With several test sets it is their total,
-            divided among them as in the pilot.
+            Number of rows of a new test set. With several test sets, their total,
+            divided as in the pilot.
 
         Raises
         ------
         ValueError
             If a parameter is not as described, or a contrast is undefined, has no
-            variance or is of no difference.
+            variance or is zero.
 
         Notes
         -----
-        For two-sided tests, the variance of the pilot and a true difference d,
+        For two-sided tests, the variance in the pilot and a true difference d,
 
         .. math:: n = \left(\frac{q + z_{power}}{d}\right)^2 \sum_i p_i L_i^2
 
-        [1]_ with q the critical value; "blurred" needs some more. The difference seen
-        in a small pilot is imprecise: better give the smallest one that matters.
+        [1]_ with q the critical value; "blurred" needs somewhat more rows. The
+        difference in a small pilot is imprecise: prefer to pass the smallest relevant
+        difference.
 
         References
         ----------
@@ -366,7 +378,7 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.sample_size(power=0.8, difference=0.05)
         328
 
-        Rows that show two equally good models to be equivalent, up to .05:
+        Rows that show two equally good models to be equivalent within .05:
 
         >>> report = joint_report(y, models, metrics="accuracy")
         >>> pilot = report.differences(margin=0.05)
@@ -376,16 +388,16 @@ class ContrastReport(ReportWithContrasts):
         if power is not None and half_width is None:
             plan = PowerPlan(self._joint, self._shown(claim), difference)
             return plan.n_rows(power)
-        others = power, difference, claim
-        if half_width is not None and all(each is None for each in others):
+        options = power, difference, claim
+        if half_width is not None and all(option is None for option in options):
             return rows_for_width(self._joint, half_width)
         raise ValueError(
-            "either half_width or power, with or without difference and claim, must be "
-            f"given, got {half_width=}, {power=}, {difference=} and {claim=}"
+            "either half_width must be given, or power with an optional difference and "
+            f"claim, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
 
     def _shown(self, claim: str | None) -> float | TargetRegion:
-        """What intervals shall exclude, or where they shall lie for a claim."""
+        """Value that intervals must exclude, or region that shows the claim."""
         if claim is None:
             return self._null
         if not self._margin:
@@ -401,12 +413,12 @@ class ContrastReport(ReportWithContrasts):
         difference: float | Mapping[str, float] | None = None,
         claim: str | None = None,
     ) -> Array:
-        """Power of the tests, as for a power curve.
+        """Power of the tests for numbers of rows, for example for a power curve.
 
         Parameters
         ----------
         n_samples : int or array-like of int
-            Numbers of rows.
+            Numbers of rows of a new test set.
         difference, claim
             See :meth:`sample_size`.
 
@@ -414,8 +426,8 @@ class ContrastReport(ReportWithContrasts):
         -------
         array of shape (..., C)
             For each number of rows, the probability that the interval of each contrast
-            excludes zero (one, for ratios), or shows the claim; NaN where `difference`
-            has no entry.
+            excludes zero (one, for ratios), or shows the claim; NaN for metrics missing
+            from `difference`.
 
         Examples
         --------
@@ -430,60 +442,60 @@ class ContrastReport(ReportWithContrasts):
         return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
-        """Say in words which contrasts differ from the null, all at once.
+        """Sentences on the contrasts that differ from the null value, jointly.
 
         Returns
         -------
         list of str
-            Of differences and ratios, a sentence for each metric and model, or subgroup
-            of a model, that is worse than some other, or lower in a metric without a
-            better; after step-down tests, which show
-            no direction, that differs from it; of contrasts, for each not 0. With a
-            margin, the most that each difference shows: that a model is better than
-            another by more than the margin, better, or not worse by more than it, or
-            that they differ by less.
+            For differences and ratios, one sentence for each metric and each model, or
+            subgroup of a model, that is worse than another; "lower" for a metric
+            without a better direction, and "differs" after step-down tests, which show
+            no direction. For contrasts, one sentence for each contrast that is not 0.
+            With a margin, the strongest claim that each difference shows: better by
+            more than the margin, better, not worse by more than the margin, or
+            equivalent.
         """
         if "contrast" in self._labels:
             estimates, names = self._joint.estimates, self._joint.parameters
-            found = [
+            shown = [
                 f"{names[k]} is {'above' if estimates[k] > self._null else 'below'} 0."
                 for k in np.flatnonzero(self._differ())
             ]
             none = "No contrast is shown to differ from 0."
-            return Findings(found or [none], self._joint.simultaneous)
+            return Findings(shown or [none], self._joint.simultaneous)
         kind = "subgroup" if "model" in self._labels else "model"
         other = _REFERENCES.get(self._reference, "another")
         panels, findings = self._panels, list[str]()
-        for panel, shown in self._separated().items():
+        for panel, separated in self._separated().items():
             first = panels.index(panel)
             margin = float(self._margins[first])
             none = f"no {kind} is shown to differ from {other}"
             if not np.isnan(margin):
                 none = f"no {kind} is shown not to be worse than another by more than "
                 none = self._joint.parameters[first].trait.phrase(none) + f"{margin:g}"
-            findings += sentences(panel, shown, none, margin)
+            findings += sentences(panel, separated, none, margin)
         pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
         for k, (parameter, panel, (name, second)) in enumerate(pairs):
             if parameter.agreement:
-                in_words = parameter.agreement.describe(self._joint.alpha_of(k))
-                findings.append(f"On {panel}, {name} and {second} {in_words}.")
+                text = parameter.agreement.describe(self._joint.alpha_of(k))
+                findings.append(f"On {panel}, {name} and {second} {text}.")
         return Findings(findings, self._joint.simultaneous)
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """What each difference or ratio compares."""
+        """Names that each difference or ratio compares."""
         return list(zip(self._labels["first"], self._labels["second"], strict=True))
 
     @property
     def _panels(self) -> list[str]:
-        """What each pair is compared on; between subgroups with the model."""
+        """Metric and subgroup of each comparison; for gaps also the model."""
         return [
             " of ".join(filter(None, [key.panel, key.labels.get("model")]))
             for key in self._keys
         ]
 
     def _differ(self) -> Array:
-        """Which contrasts differ significantly from the null, shape (C,)."""
+        """Mask of the contrasts that differ significantly from the null, shape (C,)."""
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
         warn_of_intervals(self._joint)
@@ -491,9 +503,9 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _strongest(self) -> list[tuple[bool, str]]:
-        """Whether the first is the better, and the most that each interval shows.
+        """Strongest relation that each interval shows, and whether the first is better.
 
-        The relation of the better to the other is one of `_PREDICATES`, or "open".
+        The relation of the better one to the other is in `_PREDICATES`, or "open".
         """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
         limits = signs[:, np.newaxis] * (self._limits() - self._null)
@@ -513,7 +525,7 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _verdicts(self) -> list[str]:
-        """Verdict of the interval of each contrast; see `VERDICT_COLOURS`."""
+        """Verdict on each contrast; see `VERDICT_COLOURS`."""
         if "contrast" in self._labels:
             low, high = self._limits().T
             sides = ["above 0", "below 0"]
@@ -534,11 +546,13 @@ class ContrastReport(ReportWithContrasts):
     @property
     def _question(self) -> str:
         if "contrast" in self._labels:
-            contrasts = few(self._labels["contrast"], "contrast")
+            contrasts = join_or_count(self._labels["contrast"], "contrast")
             return f"How large are these {self._kind}: {contrasts}?"
         names = [name for pair in self._pairs for name in pair]
-        between = few(names, "model" if "model" not in self._labels else "subgroup")
-        metrics = few(self.metrics, "metric")
+        between = join_or_count(
+            names, "model" if "model" not in self._labels else "subgroup"
+        )
+        metrics = join_or_count(self.metrics, "metric")
         return f"How large are the {self._kind} of {metrics} between {between}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
@@ -550,10 +564,10 @@ class ContrastReport(ReportWithContrasts):
         return Part(self, self.findings(), is_other or bool(self._margin))
 
     def _separated(self) -> Separated:
-        """Findings of differences or ratios on models or subgroups.
+        """Findings of differences or ratios between models or subgroups.
 
-        A finding describes the better of two if there is a margin, else the worse. With
-        a reference and no margin it describes the subgroup.
+        The subject of a finding is the better of two if there is a margin, and the
+        worse otherwise. With a reference and no margin, the subject is the subgroup.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []
@@ -562,24 +576,24 @@ class ContrastReport(ReportWithContrasts):
         separated: Separated = {panel: [] for panel in panels}
         for k, parameter in enumerate(self._joint.parameters):
             if not np.isnan(self._margins[k]):
-                of_first, relation = strongest[k]
+                about_first, relation = strongest[k]
                 predicate = _PREDICATES.get(relation)
             else:
                 greater = bool(parameter.estimate > self._null)
                 is_better = greater == parameter.trait.greater_is_better
-                of_first = self._reference is not None or not is_better
-                better = "better" if of_first and is_better else "worse"
-                # Step-down tests show that there is a difference, and no direction.
-                some = "differs from {}" if self._stepwise else f"is {better} than {{}}"
-                predicate = some if differ[k] else None
+                about_first = self._reference is not None or not is_better
+                better = "better" if about_first and is_better else "worse"
+                # Step-down tests show a difference, but no direction.
+                verb = "differs from {}" if self._stepwise else f"is {better} than {{}}"
+                predicate = verb if differ[k] else None
             if predicate:
-                name, other = pairs[k] if of_first else pairs[k][::-1]
-                found = name, parameter.trait.phrase(predicate), other
-                separated[panels[k]].append(found)
+                name, other = pairs[k] if about_first else pairs[k][::-1]
+                finding = name, parameter.trait.phrase(predicate), other
+                separated[panels[k]].append(finding)
         order = list(dict.fromkeys(name for pair in pairs for name in pair))
-        for panel, shown in separated.items():
+        for panel, findings in separated.items():
             if np.isnan(self._margins[panels.index(panel)]):
-                shown.sort(key=lambda each: order.index(each[0]))
+                findings.sort(key=lambda finding: order.index(finding[0]))
         return separated
 
     @cached_property
@@ -591,8 +605,9 @@ class ContrastReport(ReportWithContrasts):
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:
             columns += [Column({"margin": self._margins.tolist()})]
-            for claim, found in self._margin_pvalues.items():
-                values = {f"pvalue_{claim.replace(' ', '_')}": found.tolist()}
+            for claim, pvalues_of_claim in self._margin_pvalues.items():
+                name = f"pvalue_{claim.replace(' ', '_')}"
+                values = {name: pvalues_of_claim.tolist()}
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
         return columns
 
@@ -600,5 +615,5 @@ class ContrastReport(ReportWithContrasts):
         title, margins = super()._title(), self._margin
         if len({*margins.values()}) == 1:
             return f"{title}, margin {next(iter(margins.values())):g}"
-        each = [f"{value:g} of {metric}" for metric, value in margins.items()]
-        return f"{title}, margins {join_names(each)}" if margins else title
+        texts = [f"{value:g} of {metric}" for metric, value in margins.items()]
+        return f"{title}, margins {join_names(texts)}" if margins else title

@@ -1,4 +1,4 @@
-"""Reports of classes, of calibration and of measures at thresholds of scores."""
+"""Reports on classes, on calibration and on metrics at thresholds of scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import check_choice, join_names
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import ParameterLabels
 from skci.inference.pvalues import pvalues
 from skci.inference.ranking import best_first
 from skci.reports.base import Report
@@ -36,10 +36,10 @@ COLUMNS = ["precision", "recall", "f1-score"]
 
 
 class ClassificationReport(Report):
-    """Joint confidence intervals of precision, recall and F1 of each class.
+    """Joint confidence intervals for precision, recall and F1 of each class.
 
-    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, and laid out
-    as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
+    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, with the
+    layout of scikit-learn. Returned by :func:`skci.classification_report_ci`.
 
     Examples
     --------
@@ -73,24 +73,24 @@ class ClassificationReport(Report):
         cells = {column: dict.fromkeys(self._support, "") for column in COLUMNS}
         for (name, metric), cell in zip(self, self._estimate_cells(), strict=True):
             cells[_column(metric)][name] = cell
-        columns = {column: [*each.values()] for column, each in cells.items()}
+        columns = {column: [*by_name.values()] for column, by_name in cells.items()}
         rows = np.array(list(self._support.values()))
-        places = 0 if np.allclose(rows, rows.round(), rtol=0) else 1
-        columns["support"] = [format_number(n, places) for n in rows]
+        digits = 0 if np.allclose(rows, rows.round(), rtol=0) else 1
+        columns["support"] = [format_number(n, digits) for n in rows]
         return Grid(self._title(), {"": [*self._support]}, columns)
 
 
 def _column(metric: str) -> str:
-    """Column of a metric; the accuracy is in the last one."""
+    """Column of a metric; accuracy is in the last column."""
     return metric if metric in COLUMNS else "f1-score"
 
 
 BIN = "bin"
-"""Name of the column of a report that holds the bins."""
+"""Name of the report column with the bins."""
 
 
 class CalibrationReport(Report):
-    """Joint confidence intervals of fractions of positives in bins of predictions.
+    """Joint confidence intervals for fractions of positives in bins of predictions.
 
     Returned by :func:`skci.calibration_report`.
 
@@ -133,17 +133,16 @@ class CalibrationReport(Report):
 
     @property
     def summary(self) -> JointReport:
-        """Intercept, slope and observed to expected ratio of all models, jointly.
+        """Joint report on calibration intercept, slope and observed-to-expected ratio.
 
-        The metrics of :class:`skci.CalibrationInterceptCI`,
-        :class:`skci.CalibrationSlopeCI` and :class:`skci.ObservedToExpectedCI`, which
-        are 0, 1 and 1 of calibrated predictions.
+        The metrics are :class:`skci.CalibrationInterceptCI`,
+        :class:`skci.CalibrationSlopeCI` and :class:`skci.ObservedToExpectedCI`. They
+        are 0, 1 and 1 for calibrated predictions.
 
         Warns
         -----
         UndefinedMetricWarning
-            If there are probabilities of 0 or 1, which have no logit, or no slope is
-            finite.
+            If a probability is 0 or 1 and has no logit, or no finite slope exists.
         """
         return self._in_short
 
@@ -161,10 +160,10 @@ class CalibrationReport(Report):
 
     @property
     def pvalue(self) -> float:
-        """P-value of the hypothesis that all bins of all models are calibrated.
+        """P-value of the hypothesis that every model is calibrated in every bin.
 
-        The smallest of the bins, adjusted for looking at all: below alpha exactly where
-        a joint interval excludes the mean prediction in its bin.
+        The smallest of the p-values of the bins, adjusted for multiplicity. It is below
+        alpha exactly if some joint interval excludes the mean prediction of its bin.
         """
         joint = replace(self._joint, simultaneous=True)
         return float(pvalues(joint, self._mean_predicted).min())
@@ -174,16 +173,16 @@ class CalibrationReport(Report):
         return pvalues(self._joint, self._mean_predicted)
 
     def findings(self) -> Findings:
-        """Say in words which bins are shown to be miscalibrated.
+        """Sentences on the bins that are shown to be miscalibrated.
 
         Returns
         -------
         list of str
             One sentence for each bin whose interval excludes its mean prediction, or
-            one that says that there is none.
+            one sentence that no bin is miscalibrated.
         """
         limits = self._limits()
-        places = decimals(limits)
+        digits = decimals(limits)
         findings = []
         models = [f"{model}, " if model else "" for model in self._models]
         for model, number, mean, estimate, (low, high) in zip(
@@ -198,15 +197,15 @@ class CalibrationReport(Report):
                 side = "high" if high < mean else "low"
                 findings.append(
                     f"{model}bin {number}: predictions are too {side}, "
-                    f"{format_number(mean, places)} on average, where "
-                    f"{format_number(estimate, places)} are positive."
+                    f"{format_number(mean, digits)} on average, where "
+                    f"{format_number(estimate, digits)} are positive."
                 )
         none = "No bin is shown to be miscalibrated."
         return Findings(findings or [none], self._joint.simultaneous)
 
     def _leading(self) -> list[Column]:
-        places = decimals(self._limits())
-        mean = partial(format_number, places=places)
+        digits = decimals(self._limits())
+        mean = partial(format_number, digits=digits)
         return [
             Column({"n_rows": self._n_rows.tolist()}, "rows"),
             Column(
@@ -234,27 +233,27 @@ ROC = ["false_positive_rate", "recall"]
 DET = ["false_positive_rate", "false_negative_rate"]
 
 THRESHOLD = "threshold"
-"""Name of the column of a report that holds the thresholds."""
+"""Name of the report column with the thresholds."""
 
 Point = tuple[str, str]
-"""Names of a model, empty if it has none, and of a threshold."""
+"""Names of a model, "" for an unnamed model, and of a threshold."""
 
 
-def _point_of(key: Key) -> Point:
-    """Names of the model and of the threshold of an estimate."""
+def _point_of(key: ParameterLabels) -> Point:
+    """Names of the model and the threshold of an estimate."""
     return (key.model, key.level("subgroup")) if key.subgroup else ("", key.model)
 
 
 class ThresholdEstimate(MetricEstimate):
-    """Estimate of a performance measure at a threshold of a score.
+    """Estimate of a performance metric at a threshold of a score.
 
-    Returned by indexing a :class:`ThresholdReport`, and by its choice of a threshold. A
-    :class:`MetricEstimate` otherwise.
+    Returned by indexing a :class:`ThresholdReport`, and by its methods that choose a
+    threshold. A :class:`MetricEstimate` with the attribute ``threshold``.
 
     Attributes
     ----------
     threshold : float
-        As it was given or chosen.
+        Threshold as passed or chosen, without rounding.
 
     Examples
     --------
@@ -273,13 +272,13 @@ class ThresholdEstimate(MetricEstimate):
 
 
 class ThresholdReport(JointReport):
-    """Joint confidence intervals of measures at thresholds of scores.
+    """Joint confidence intervals for metrics at thresholds of scores.
 
-    Returned by :func:`skci.threshold_report`. A :class:`JointReport` otherwise: of one
-    model the rows are named by the thresholds, in six digits. Of several,
-    :meth:`~JointReport.differences` compares models at each threshold
-    that they share, :meth:`~JointReport.gaps` the thresholds of each model, and
-    :meth:`~JointReport.best` takes the best of all thresholds of all models.
+    Returned by :func:`skci.threshold_report`. A :class:`JointReport` whose rows, for
+    one model, are named by the thresholds with six digits. With several models,
+    :meth:`~JointReport.differences` compares models at each shared threshold,
+    :meth:`~JointReport.gaps` compares the thresholds of each model, and
+    :meth:`~JointReport.best` finds the best of all thresholds of all models.
 
     Examples
     --------
@@ -293,7 +292,7 @@ class ThresholdReport(JointReport):
     """
 
     _compares_models = False
-    _of_pairs = " at one threshold, as of a report with thresholds=[...]"
+    _of_pairs = " at one threshold, as in a report with thresholds=[...]"
     _other_attributes: ClassVar = {
         "joint_report(y_true, y_score=..., metrics='roc_auc')": "auc roc_auc"
     }
@@ -307,10 +306,10 @@ class ThresholdReport(JointReport):
     ) -> None:
         super().__init__(joint)
         self._is_curve = is_curve
-        self._thresholds = thresholds  # by names of the model and of the threshold
+        self._thresholds = thresholds  # by names of the model and the threshold
 
     def __str__(self) -> str:
-        """Print several curves with a line for each point."""
+        """Table with one row per point if there are several curves."""
         if self._is_curve and len({*self._models}) > 1:
             return str(self._grid(wide=True, bold=False))
         return super().__str__()
@@ -319,36 +318,38 @@ class ThresholdReport(JointReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds in the order of the report, shape (T,); of several models by name.
+        """Thresholds in the order of the report; a dict by name for several models.
 
-        As they were given or chosen; the report names them in six digits.
+        Values are as passed or chosen, shape (T,); the report shows them with six
+        digits.
         """
         return self._thresholds_at(dict.fromkeys(self._points))
 
     @property
     def _points(self) -> list[Point]:
-        """Names of the model and of the threshold of each estimate."""
+        """Names of the model and the threshold of each estimate."""
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Thresholds at some points, of each model or of the only one."""
-        found: dict[str, list[float]] = {model: [] for model in self._models}
+        """Thresholds of points; a dict by model if models have names."""
+        by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
-            found[point[0]].append(self._thresholds[point])
-        thresholds = {model: np.array(values) for model, values in found.items()}
+            by_model[point[0]].append(self._thresholds[point])
+        thresholds = {model: np.array(values) for model, values in by_model.items()}
         return thresholds.get("", thresholds)
 
     def _ranges(self, model: str, shown: Array) -> str:
-        """Name some thresholds of a model, of many neighbours the first and last."""
-        known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
-        places = np.searchsorted(known, np.sort(shown))
-        if not len(places):
+        """Text that lists thresholds of a model, with neighbours as ranges."""
+        values = (t for (name, _), t in self._thresholds.items() if name == model)
+        thresholds = sorted(values)
+        positions = np.searchsorted(thresholds, np.sort(shown))
+        if not len(positions):
             return "no threshold"
         ranges = []
-        for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
-            names = [f"{known[k]:g}" for k in run]
+        for run in np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1):
+            names = [f"{thresholds[k]:g}" for k in run]
             ranges += names if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
-        return f"threshold{'s' * (len(places) > 1)} {join_names(ranges)}"
+        return f"threshold{'s' * (len(positions) > 1)} {join_names(ranges)}"
 
     def _entry(self, position: int) -> ThresholdEstimate:
         point = _point_of(self._joint.parameters[position].key)
@@ -357,16 +358,16 @@ class ThresholdReport(JointReport):
         return estimate
 
     def _display(self, **options: Any) -> Any:
-        """Display of a curve, of metrics over thresholds, or of intervals at one."""
+        """Display of a curve, of metrics over thresholds, or of a single threshold."""
         if not self._is_curve or len(self.metrics) < 2:
             thresholds = np.array([self._thresholds[point] for point in self._points])
             if len(np.unique(thresholds)) < 2:
                 return super()._display()
             return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **options)
-        (across, up), points = self.metrics, self._points[::2]
-        models, at = self._models, [self._thresholds[point] for point in points]
-        of_model = [models.index(model) for model, _ in points]
-        order = sorted(range(len(points)), key=lambda k: (of_model[k], at[k]))
+        (x_metric, y_metric), points = self.metrics, self._points[::2]
+        models = self._models
+        sort_keys = [(models.index(x[0]), self._thresholds[x]) for x in points]
+        order = sorted(range(len(points)), key=sort_keys.__getitem__)
         estimates = self._joint.estimates.reshape(-1, 2)[order]
         limits = self._limits().reshape(-1, 2, 2)[order]
         if is_tradeoff := self.metrics == DET:
@@ -380,38 +381,39 @@ class ThresholdReport(JointReport):
             points=estimates,
             intervals=limits[:, 1],
             horizontal_intervals=limits[:, 0],
-            axis_labels=(across.replace("_", " "), up.replace("_", " ")),
+            axis_labels=(x_metric.replace("_", " "), y_metric.replace("_", " ")),
             normal_quantiles=is_tradeoff,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
         )
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
-        r"""Thresholds at which the measures are shown to meet requirements.
+        r"""Thresholds at which the metrics are shown to meet requirements.
 
         Parameters
         ----------
         requirements : str, or mapping of str to (str, float)
-            Such as ``"recall >= 0.9 and specificity >= 0.5"``, or a mapping such as
-            ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. All must be met.
+            Requirements such as ``"recall >= 0.9 and specificity >= 0.5"``, or a
+            mapping such as ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. All
+            must be met.
 
         Returns
         -------
         ThresholdRequirementReport
-            Verdicts at all thresholds, and ``best``, the best estimate of a metric at
-            those that are shown to meet the requirements.
+            Verdicts at all thresholds, and the method ``best`` for the best estimate of
+            a metric at the thresholds shown to meet the requirements.
 
         Raises
         ------
         KeyError, ValueError
-            As :meth:`~JointReport.requirements`.
+            As in :meth:`~JointReport.requirements`.
 
         Notes
         -----
-        When all joint intervals cover, every threshold that is shown to meet the
-        requirements does meet them, and the intervals of the other measures cover at
-        each of them. So they also hold at the threshold that is chosen among them,
-        whatever it is chosen by, with the confidence level for all of this at once.
+        If all joint intervals cover, every threshold shown to meet the requirements
+        does meet them, and the intervals of the other metrics cover at each of these
+        thresholds. The statements are therefore also right at a threshold chosen among
+        them, by any criterion, with one confidence level for all statements together.
 
         Examples
         --------
@@ -430,10 +432,10 @@ class ThresholdReport(JointReport):
         The best precision there is 0.80 [0.63, 0.90], at threshold 0.6.
         """
         report = self.requirements(requirements)
-        if any(each._parameter.key.compared for each in report.estimates):
+        if any(estimate._parameter.key.compared for estimate in report.estimates):
             raise ValueError(
-                "requirements must be of models, not of differences, which "
-                f"requirements() judges at each threshold, got {requirements!r}"
+                "requirements must apply to models; use report.requirements(...) for "
+                f"differences at each threshold; got {requirements!r}"
             )
         points = [names for kind, names in report.names.items() if kind != "metric"]
         subjects = [", ".join(names) for names in zip(*points, strict=True)]
@@ -457,14 +459,14 @@ DEFAULTS = {
     "standardized_net_benefit": "treat none",
     "interventions_avoided": TREAT_ALL,
 }
-"""What a model is better than where a metric is above 0."""
+"""Default strategy that a model beats if the metric is above 0."""
 
 
 class DecisionCurveReport(ThresholdReport):
-    """Joint confidence intervals of net benefit at thresholds of probabilities.
+    """Joint confidence intervals for net benefit at thresholds of probabilities.
 
-    Returned by :func:`skci.decision_curve_report`. A :class:`ThresholdReport`
-    otherwise, in which the model "treat all" has the net benefit of treating all rows.
+    Returned by :func:`skci.decision_curve_report`. A :class:`ThresholdReport` in which
+    the model "treat all" has the net benefit of treating all rows.
 
     Examples
     --------
@@ -480,9 +482,8 @@ class DecisionCurveReport(ThresholdReport):
     def useful(self) -> dict[str, Array]:
         """Thresholds by model at which it is shown to be better than the defaults.
 
-        Those at which all intervals are above 0: that of the net benefit, which is 0 of
-        treating no row, and that of the interventions avoided, which are none of
-        treating all rows.
+        At these thresholds all intervals are above 0: for net benefit, which is 0 if no
+        row is treated, and for interventions avoided, which are 0 if all rows are.
         """
         lower = self._limits()[:, 0]
         points = self._points
@@ -491,20 +492,20 @@ class DecisionCurveReport(ThresholdReport):
             positions = self._positions(metric)
             shown &= {points[k] for k in positions if lower[k] > 0}
         useful: Any = self._thresholds_at(x for x in self._thresholds if x in shown)
-        return {name: each for name, each in useful.items() if name != TREAT_ALL}
+        return {name: x for name, x in useful.items() if name != TREAT_ALL}
 
     def findings(self, by: str = "intervals") -> Findings:
-        """Say in words at which thresholds models are better than the defaults.
+        """Sentences on the thresholds at which models are better than the defaults.
 
         Parameters
         ----------
         by : {"intervals"}
-            Findings are from the intervals of the report.
+            Source of the findings: the intervals of the report.
 
         Returns
         -------
         list of str
-            A sentence for each model.
+            One sentence per model.
         """
         check_choice(by, ("intervals",), "by")
         defaults = join_names([f"to {default}" for default in self._defaults])
@@ -517,7 +518,7 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def _defaults(self) -> list[str]:
-        """What models are compared with."""
+        """Strategies with which models are compared."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _display(self, **options: Any) -> Any:
@@ -535,15 +536,15 @@ class DecisionCurveReport(ThresholdReport):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdRequirementReport(RequirementReport):
-    """At which thresholds requirements are shown to be met, refuted, or open.
+    """Verdicts on requirements at every threshold: shown, refuted or open.
 
-    Returned by :meth:`ThresholdReport.where`; with these attributes besides those of a
+    Returned by :meth:`ThresholdReport.where`. It adds the following to
     :class:`RequirementReport`.
 
     Parameters
     ----------
     report : ThresholdReport
-        Of all metrics at all thresholds.
+        Report on all metrics at all thresholds.
 
     Examples
     --------
@@ -561,7 +562,7 @@ class ThresholdRequirementReport(RequirementReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds shown to meet all requirements; of several models by name."""
+        """Thresholds shown to meet all requirements; a dict by model."""
         return self.report._thresholds_at(self._shown)
 
     @property
@@ -571,11 +572,11 @@ class ThresholdRequirementReport(RequirementReport):
         return self._met(points)
 
     @property
-    def _needed(self) -> list[str]:
-        """The requirements in words."""
+    def _requirement_texts(self) -> list[str]:
+        """Distinct requirements as text."""
         pairs = zip(self.names["metric"], self.requirements, strict=True)
-        needed = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
-        return list(dict.fromkeys(needed))
+        texts = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
+        return list(dict.fromkeys(texts))
 
     def best(self, metric: str) -> ThresholdEstimate:
         """Best estimate of a metric at the thresholds shown to meet the requirements.
@@ -588,46 +589,47 @@ class ThresholdRequirementReport(RequirementReport):
         Returns
         -------
         ThresholdEstimate
-            With its ``threshold`` and its joint interval, which holds although the
-            threshold was chosen: see :meth:`ThresholdReport.where`.
+            Estimate with its ``threshold`` and its joint interval, which stays valid
+            after choosing the threshold: see :meth:`ThresholdReport.where`.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, or no threshold is shown to meet them.
+            If the metric is unknown, or no threshold is shown to meet the requirements.
         """
         points, shown = self.report._points, {*self._shown}
         compared = self.report._positions(metric)
         positions = [k for k in compared if points[k] in shown]
         if not positions:
             raise ValueError(
-                f"no threshold is shown to meet {join_names(self._needed)}; see the "
-                "verdicts"
+                f"no threshold is shown to meet {join_names(self._requirement_texts)}; "
+                "see the verdicts"
             )
         return self.report._entry(best_first(self.report._joint, positions)[0])
 
     def findings(self) -> Findings:
-        """Say in words where the requirements are shown, and what is best there.
+        """Sentences on thresholds shown to meet the requirements, and the best metrics.
 
         Returns
         -------
         list of str
-            A sentence for each model and, of joint intervals, one for each of the other
-            metrics, with its best estimate at any of these thresholds.
+            One sentence per model and, with joint intervals, one for each other metric,
+            with its best estimate at these thresholds.
         """
-        verb = "is" if len(self._needed) == 1 else "are"
-        needed = f"{join_names(self._needed)} {verb} shown at"
+        texts = self._requirement_texts
+        verb = "is" if len(texts) == 1 else "are"
+        shown = f"{join_names(texts)} {verb} shown at"
         thresholds = self.thresholds
         if not isinstance(thresholds, dict):
             thresholds = {"": thresholds}
         findings = [
-            f"{f'{model}: ' if model else ''}{needed} "
+            f"{f'{model}: ' if model else ''}{shown} "
             f"{self.report._ranges(model, values)}."
             for model, values in thresholds.items()
         ]
         required = {*self.names["metric"]}
-        others = [name for name in self.report.metrics if name not in required]
-        for metric in others if self._shown and self.simultaneous else []:
+        other_metrics = [name for name in self.report.metrics if name not in required]
+        for metric in other_metrics if self._shown and self.simultaneous else []:
             best = self.best(metric)
             model = "" if len(thresholds) == 1 else f" of {best.model}"
             findings.append(

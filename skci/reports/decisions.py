@@ -1,4 +1,4 @@
-"""Reports of ranks, of models that may be the best, and of requirements."""
+"""Reports on ranks, on models that may be the best, and on requirements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
-from skci._validation import check_integer, check_known, first_names, join_names
-from skci.inference.parameter import Key
+from skci._validation import check_integer, check_valid_name, first_names, join_names
+from skci.inference.parameter import ParameterLabels
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe
 from skci.reports.page import Part
@@ -32,11 +32,11 @@ from skci.reports.rendering import (
 SIGNS = (">=", "<=")
 GRAMMAR = (
     "'METRIC >= NUMBER', 'MODEL METRIC >= NUMBER' or 'METRIC: NEW >= OLD - NUMBER', "
-    "where a single metric and the last number may be left out"
+    "where the only metric and the last number may be omitted"
 )
-_WANTED = (
-    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such, or "
-    "several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
+_ACCEPTED = (
+    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such "
+    "strings, or several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
@@ -44,59 +44,59 @@ _SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
-"""As "recall >= 0.9 and precision >= 0.5", as a list of such strings, or as
-{"recall": (">=", 0.9)}; of a metric, perhaps after a model or a difference of two."""
+"""Accepted forms: "recall >= 0.9 and precision >= 0.5", a list of such strings, or
+{"recall": (">=", 0.9)}; a model or a difference of two may precede the metric."""
 
 
 class Requirement(NamedTuple):
-    """The least or the greatest value that is required of a metric."""
+    """Required minimum or maximum of a metric."""
 
     name: str
-    """Name of a model, or of what is compared, as "new - old"; empty for all."""
+    """Name of a model, or of a comparison such as "new - old"; empty for all."""
     metric: str
     sign: str
     value: float
 
-    def is_of(self, key: Key) -> bool:
-        """Whether it is of the parameter of a key."""
+    def applies_to(self, key: ParameterLabels) -> bool:
+        """Whether the requirement applies to the parameter with this key."""
         return key.title == self.metric and self.name in ("", key.name)
 
     def pair(self, models: Collection[str]) -> tuple[str, str] | None:
-        """Models of which it requires a difference; None if it is of a model."""
+        """Models whose difference is required; None for a requirement on one model."""
         signs = re.finditer("-", "" if self.name in models else self.name)
-        ends = (sign.span() for sign in signs)
-        pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in ends)
+        spans = (sign.span() for sign in signs)
+        pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in spans)
         return next((pair for pair in pairs if {*pair} <= {*models}), None)
 
     def verdict(self, estimate: MetricEstimate) -> Verdict:
-        """Judge an estimate."""
-        judge = estimate.at_least if self.sign == ">=" else estimate.at_most
-        return judge(self.value)
+        """Verdict of an estimate on the requirement."""
+        verdict_on = estimate.at_least if self.sign == ">=" else estimate.at_most
+        return verdict_on(self.value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RequirementReport(TabularReport[Verdict]):
-    """Which requirements are shown to be met, refuted, or open.
+    """Verdicts on requirements: shown, refuted or open.
 
-    With the confidence level, all verdicts are right at once, on models and on
-    differences each; of individual intervals, each is. It has no truth value; that of
-    ``verdict`` is whether all are "shown". Returned by
-    :meth:`JointReport.requirements`.
+    At the confidence level, all verdicts on models are simultaneously right, and so are
+    all verdicts on differences; with individual intervals, each verdict is right on its
+    own. The report has no truth value; ``verdict`` is true if all verdicts are "shown".
+    Returned by :meth:`JointReport.requirements`.
 
     Parameters
     ----------
     names : mapping of str to sequence of K str
         Names of the rows by column, such as the model and the metric.
     subjects : sequence of K str
-        Names of the models, or of what is compared.
+        Names of the models, or of the comparisons.
     requirements : sequence of K (str, float)
         ``(">=", value)`` or ``("<=", value)``.
     estimates : sequence of K MetricEstimate
-        What the requirements are of.
+        Estimates to which the requirements apply.
     verdicts : sequence of K Verdict
-        Whether each is "shown" to be met, "refuted" or "open".
+        Verdict on each requirement: "shown", "refuted" or "open".
     simultaneous : bool
-        Whether all intervals cover at once.
+        Whether the intervals cover simultaneously.
 
     Examples
     --------
@@ -130,35 +130,35 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def met_by(self) -> list[str]:
-        """Models, or what is compared, shown to meet all requirements."""
+        """Models, or comparisons, shown to meet all requirements."""
         return self._met(self.subjects)
 
     def _met(self, subjects: Sequence[Any]) -> list[Any]:
-        """Select the subjects that are shown to meet all requirements."""
+        """Subjects that are shown to meet all requirements."""
         unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict on all requirements together: the worst of them.
+        """Verdict on all requirements together: the worst verdict.
 
-        "refuted" if one is, else "open" if one is, else "shown"; its p-value is the
-        greatest of those with this verdict.
+        "refuted" if any verdict is "refuted", else "open" if any is "open", else
+        "shown". Its p-value is the largest p-value with this verdict.
         """
-        return max(self.verdicts, key=lambda each: (_VERDICTS.index(each), each.pvalue))
+        return max(self.verdicts, key=lambda word: (_VERDICTS.index(word), word.pvalue))
 
     def _part(self) -> Part:
-        """What a page shows of the verdicts."""
+        """Section of the HTML page with the verdicts."""
         verdict = f"{self._title()}: {self.verdict}."
         return Part(self, [verdict, *self.unmet])
 
     @property
     def unmet(self) -> Findings:
-        """What is not shown, in words, such as "new f1 >= 0.8 is open: ..."."""
+        """Sentences on requirements not shown, such as "new f1 >= 0.8 is open: ..."."""
         return self._sentences("open", "refuted")
 
     def _sentences(self, *verdicts: str) -> Findings:
-        """Requirements with some verdicts, in words."""
+        """Sentences on the requirements with some verdicts."""
         sentences = []
         for required, verdict, estimate in zip(
             self._required, self.verdicts, self.estimates, strict=True
@@ -171,12 +171,12 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def _required(self) -> list[str]:
-        """What is required of each estimate, such as ">= 0.9"."""
+        """Requirement on each estimate, such as ">= 0.9"."""
         return [f"{sign} {value:g}" for sign, value in self.requirements]
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
-        """Names of the rows, and the requirement where a name has several."""
+        """Names of the rows, with the requirement if a name has several."""
         names = [*zip(*self.names.values(), strict=True)]
         repeated = len({*names}) < len(names)
         return {**self.names, "requirement": self._required} if repeated else self.names
@@ -186,10 +186,10 @@ class RequirementReport(TabularReport[Verdict]):
 
     def _title(self) -> str:
         level = format_level(self.estimates[0].confidence_level, self.simultaneous)
-        compares = any(each._parameter.key.is_contrast for each in self.estimates)
-        alone = ", of the differences that are required alone" * compares
-        title = f"Requirements by {level} confidence intervals{alone}"
-        parameters = [each._parameter for each in self.estimates]
+        parameters = [estimate._parameter for estimate in self.estimates]
+        compares = any(parameter.key.is_contrast for parameter in parameters)
+        only_required = ", of the differences that are required alone" * compares
+        title = f"Requirements by {level} confidence intervals{only_required}"
         positive = describe(self.estimates[0]._joint, parameters)["positive"]
         return ", ".join(filter(None, [title, positive]))
 
@@ -209,16 +209,16 @@ class RequirementReport(TabularReport[Verdict]):
 def check_requirements(
     requirements: Any, metrics: Sequence[str] = ()
 ) -> list[tuple[str, Any]]:
-    """Check the form of requirements; return the subject and the value of each."""
+    """Check the form of requirements; return pairs of a subject and a condition."""
     required: list[Any] = []
     if isinstance(requirements, Mapping):
         required = [*requirements.items()]
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
         if all(isinstance(text, str) for text in texts):
-            required = [each for text in texts for each in _parse(text, metrics)]
+            required = [x for text in texts for x in _parse(text, metrics)]
     if not required:
-        raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
+        raise ValueError(f"requirements must be {_ACCEPTED}; got {requirements!r}")
     for subject, requirement in required:
         if not (
             isinstance(requirement, tuple | list)
@@ -235,52 +235,52 @@ def check_requirements(
 def read_requirements(
     requirements: Any, metrics: list[str], names: list[str]
 ) -> list[Requirement]:
-    """Check requirements of a report with some metrics, of models or comparisons."""
-    found = []
+    """Parse and check requirements for a report with these metrics and names."""
+    parsed = []
     for subject, requirement in check_requirements(requirements, metrics):
         for metric in sorted(metrics, key=len, reverse=True):
             if f" {subject}".endswith(f" {metric}"):
                 name = subject.removesuffix(metric).strip()
                 break
-        else:  # a single metric may be left out
+        else:  # the only metric may be omitted
             name, metric = str(subject), metrics[0]
             if len(metrics) > 1:
                 raise unknown_subject(name, metrics, names)
-        found.append(Requirement(name, metric, *requirement))
-    return found
+        parsed.append(Requirement(name, metric, *requirement))
+    return parsed
 
 
 def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyError:
-    """Make the error of a requirement of no metric, or no model or comparison."""
+    """Make the error for a requirement with an unknown metric, model or comparison."""
     pairs = [f"{name} {metric}" for name in names for metric in metrics]
-    near = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
-    ends = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
-    meant = near or [metric for metric in ends if not subject.endswith(metric)]
-    hint = f"; did you mean {meant[0]!r}?" if meant and meant != [subject] else ""
+    matches = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
+    endings = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
+    closest = matches or [metric for metric in endings if not subject.endswith(metric)]
+    hint = f"; did you mean {closest[0]!r}?" if closest and closest != [subject] else ""
     return KeyError(
-        f"requirements must be of one of the metrics {metrics}, perhaps after one of "
+        f"requirements must name one of the metrics {metrics}, optionally after one of "
         f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r} or "
         f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{hint}"
     )
 
 
 def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, float]]]:
-    """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
+    """Parse requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements = []
     for part in _AND.split(text):
         left, sign, right = split_comparison(part) or ("", "", "")
         other, value = _other_and_number(right)
         is_metric = left in metrics and other
         if not sign or is_metric or any(sign in left for sign in SIGNS):
-            of = "" if part == text else f" in {text!r}"
-            raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
+            context = "" if part == text else f" in {text!r}"
+            raise ValueError(f"requirements must be {_ACCEPTED}; got {part!r}{context}")
         subject = _subject([left, other] if other else [left], metrics)
         requirements.append((subject, (f"{sign[0]}=", value)))
     return requirements
 
 
 def _other_and_number(right: str) -> tuple[str, float]:
-    """Other model and number on the right of a requirement, as in "old - 0.02"."""
+    """Model and number on the right of a requirement, such as "old - 0.02"."""
     try:
         return "", float(right)
     except ValueError:
@@ -289,7 +289,7 @@ def _other_and_number(right: str) -> tuple[str, float]:
 
 
 def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
-    """Write the subject of a requirement, as "new - old f1" for "f1: new" and "old".
+    """Subject of a requirement: "new - old f1" for the sides "f1: new" and "old".
 
     The metric may come first, before a colon, or last on either side.
     """
@@ -304,26 +304,26 @@ def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
 
 
 def split_comparison(text: str) -> tuple[str, str, str] | None:
-    """Split a comparison such as "recall >= 0.9" at its sign; None if it is none."""
+    """Split a comparison such as "recall >= 0.9" at its sign; None without a sign."""
     match = _COMPARISON.fullmatch(text)
     return (match[1], match[2], match[3]) if match else None
 
 
-_MOST_NAMED = 6  # in a sentence
+_MAX_NAMED = 6  # models in a sentence
 _GAIN = "better than the best other by"
 
 
 class ComparisonWithBest(NamedTuple):
-    """How far a model may be above the best of the others, a named tuple.
+    """Comparison of a model with the best of the other models, a named tuple.
 
     Returned by indexing a :class:`BestReport`.
 
     Attributes
     ----------
     estimate : float
-        Of the model on the metric.
+        Estimate of the metric for the model.
     low, high : float
-        Limits of the difference to the best of the others, cut off at 0.
+        Limits of the model minus the best of the other models, clipped at 0.
     may_be_best : bool
         Whether the model may be the best.
 
@@ -344,14 +344,14 @@ class ComparisonWithBest(NamedTuple):
 
 
 class RankInterval(NamedTuple):
-    """The rank of a model and its confidence interval, a named tuple.
+    """Rank of a model with its confidence interval, a named tuple.
 
     Returned by indexing a :class:`RankReport`.
 
     Attributes
     ----------
     rank : float
-        That of the estimate, 1 for the best; NaN for an undefined one.
+        Rank of the estimate, 1 for the best; NaN for an undefined estimate.
     low, high : int
         Best and worst rank that the model may have.
 
@@ -371,36 +371,36 @@ class RankInterval(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
-    """Which of several models may be the best on a metric.
+    """Models that may be the best on a metric.
 
-    Multiple comparisons with the best [1]_, [2]_: with the confidence level, `models`
-    contains the best model, and every interval covers the difference of its model to
-    the best of the others, on all of `n_metrics` metrics at once. These are fewer
-    comparisons than all differences, so that `models` may leave out a model that no
-    difference shows to be worse. Returned by :meth:`JointReport.best`.
+    Multiple comparisons with the best [1]_, [2]_: at the confidence level, `models`
+    contains the best model, and simultaneously every interval covers its model minus
+    the best of the other models, on all `n_metrics` metrics. There are fewer
+    comparisons than pairwise differences, so `models` may exclude a model that no
+    pairwise difference shows to be worse. Returned by :meth:`JointReport.best`.
 
     Parameters
     ----------
     metric : str
         Name of the metric.
     names : mapping of str to sequence of R str
-        Names of what is compared by column: the models; of several models at several
-        thresholds also the thresholds.
+        Names of the compared models by column, with several thresholds also the
+        thresholds.
     estimate : MetricEstimate
-        The best estimate. Its joint interval holds although it was chosen, for all
-        intervals of the report cover at once.
+        The best estimate. Its joint interval stays valid after this selection, because
+        all intervals of the report cover simultaneously.
     estimates : array of shape (R,)
-        Of all models on the metric.
+        Estimates of the metric for all models.
     intervals : array of shape (R, 2)
-        Limits of how far each model is above the best of the others (below, where a
-        lower value is better), cut off at 0. The whole range of a difference where
-        there is no usable variance.
+        Limits of each model minus the best of the other models (with reversed sign if
+        lower values are better), clipped at 0. Without a usable variance, the whole
+        range of a difference.
     confidence_level : float
-        Coverage probability of all intervals at once, between 0 and 1.
+        Simultaneous coverage probability of the intervals, between 0 and 1.
     greater_is_better : bool
-        Whether a greater value of the metric is a better one.
+        Whether higher values of the metric are better.
     n_metrics : int, default=1
-        Number of metrics on which the intervals cover at once.
+        Number of metrics on which the intervals cover simultaneously.
 
     References
     ----------
@@ -434,17 +434,17 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def may_be_best(self) -> Array:
-        """Which may be the best, shape (R,)."""
+        """Mask of the models that may be the best, shape (R,)."""
         return self.intervals[:, 1] > 0
 
     @property
     def models(self) -> list[str]:
-        """Models that may be the best; their names in several columns are joined."""
+        """Models that may be the best, by their names joined over columns."""
         return list(itertools.compress(self._rows, self.may_be_best))
 
     @property
     def _rows(self) -> list[str]:
-        """Names of what is compared; those in several columns are joined."""
+        """Names of the compared models, joined over columns."""
         return list(map(", ".join, zip(*self.names.values(), strict=True)))
 
     def _entry(self, position: int) -> ComparisonWithBest:
@@ -459,7 +459,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
-        """Draw the differences to the best of the others, the best model first.
+        """Draw the differences from the best of the other models, the best model first.
 
         Parameters
         ----------
@@ -469,7 +469,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         Returns
         -------
         ConfidenceIntervalDisplay
-            With the axes and the figure.
+            Display with the axes and the figure.
         """
         return BestReports({self.metric: self}).plot(**kwargs)
 
@@ -479,12 +479,12 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Each estimate minus the best of the others, above 0 if better, shape (R,)."""
+        """Each estimate minus the best other one, above 0 if better, shape (R,)."""
         values = self.estimates if self.greater_is_better else -self.estimates
-        ranked = np.sort(np.fmax(values, -np.inf))  # undefined ones first
-        others = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
-        with np.errstate(invalid="ignore"):  # of infinite ones
-            return np.asarray(values - others)
+        ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first
+        best_other = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
+        with np.errstate(invalid="ignore"):  # infinite estimates
+            return np.asarray(values - best_other)
 
     def _columns(self) -> list[Column]:
         side = "above" if self.greater_is_better else "below"
@@ -497,7 +497,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
 
 class BestReports(HintedAttributes, dict[str, BestReport]):
-    """Reports of the best models by metric, a dict that is shown one after the other.
+    """Reports on the best models by metric; a dict.
 
     Returned by :meth:`JointReport.best`.
 
@@ -518,15 +518,15 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     def __missing__(self, metric: Any) -> BestReport:
         raise KeyError(
-            f"key must be a metric of {[*self]}, got {metric!r}; a model comes after "
-            "it, as in best()[metric][model]"
+            f"key must be one of the metrics {[*self]}, got {metric!r}; the model "
+            "comes second, as in best()[metric][model]"
         )
 
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self.values()))
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
-        """Draw the comparisons with the best, a panel for each metric.
+        """Draw the comparisons with the best, with one panel per metric.
 
         Parameters
         ----------
@@ -537,7 +537,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
         Returns
         -------
         ConfidenceIntervalDisplay
-            With the axes and the figure.
+            Display with the axes and the figure.
         """
         reports = [*self.values()]
         may_be_best = np.concatenate([report.may_be_best for report in reports])
@@ -561,11 +561,11 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
-    """Confidence intervals of the ranks of several models; 1 is the best.
+    """Confidence intervals for the ranks of several models; 1 is the best.
 
-    With the confidence level, all intervals cover the ranks at once, on all metrics; of
-    individual intervals, each does. Returned by :meth:`JointReport.ranks`. Rows are
-    sorted by the estimate, the best model first.
+    At the confidence level, the intervals cover all ranks on all metrics
+    simultaneously; individual intervals each cover on their own. Returned by
+    :meth:`JointReport.ranks`. Rows are sorted by the estimate, the best model first.
 
     Parameters
     ----------
@@ -574,19 +574,19 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     models : sequence of K str
         Names of the models.
     panels : sequence of K str
-        What each model is ranked on: the metric, in a subgroup.
+        Metric, and subgroup if any, on which each model is ranked.
     estimates : array of shape (K,)
-        Ranks of the estimates, equal for equal estimates; NaN for undefined ones.
+        Ranks of the estimates, equal for equal estimates; NaN for undefined estimates.
     intervals : int array of shape (K, 2)
         Lower and upper limits.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool
-        Whether all intervals cover at once.
+        Whether the intervals cover simultaneously.
     known_models : sequence of str, optional
-        Models in the order of their colours; that of the rows if not given.
+        Models in the order of their colours; defaults to the order of the rows.
     positive_label : str, optional
-        Positive label of the metrics, as the header names it.
+        Positive label of the metrics, shown in the header.
 
     Examples
     --------
@@ -619,18 +619,18 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     positive_label: str = ""
 
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
-        """Return the models that are not shown to be worse than k others.
+        """Return the models that are not shown to be worse than k other models.
 
-        With the confidence level, they include the k best models, for all k at once; of
-        individual intervals, each of the k best by itself.
+        At the confidence level, the list contains the k best models, for all k
+        simultaneously; with individual intervals, each of the k best models on its own.
 
         Parameters
         ----------
         k : int, default=1
-            From 1 to the number of models.
+            Number of best models, from 1 to the number of models.
         metric : str, optional
-            May be left out if there is only one. In a report of subgroups the metric
-            with them, as in ``"recall, sex = f"``.
+            Name of the metric; may be omitted if there is only one. In a report with
+            subgroups, the metric and the subgroup, as in ``"recall, sex = f"``.
 
         Returns
         -------
@@ -640,38 +640,38 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         Raises
         ------
         KeyError, ValueError
-            If `k` is not from 1 to the number of models, there is no such metric, or
-            there are several and none is given.
+            If `k` is not between 1 and the number of models, the metric is unknown, or
+            there are several metrics and `metric` is None.
 
         See Also
         --------
-        JointReport.best : For k = 1 alone, by fewer comparisons.
+        JointReport.best : Only for k = 1, with fewer comparisons.
         """
         panels = list(dict.fromkeys(self.panels))
         if isinstance(k, str) and k in panels:
-            raise ValueError(f"k must be a whole number, got {k!r}; give metric={k!r}")
+            raise ValueError(f"k must be a whole number, got {k!r}; pass metric={k!r}")
         if metric is None and len(panels) > 1:
             raise ValueError(f"metric must be one of {panels}, got None")
         metric = panels[0] if metric is None else metric
-        check_known(metric, panels, "metric")
+        check_valid_name(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
         k = check_integer(k, "k", maximum=len(rows))
         return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def findings(self) -> Findings:
-        """State in words which models may be best, and which ranks are shown.
+        """Sentences on models that may be the best, and on ranks that are shown.
 
-        With the confidence level, all findings hold together; of individual intervals,
-        each by itself.
+        At the confidence level, all findings are simultaneously right; with individual
+        intervals, each finding on its own.
 
         Returns
         -------
         list of str
-            A sentence for each metric, and one for the ranks that are shown, if any.
+            One sentence per metric, and one on the ranks that are shown, if any.
 
         See Also
         --------
-        top : The same for the first k, as a list.
+        top : List of the models that may be among the k best.
         """
         sentences = []
         for panel in dict.fromkeys(self.panels):
@@ -680,33 +680,33 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             shown = [f"{model} ({low})" for model, low, high in ranked if low == high]
             sentences.append(self._best_on(panel))
             if shown:
-                named = join_names(first_names(shown, _MOST_NAMED))
-                found = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
-                sentences.append(f"On {panel}, {found}.")
+                named = join_names(first_names(shown, _MAX_NAMED))
+                finding = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
+                sentences.append(f"On {panel}, {finding}.")
         return Findings(sentences, self.simultaneous)
 
     def _best_on(self, panel: str) -> str:
-        """Sentence on the best models of a panel and those shown to be worse."""
+        """Sentence on the best models of a panel and the models shown to be worse."""
         rows, first = self.panels, self.top(1, panel)
         models = {self.models[k]: k for k, name in enumerate(rows) if name == panel}
         leaders = [model for model, k in models.items() if self.estimates[k] == 1]
-        others = [model for model in first if model not in leaders]
+        candidates = [model for model in first if model not in leaders]
         worse = [model for model in models if model not in first]
-        worse = worse if len(worse) <= _MOST_NAMED else [f"{len(worse)} others"]
-        said = {
+        worse = worse if len(worse) <= _MAX_NAMED else [f"{len(worse)} others"]
+        groups = {
             "best" if len(first) == 1 else "best estimate": leaders,
-            "may also be best" if leaders else "may be best": others,
+            "may also be best" if leaders else "may be best": candidates,
             "shown to be worse": worse,
         }
         parts = [
-            f"{label}: {join_names(first_names(names, _MOST_NAMED))}"
-            for label, names in said.items()
+            f"{label}: {join_names(first_names(names, _MAX_NAMED))}"
+            for label, names in groups.items()
             if names
         ]
         return f"{panel}: {'; '.join(parts)}."
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
-        """Draw the intervals, a panel for each metric.
+        """Draw the intervals, with one panel per metric.
 
         Parameters
         ----------
@@ -716,12 +716,12 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         Returns
         -------
         ConfidenceIntervalDisplay
-            With the axes and the figure.
+            Display with the axes and the figure.
         """
         return self._display().plot(**kwargs)
 
     def _part(self) -> Part:
-        """What a page shows of the ranks."""
+        """Section of the HTML page with the ranks."""
         best = map(self._best_on, dict.fromkeys(self.panels))
         return Part(self, Findings(best, self.simultaneous))
 

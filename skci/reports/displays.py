@@ -1,6 +1,6 @@
 """Plots of confidence intervals, and of curves with confidence bands.
 
-matplotlib is imported when plotting.
+matplotlib is imported only when plotting.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from skci._packages import optional_module
 from skci._validation import check_choice, check_names, join_names, printable
 from skci.reports.rendering import format_level, shorten
 
-# Okabe and Ito's palette, safe for the colour blind.
+# Okabe and Ito's palette, safe for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
-GREY = "0.5"  # seen on white and on black
+GREY = "0.5"  # visible on white and on black
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
 
 _SHOWN, _NOT_EXCLUDED = ("better", "higher", "lower"), ("worse", "lower", "higher")
@@ -41,39 +41,39 @@ VERDICT_COLOURS = {
 }
 """Colour of each verdict, in the order of the legend."""
 
-_WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
-_MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
-_MAX_CURVE = 24  # characters of a label beside a curve
-_BELOW = "skci-below"  # to find a legend again
-_MOST_ROOM = 0.5  # share of the height of a panel, for a legend
+_WIDTHS = (3.4, 3.0, 2.5)  # inches per panel, with one, two and three in a line
+_MAX_LABEL, _MAX_TITLE = 36, 28  # characters per line
+_MAX_CURVE = 24  # characters of a label next to a curve
+_BELOW = "skci-below"  # identifier of a legend below the panels
+_MAX_ROOM = 0.5  # largest share of the height of a panel for a legend
 
-_MANY_ROWS = 30  # more are set closer together, in smaller type
-_SPACED_ROWS = 15  # more have smaller gaps
-_MOST_HEIGHT = 45.0  # in inches, in which 280 rows have a label each
-_LEAST_LINE = 0.125  # height of a row with a label in the smallest type, in inches
-_AROUND = 0.8  # height of the title and the ticks
-_STEPS_OF_LABELS = (1, 5, 10, 20, 50, 100)  # rows to a label
+_MANY_ROWS = 30  # more rows are closer together, in a smaller font
+_SPACED_ROWS = 15  # more rows have smaller gaps
+_MAX_HEIGHT = 45.0  # inches, enough to label each of 280 rows
+_MIN_LINE = 0.125  # height in inches of a row label in the smallest font
+_AROUND = 0.8  # height in inches of the title and the ticks
+_LABEL_STEPS = (1, 5, 10, 20, 50, 100)  # rows per label
 _THIN, _THICK = 1.5, 5.0  # widths of joint and individual intervals in rows
-_BAR, _THICK_BAR = 1.2, 3.0  # and beside a curve
+_BAR, _THICK_BAR = 1.2, 3.0  # widths of joint and individual intervals at a curve
 _THIN_LIMIT = 0.7  # width of a line of limits
-_MOST_BARS = 8  # positions at which several models have bars and no bands
-_SHADE, _LIGHT_SHADE = 0.18, 0.07  # opacity of a band, and of one among several
-_STEPS = 400  # of an outline
-_HEADROOM = 1.15  # over the greatest number of rows in its panel
+_MAX_BARS = 8  # positions with bars instead of bands, for several models
+_SHADE, _LIGHT_SHADE = 0.18, 0.07  # opacity of a single band, and with several bands
+_STEPS = 400  # points of an outline
+_HEADROOM = 1.15  # height of the panel of rows, relative to the largest number
 QUANTILES = 3.3
-"""Greatest normal quantile that is drawn."""
+"""Largest normal quantile that is drawn."""
 _RATES = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999]
 _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
-_REFERENCE = "skci-diagonal"  # to find lines again
+_REFERENCE = "skci-diagonal"  # identifiers of lines
 _LABELLED, _OTHER = "skci-labelled", "skci-other"
-_IN_COLOUR = len(COLOURS) - 1  # curves besides grey ones
-_BASELINES = ("baseline", "control", "treat all")  # names, in lower case
-_LINE_OF_TEXT = 0.16  # in inches
+_IN_COLOUR = len(COLOURS) - 1  # number of coloured curves among grey curves
+_BASELINES = ("baseline", "control", "treat all")  # names in lower case
+_TEXT_HEIGHT = 0.16  # inches per line
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Display(HintedAttributes, ReadOnlyArrays, ABC):
-    """A figure with a panel for each metric, and one legend."""
+    """Figure with one panel per metric, and one legend."""
 
     metrics: Sequence[str]
     intervals: Array
@@ -81,14 +81,14 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     individual_intervals: Array | None = None
     known_models: Sequence[str] | None = None
 
-    n_rows: ClassVar[Array | None] = None  # they have one more panel
+    n_rows: ClassVar[Array | None] = None  # rows have an additional panel
     axes_: ClassVar[Any]
     figure_: ClassVar[Any]
 
     _legend_columns: ClassVar = 1
     """Columns of the legend of a single panel."""
     _is_rows: ClassVar = False
-    """Whether rows of intervals are drawn, of which the legend hides none."""
+    """Whether rows of intervals are drawn, which the legend must not hide."""
 
     @abstractmethod
     def _new_axes(self, panels: int) -> Array:
@@ -106,17 +106,18 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         """Draw the panels, the legend and the title."""
         panels = list(dict.fromkeys(self.metrics))
         axes = self._new_axes(len(panels)) if ax is None else np.ravel(ax)
-        most = len(panels) + (self.n_rows is not None)
-        if not len(panels) <= len(axes) <= most:
+        maximum = len(panels) + (self.n_rows is not None)
+        if not len(panels) <= len(axes) <= maximum:
             raise ValueError(
-                f"ax must be one for each of {len(panels)} metrics, got {len(axes)}"
+                f"ax must have axes for each of {len(panels)} metrics, got {len(axes)}"
             )
         vars(self).update(axes_=axes, figure_=axes[0].figure)
-        for each, metric in zip(axes, panels, strict=False):
+        for metric_ax, metric in zip(axes, panels, strict=False):
             # A dollar sign in a name does not start a formula.
             text = wrapped(metric, _MAX_TITLE)
-            each.set_title(text, fontsize="medium", parse_math=False)
-            self._draw(each, [k for k, x in enumerate(self.metrics) if x == metric])
+            metric_ax.set_title(text, fontsize="medium", parse_math=False)
+            panel = [k for k, x in enumerate(self.metrics) if x == metric]
+            self._draw(metric_ax, panel)
         if ax is None and title:
             self.figure_.set_figheight(self.figure_.get_figheight() + 0.3)
         self._add_legend(len(panels), is_new=ax is None)
@@ -125,10 +126,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         return self
 
     def _add_legend(self, panels: int, *, is_new: bool) -> None:
-        """Add a legend below the panels and no wider than the figure, or inside.
+        """Add a legend below the panels, at most as wide as the figure, or inside.
 
-        It is inside one of the given axes of a figure with others, or with a layout
-        that makes no room for it. A figure without a layout gets that of a new one.
+        The legend is inside the axes if the figure has other axes, or a layout that
+        makes no room for a legend. A figure without a layout gets a constrained one.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -138,13 +139,17 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
             if figure.get_layout_engine() is None:
                 figure.set_layout_engine("constrained")
             below = isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
-        for legend in [each for each in figure.legends if each.get_gid() == _BELOW]:
+        for legend in [x for x in figure.legends if x.get_gid() == _BELOW]:
             legend.remove()
-            below = True  # the legend goes where it was
+            below = True  # replace the legend at the same location
         columns = max(min(2 * panels - 1, 4), self._legend_columns)
         while below:
-            place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
-            legend = figure.legend(handles=handles, **place)
+            location = {
+                "loc": "outside lower center",
+                "ncols": columns,
+                "frameon": False,
+            }
+            legend = figure.legend(handles=handles, **location)
             if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
                 legend.set_gid(_BELOW)
                 break
@@ -159,35 +164,35 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
             height = legend.get_window_extent().height / figure.dpi
             figure.set_figheight(figure.get_figheight() + max(height - 0.3, 0))
         elif self._is_rows and not below:
-            figure.draw_without_rendering()  # for the heights of the layout
+            figure.draw_without_rendering()  # determines the heights of the layout
             share = legend.get_window_extent().height / ax.bbox.height
-            for each in self.axes_:
-                bottom, top = each.get_ylim()
-                room = (bottom - top) / (1 - min(share, _MOST_ROOM))
-                each.set_ylim(top + room, top)
+            for metric_ax in self.axes_:
+                bottom, top = metric_ax.get_ylim()
+                room = (bottom - top) / (1 - min(share, _MAX_ROOM))
+                metric_ax.set_ylim(top + room, top)
 
 
-def colour_places(
+def colour_indices(
     models: Sequence[str], known_models: Sequence[str] | None
 ) -> dict[str, int]:
-    """Place of the colour of each model, among those of all known ones.
+    """Colour index of each model, among all known models.
 
-    Among those drawn where there are too many others.
+    Among only the drawn models if there are too many known models.
     """
-    known = list(dict.fromkeys(known_models or models))
-    if len(known) > len(COLOURS) or not {*models} <= {*known}:
-        known = list(dict.fromkeys(models))
-    return {model: k for k, model in enumerate(known)}
+    coloured = list(dict.fromkeys(known_models or models))
+    if len(coloured) > len(COLOURS) or not {*models} <= {*coloured}:
+        coloured = list(dict.fromkeys(models))
+    return {model: k for k, model in enumerate(coloured)}
 
 
 def wrapped(name: str, width: int = _MAX_LABEL) -> str:
-    """Break the lines of a long name."""
+    """Wrap a long name."""
     return textwrap.fill(printable(name), width) or name
 
 
 def axis_limits(*values: Any) -> tuple[float, float]:
     """Limits of an axis: all finite values and a margin."""
-    shown = np.concatenate([np.ravel(each) for each in values])
+    shown = np.concatenate([np.ravel(array) for array in values])
     shown = shown[np.isfinite(shown)]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
     high = high if high > low else low + 1
@@ -196,9 +201,9 @@ def axis_limits(*values: Any) -> tuple[float, float]:
 
 
 def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
-    """Axes of a new figure, three to a line, of panels of this height in inches.
+    """Axes of a new figure with three panels per line, `height` in inches.
 
-    Their width makes the text legible where the figure has the width of a column.
+    The panels are wide enough for legible text if the figure fits in a column.
     """
     columns = min(n, len(_WIDTHS))
     lines = -(-n // columns)
@@ -210,7 +215,7 @@ def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
 
 
 def new_axes(*grid: int, **options: Any) -> Array:
-    """Axes of a new figure, in the colours of the style, or of this module."""
+    """Axes of a new figure, with the colours of the style or of this module."""
     plt = optional_module("matplotlib.pyplot", "plotting", "plot")
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
@@ -220,7 +225,7 @@ def new_axes(*grid: int, **options: Any) -> Array:
 
 
 def cycle_of_curves() -> Any:
-    """Colours, and what else tells curves apart, of the style or of this module."""
+    """Property cycle of curves, from the style or with the colours of this module."""
     from matplotlib import rcParams, rcParamsDefault
     from matplotlib.rcsetup import cycler
 
@@ -230,7 +235,7 @@ def cycle_of_curves() -> Any:
 
 
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
-    """Entries of a legend: grey lines of some widths, by label."""
+    """Legend entries: grey lines by label, with these widths."""
     from matplotlib.lines import Line2D
 
     return [
@@ -241,17 +246,17 @@ def line_handles(widths: Mapping[str, float]) -> list[Any]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceIntervalDisplay(Display):
-    """Intervals of several estimates, a panel for each metric.
+    """Intervals of several estimates, with one panel per metric.
 
-    A thick line is the individual interval, the thin line the joint interval, the dot
-    the estimate. Lines of undefined estimates are dotted; an arrow marks an infinite
-    limit. The colour is that of the model, or of the verdict on a
-    difference. Returned by ``JointReport.plot``, ``ContrastReport.plot`` and others.
+    A thick line is an individual interval, a thin line a joint interval, and a dot an
+    estimate. Lines of undefined estimates are dotted; an arrow marks an infinite limit.
+    Colours show the model, or the verdict on a difference. Returned by
+    ``JointReport.plot``, ``ContrastReport.plot`` and similar methods.
 
     Parameters
     ----------
     rows, metrics : sequence of str, of length K
-        Labels of the row and of the panel of each estimate.
+        Labels of the row and the panel of each estimate.
     estimates : array of shape (K,)
         Positions of the dots.
     intervals : array of shape (K, 2)
@@ -259,30 +264,30 @@ class ConfidenceIntervalDisplay(Display):
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     individual_intervals : array of shape (K, 2), optional
-        Individual intervals beside joint ones.
+        Individual intervals, in addition to joint intervals.
     models : sequence of str, of length K, optional
-        Model of each estimate. Seven models have a colour each; if there are more, or
-        none are given, all estimates have the same.
+        Model of each estimate. Up to seven models have separate colours; otherwise, and
+        by default, all estimates have the same colour.
     known_models : sequence of str, optional
-        Models in the order of their colours; those drawn if not given.
+        Models in the order of their colours; defaults to the drawn models.
     greater_is_better : sequence of bool, of length K, optional
-        Whether a greater estimate is a better one; True if not given.
+        Whether a higher estimate is better; defaults to True.
     reference : float, optional
         Position of a vertical line, such as no difference.
     verdicts : sequence of str, of length K, optional
         Verdict of each interval: "first is better", "second is better" or "open"; for a
         difference with a margin also "equivalent", "first is not worse" or "second is
-        not worse"; for a contrast "above 0", "below 0" or "open". For metrics that have
-        no better, "higher" and "lower" take the place of "better" and "worse".
+        not worse"; for a contrast "above 0", "below 0" or "open". Metrics without a
+        better direction use "higher" and "lower" instead of "better" and "worse".
     margins : array of shape (K,), optional
-        Position of dotted lines on both sides of 0; NaN where there are none.
+        Positions of dotted lines on both sides of 0; NaN for rows without a margin.
     are_ranks : bool, default=False
-        Whether the estimates are ranks, whole numbers from 1.
+        Whether the estimates are ranks: whole numbers, at least 1.
 
     Attributes
     ----------
     axes_ : array of matplotlib Axes
-        One for each metric, after :meth:`plot`.
+        Axes for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
 
     Examples
@@ -317,29 +322,30 @@ class ConfidenceIntervalDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            One for each metric; a new figure is made if not given. Long names need a
-            figure with ``layout="constrained"``.
+            Axes for each metric; by default of a new figure. Long names need a figure
+            with ``layout="constrained"``.
         title : str, optional
             Title of the figure.
         sort : bool or str, default=False
-            Whether to sort the rows by their estimates, the best first: those of the
-            first panel, or of the one that is named. Undefined ones come last.
+            Whether to sort the rows by their estimates, the best first: by the first
+            panel if True, or by the named metric. Undefined estimates come last.
 
         Returns
         -------
         self
-            With the axes and the figure.
+            Display with the axes and the figure.
 
         Raises
         ------
         ValueError
-            If the axes are not as many as the metrics, or none is to be sorted by.
+            If the number of axes differs from the number of metrics, or `sort` names no
+            metric.
         """
         self._rows = self._best_first(sort) if sort else [*dict.fromkeys(self.rows)]
         return self._plot(ax, title)
 
     def _best_first(self, sort: bool | str = True) -> list[str]:
-        """Different rows, the best estimate on a metric first."""
+        """Distinct row labels, the best estimate on a metric first."""
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
         better = self.greater_is_better or [True] * len(self.rows)
@@ -364,7 +370,7 @@ class ConfidenceIntervalDisplay(Display):
         return patches + line_handles(widths)
 
     def _row_labels(self) -> list[str]:
-        """Labels of the rows, of which many have a line each."""
+        """Labels of the rows; many rows have single-line labels."""
         if len(self._rows) > _MANY_ROWS:
             return shorten([*map(printable, self._rows)], _MAX_LABEL)
         return [*map(wrapped, self._rows)]
@@ -373,10 +379,10 @@ class ConfidenceIntervalDisplay(Display):
         """Colour of each interval, shape (K,)."""
         if self.verdicts is not None:
             return [VERDICT_COLOURS[verdict] for verdict in self.verdicts]
-        places = colour_places(self.models or (), self.known_models)
-        if self.models is None or len(places) > len(COLOURS):
+        indices = colour_indices(self.models or (), self.known_models)
+        if self.models is None or len(indices) > len(COLOURS):
             return [COLOURS[0]] * len(self.rows)
-        return [COLOURS[places[model]] for model in self.models]
+        return [COLOURS[indices[model]] for model in self.models]
 
     def _new_axes(self, panels: int) -> Array:
         rows = [label.splitlines() for label in self._row_labels()]
@@ -384,7 +390,7 @@ class ConfidenceIntervalDisplay(Display):
         gap = 0.22 if len(rows) <= _SPACED_ROWS else 0.06
         gap, line = (0.02, 0.13) if len(rows) > _MANY_ROWS else (gap, 0.16)
         height = 0.9 + sum(gap + line * len(row) for row in rows)
-        size = min(height, _MOST_HEIGHT), 0.4 + 0.1 * characters
+        size = min(height, _MAX_HEIGHT), 0.4 + 0.1 * characters
         axes = new_panels(panels, *size, sharey=True)
         for ax in axes:
             ax.locator_params(axis="x", nbins=6)
@@ -403,21 +409,21 @@ class ConfidenceIntervalDisplay(Display):
             ax.axvline(position, color=GREY, linewidth=0.8, linestyle=linestyle)
         for k in panel:
             self._draw_row(ax, k, rows.index(self.rows[k]), colours[k], edges)
-        place = ax.get_subplotspec()
-        lines = place.get_gridspec().nrows if place else 1
+        subplot = ax.get_subplotspec()
+        lines = subplot.get_gridspec().nrows if subplot else 1
         height = ax.figure.get_figheight() / lines - _AROUND
-        most = max(height, 0) / _LEAST_LINE  # labels that do not touch
-        step = next((k for k in _STEPS_OF_LABELS if k * most >= len(rows)), 100)
+        max_labels = max(height, 0) / _MIN_LINE  # without overlap
+        step = next((k for k in _LABEL_STEPS if k * max_labels >= len(rows)), 100)
         labelled = [k for k in range(len(rows)) if k == 0 or (k + 1) % step == 0]
         labels = self._row_labels()
         ax.set_yticks(labelled, [labels[k] for k in labelled], parse_math=False)
         if len(rows) > _MANY_ROWS:
             ax.tick_params(axis="y", labelsize="small")
-            ax.tick_params(axis="x", labeltop=True)  # the bottom may be off the screen
+            ax.tick_params(axis="x", labeltop=True)  # the bottom may be off-screen
         ax.set(xlim=edges, ylim=(len(rows) - 0.5, -0.5))
         if self.are_ranks:
             ax.locator_params(axis="x", nbins="auto", integer=True)
-            ticks = np.unique(np.maximum(ax.get_xticks(), 1))  # there is no rank 0
+            ticks = np.unique(np.maximum(ax.get_xticks(), 1))  # ranks start at 1
             ax.set_xticks(ticks[ticks <= edges[1]])
             ax.set_xlim(edges)
         ax.grid(axis="x", alpha=0.3)
@@ -427,7 +433,7 @@ class ConfidenceIntervalDisplay(Display):
     def _draw_row(
         self, ax: Any, k: int, y: int, colour: str, edges: tuple[float, float]
     ) -> None:
-        """Draw the intervals of an estimate, which end where the axis does."""
+        """Draw the intervals of an estimate, clipped to the axis."""
         estimate, limits = self.estimates[k], [(_THICK, self.intervals[k])]
         if self.individual_intervals is not None:
             thick = _THICK, self.individual_intervals[k]
@@ -448,70 +454,71 @@ class ConfidenceIntervalDisplay(Display):
 class ConfidenceBandDisplay(Display):
     """Curves of one or more models with their confidence bands.
 
-    Dots are the estimates. The shaded band is the union of the convex hulls of
-    neighbouring rectangles, the two intervals at a point: if all cover, it contains the
-    lines between true points. Where the horizontal position is known the rectangle is a
-    vertical line, which is drawn. The bands of several models are lighter and have
-    outlines. Several models at few known positions, such as the sizes of a learning
-    curve, have bars side by side in place of bands. Returned by the ``plot`` of a
-    report of curves or thresholds, ``CalibrationReport.plot`` and
+    Dots are estimates. The two intervals at a point form a rectangle; the shaded band
+    is the union of the convex hulls of neighbouring rectangles. If all intervals cover,
+    the band contains the lines between true points. At a known horizontal position the
+    rectangle is a vertical line, which is drawn. The bands of several models are
+    lighter and have outlines. Several models at few known positions, such as the sizes
+    of a learning curve, have bars side by side instead of bands. Returned by the
+    ``plot`` of reports on curves or thresholds, ``CalibrationReport.plot`` and
     ``LearningCurveReport.plot``.
 
     Parameters
     ----------
     models, metrics : sequence of str, of length K
-        Labels of each point: of its curve, and of its panel. Either may be empty.
+        Labels of the curve and the panel of each point; may be empty.
     points : array of shape (K, 2)
-        Horizontal and vertical position, in the order of the curve.
+        Horizontal and vertical positions, in the order of the curve.
     intervals : array of shape (K, 2)
-        Lower and upper limit of the vertical position.
+        Limits of the vertical position.
     axis_labels : (str, str)
-        Of the horizontal axis and of the vertical one.
+        Labels of the horizontal and the vertical axis.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool, default=True
-        Whether all intervals cover at once.
+        Whether the intervals cover simultaneously.
     horizontal_intervals : array of shape (K, 2), optional
-        Limits of the horizontal position; without them it is known.
+        Limits of the horizontal position; by default the position is known.
     individual_intervals : array of shape (K, 2), optional
-        Individual intervals of the vertical position beside joint ones: thin lines of
-        a single model, and the thick part of bars.
+        Individual intervals of the vertical position, in addition to joint intervals:
+        thin lines for a single model, and the thick part of bars.
     unit_square : bool, default=True
-        Whether both axes show probabilities, at the same scale.
+        Whether both axes show probabilities, on the same scale.
     normal_quantiles : bool, default=False
-        Whether both axes show normal quantiles of rates, of which the ticks name the
-        rates, as those of detection error tradeoffs.
+        Whether both axes show normal quantiles of rates, with the rates at the ticks,
+        as for detection error tradeoffs.
     diagonal : str, optional
-        Label of the diagonal, such as "chance"; without one it is not drawn.
+        Label of the diagonal, such as "chance"; by default no diagonal is drawn.
     baseline : str, optional
         Label of a horizontal line at 0, such as "treat none".
     floor : float, optional
-        Least value that the vertical axis shows; all if not given.
+        Minimum of the vertical axis; by default all values are shown.
     joins_corners : bool, default=False
-        Whether every curve begins and ends in the corners that the diagonal joins.
+        Whether every curve starts and ends in the corners joined by the diagonal.
     n_rows : array of shape (K,), optional
         Number of rows at each point, drawn in a panel below.
     known_models : sequence of str, optional
-        Models in the order of their colours; those drawn if not given.
+        Models in the order of their colours; defaults to the drawn models.
     leaders : sequence of str, default=()
-        Models that may be the best, the best estimate first. Their curves are in colour
-        where there are more curves than colours.
+        Models that may be the best, the best estimate first. Their curves are coloured
+        if there are more curves than colours.
 
     Attributes
     ----------
     axes_ : array of matplotlib Axes
-        One for each metric, after :meth:`plot`; and one for the number of rows.
+        Axes for each metric, after :meth:`plot`, and for the number of rows.
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
         The curve of each model, by panel.
     bands_ : list of matplotlib PathPatch
-        Empty where there are bars.
+        The bands; empty if there are bars.
     chance_level_ : matplotlib Line2D or None
         The diagonal, or the baseline.
     highlighted_ : list of str
-        Models whose curves are in colour.
+        Models with coloured curves.
     drawn_ : str
-        Sentence that names them and counts the grey curves; empty without any.
+        Sentence that names the coloured models and counts the grey curves; empty
+        without grey curves.
 
     Examples
     --------
@@ -548,36 +555,38 @@ class ConfidenceBandDisplay(Display):
     ) -> Self:
         """Draw the curves and the bands; matplotlib is needed.
 
-        With more than seven curves, at most six are in colour and have labels beside
-        them; the others are grey and have no band. ``drawn_`` names those in colour.
+        With more than seven curves, at most six are coloured and have labels next to
+        them; the other curves are grey and have no band. ``drawn_`` names the coloured
+        models.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            One for each metric, and one more for the number of rows, which is else left
-            out; a new figure is made if not given. Models have their colours in empty
-            axes; to those that have curves others are added, in the next colours, and
+            Axes for each metric, and optionally for the number of rows, which is
+            omitted otherwise; by default of a new figure. Empty axes use the colours of
+            the models. If the axes already have curves, the next colours are used, and
             the diagonal is drawn once.
         title : str, optional
             Title of the figure.
         name : str, optional
-            Label of the curve of a model without a name.
+            Label of the curve of an unnamed model.
         highlight : str or sequence of str, optional
-            Models whose curves are in colour, at most six. By default all models, up to
-            seven. With more models, the default is those that may be the best, by the
+            Models with coloured curves, at most six. By default all models, up to
+            seven. With more models, defaults to the models that may be the best, by the
             mean over all points of the curve, the best estimates first; and a model
             named "baseline" or "control".
 
         Returns
         -------
         self
-            With the axes, the figure and what was drawn, whose style can be changed.
+            Display with the axes, the figure and the drawn lines and bands, whose style
+            can be changed.
 
         Raises
         ------
         KeyError, ValueError
-            If the axes are not as many as the metrics, or the highlighted models are
-            too many or not drawn.
+            If the number of axes differs from the number of metrics, or highlighted
+            models are too many or not drawn.
         """
         self._name = name or "estimate"
         self.lines_: list[Any] = []
@@ -590,33 +599,35 @@ class ConfidenceBandDisplay(Display):
         if last and ax is None and not self.joins_corners:
             width = 0.3 + 0.08 * max(map(len, last))
             self.figure_.set_figwidth(self.figure_.get_figwidth() + width)
-        for each in self.axes_:
-            self._label(each, [line for line in last.values() if line.axes is each])
+        for ax in self.axes_:
+            self._label(ax, [line for line in last.values() if line.axes is ax])
         return self
 
     def _in_colour(self, highlight: str | Sequence[str] | None) -> list[str]:
-        """Models whose curves are in colour."""
+        """Models with coloured curves."""
         models, styles = list(dict.fromkeys(self.models)), list(cycle_of_curves())
-        most = min(_IN_COLOUR, len(styles))
+        maximum = min(_IN_COLOUR, len(styles))
         if highlight is None:
             if len(models) <= min(len(COLOURS), len(styles)):
                 return models
-            baselines = [each for each in models if each.lower() in _BASELINES][:most]
-            leaders = self.leaders[: most - len(baselines)]
+            baselines = [name for name in models if name.lower() in _BASELINES][
+                :maximum
+            ]
+            leaders = self.leaders[: maximum - len(baselines)]
             return list(dict.fromkeys([*leaders, *baselines]))
         names = list(dict.fromkeys(check_names(highlight, models, "highlight")))
-        if len(names) > most:
-            raise ValueError(f"highlight must be at most {most} models, got {names}")
+        if len(names) > maximum:
+            raise ValueError(f"highlight must be at most {maximum} models, got {names}")
         return names
 
     @property
     def drawn_(self) -> str:
-        """Sentence on the curves in colour and in grey."""
-        if not self._has_others:
+        """Sentence on the coloured and the grey curves."""
+        if not self._has_grey:
             return ""
-        others = _others(len({*self.models}) - len(self.highlighted_))
+        grey = _count_other_models(len({*self.models}) - len(self.highlighted_))
         coloured = join_names(self.highlighted_ or ["none"])
-        return f"In colour: {coloured}; in grey: {others}."
+        return f"In colour: {coloured}; in grey: {grey}."
 
     def _new_axes(self, panels: int) -> Array:
         if not self.unit_square:
@@ -634,7 +645,7 @@ class ConfidenceBandDisplay(Display):
         limits = axis_limits(
             *(np.maximum(x[panel], floor) for x in drawn if x is not None)
         )
-        longest = _MAX_CURVE if self._has_others else 2 * _MAX_LABEL
+        longest = _MAX_CURVE if self._has_grey else 2 * _MAX_LABEL
         labels = dict(zip(models, shorten(models, longest), strict=True))
         for model in models:
             curve = [k for k in panel if self.models[k] == model]
@@ -642,25 +653,25 @@ class ConfidenceBandDisplay(Display):
                 curve.sort(key=lambda k: self.points[k, 0])
             if not curve:
                 continue
-            is_other = model not in self.highlighted_
-            points = self.points[curve] if is_other else self._shifted(curve, model)
+            is_grey = model not in self.highlighted_
+            points = self.points[curve] if is_grey else self._shifted(curve, model)
             label = wrapped(labels[model] or self._name)
-            line = self._draw_line(ax, points, label, is_other)
+            line = self._draw_line(ax, points, label, is_grey)
             self.lines_.append(line)
-            if is_other:
+            if is_grey:
                 continue
             if not self._bars:
                 self._draw_band(ax, curve, limits, line.get_color())
                 continue
-            for width, of_all in zip((_BAR, _THICK_BAR), drawn[1:], strict=True):
-                if of_all is not None:  # thick where they are individual
-                    ends = np.clip(of_all[curve], *limits).T
+            for width, intervals in zip((_BAR, _THICK_BAR), drawn[1:], strict=True):
+                if intervals is not None:  # individual intervals are thick
+                    low, high = np.clip(intervals[curve], *limits).T
                     bars = {"color": line.get_color(), "linewidth": width}
-                    ax.vlines(points[:, 0], *ends, **bars)
+                    ax.vlines(points[:, 0], low, high, **bars)
         if self.diagonal or self.baseline:
             self.chance_level_ = self._draw_reference(ax)
-        across, up = self.axis_labels
-        ax.set(xlabel=across, ylabel=up, ylim=limits)
+        xlabel, ylabel = self.axis_labels
+        ax.set(xlabel=xlabel, ylabel=ylabel, ylim=limits)
         if self.unit_square:
             edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
             if self.normal_quantiles:
@@ -677,22 +688,25 @@ class ConfidenceBandDisplay(Display):
             self._draw_rows(self.axes_[1], self.n_rows)
 
     def _label(self, ax: Any, lines: Sequence[Any]) -> None:
-        """Label the lines in colour, in the order of their heights.
+        """Label the coloured lines, in the order of their heights.
 
-        The labels are at the right, joined to the ends of the curves; below the
-        diagonal, joined to the corners of the curves, where all end in one point.
+        The labels are to the right, joined to the ends of the curves. If all curves
+        end in one point, the labels are below the diagonal, joined to their bends.
         """
         anchors = []
-        for across, up in (line.get_xydata().T for line in lines):
-            gain = -np.abs(across + up - 1) if self.joins_corners else across
-            seen = np.isfinite(gain) & (up >= ax.get_ylim()[0])
-            nearest = np.argmax(np.where(seen, gain, -np.inf))
-            anchors.append((across[nearest], up[nearest]))
-        places = (ax.transData - ax.transAxes).transform(np.reshape(anchors, (-1, 2)))
-        order = np.argsort(-places[:, 1], kind="stable")
-        steps = np.arange(len(order)) * _LINE_OF_TEXT * ax.figure.dpi / ax.bbox.height
-        at, heights = (0.55, 0.45) if self.joins_corners else (1.04, places[order, 1])
-        heights = np.minimum.accumulate(heights + steps) - steps  # none on another
+        for x, y in (line.get_xydata().T for line in lines):
+            closeness = -np.abs(x + y - 1) if self.joins_corners else x
+            is_visible = np.isfinite(closeness) & (y >= ax.get_ylim()[0])
+            nearest = np.argmax(np.where(is_visible, closeness, -np.inf))
+            anchors.append((x[nearest], y[nearest]))
+        to_axes = ax.transData - ax.transAxes
+        positions = to_axes.transform(np.reshape(anchors, (-1, 2)))
+        order = np.argsort(-positions[:, 1], kind="stable")
+        steps = np.arange(len(order)) * _TEXT_HEIGHT * ax.figure.dpi / ax.bbox.height
+        left, heights = (
+            (0.55, 0.45) if self.joins_corners else (1.04, positions[order, 1])
+        )
+        heights = np.minimum.accumulate(heights + steps) - steps  # no overlap
         heights = np.maximum(heights, steps[::-1])
         style: Any = {
             "textcoords": "axes fraction",
@@ -703,62 +717,62 @@ class ConfidenceBandDisplay(Display):
         for k, height in zip(order, heights, strict=True):
             leader = {"arrowstyle": "-", "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
             leader["color"] = lines[k].get_color()
-            text, end = lines[k].get_label(), (at, height)
-            ax.annotate(text, anchors[k], end, arrowprops=leader, **style)
+            text, position = lines[k].get_label(), (left, height)
+            ax.annotate(text, anchors[k], position, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
-        """Make the first colours of axes those of the models, in the order drawn."""
+        """Start the colour cycle of axes with the colours of the drawn models."""
         styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
-        known = self.highlighted_ if self._has_others else self.known_models
-        places = colour_places(self.highlighted_, known)
-        drawn = [places[model] for model in models if model in self.highlighted_]
+        coloured = self.highlighted_ if self._has_grey else self.known_models
+        indices = colour_indices(self.highlighted_, coloured)
+        drawn = [indices[model] for model in models if model in self.highlighted_]
         if max(drawn, default=0) < len(styles):
             first = [styles[k] for k in drawn]
             styles = first + [style for style in styles if style not in first]
         ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
 
     @property
-    def _has_others(self) -> bool:
-        """Whether there are curves that are grey."""
+    def _has_grey(self) -> bool:
+        """Whether some curves are grey."""
         return len({*self.models}) > len(self.highlighted_)
 
     @property
     def _several(self) -> bool:
-        """Whether there are curves of several models."""
+        """Whether curves of several models are drawn."""
         return len(set(self.models)) > 1
 
     @property
     def _bars(self) -> bool:
-        """Whether bars are drawn in place of bands."""
-        few = len(np.unique(self.points[:, 0])) <= _MOST_BARS
-        return self._several and few and not self.unit_square
+        """Whether bars are drawn instead of bands."""
+        has_few = len(np.unique(self.points[:, 0])) <= _MAX_BARS
+        return self._several and has_few and not self.unit_square
 
     def _shifted(self, curve: list[int], model: str) -> Array:
-        """Points of a model, with its bars beside those of the others."""
+        """Points of a model, shifted so that the bars of models are side by side."""
         points = self.points[curve]
         if not self._bars:
             return points
         positions, n = np.unique(self.points[:, 0]), len(self.highlighted_)
-        place = self.highlighted_.index(model)
+        index = self.highlighted_.index(model)
         extent = np.ptp(positions)
         gap = min(np.diff(positions).min(), extent / 8) if extent else 1.0
-        shift = (place - (n - 1) / 2) * min(0.6 * gap / n, 0.2 * gap)
+        shift = (index - (n - 1) / 2) * min(0.6 * gap / n, 0.2 * gap)
         return points + np.array([shift, 0.0])
 
-    def _draw_line(self, ax: Any, points: Array, label: str, is_other: bool) -> Any:
-        """Draw the points of a model, and its line, perhaps from corner to corner.
+    def _draw_line(self, ax: Any, points: Array, label: str, is_grey: bool) -> Any:
+        """Draw the points and the line of a model, perhaps from corner to corner.
 
-        Others are thin grey lines below, which take no colour of the axes.
+        Grey lines are thin, lie below, and use no colour of the cycle.
         """
         marked = [*range(len(points))]
-        if self.joins_corners:  # which have no marks, for they are known
+        if self.joins_corners:  # known points, without marks
             points = np.concatenate([_CORNERS[1:], points, _CORNERS[:1]])
             marked = [k + 1 for k in marked]
         style: dict[str, Any] = {"linewidth": _THIN_LIMIT} if self._bars else {}
         style |= {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
         style |= {"markevery": marked, "label": label, "marker": "o"}
-        style["gid"] = _LABELLED if self._has_others else None
-        if is_other:
+        style["gid"] = _LABELLED if self._has_grey else None
+        if is_grey:
             style = {"color": GREY, "alpha": 0.5, "linewidth": _THIN_LIMIT}
             style |= {"linestyle": "-", "zorder": 1.7, "gid": _OTHER, "label": "_other"}
         (line,) = ax.plot(*points.T, **style)
@@ -769,20 +783,20 @@ class ConfidenceBandDisplay(Display):
     ) -> None:
         """Draw the union of hulls as one path without seams, and lines of limits.
 
-        Limits end where the axis does.
+        Limits are clipped to the axis.
         """
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        across, up = self.points[curve, :1], np.clip(self.intervals[curve], *edges)
+        x, y = self.points[curve, :1], np.clip(self.intervals[curve], *edges)
         thin = {"color": colour, "linewidth": _THIN_LIMIT}
         if self.horizontal_intervals is None:
             if not self._several:
-                ax.vlines(across, *up.T, alpha=0.5, **thin)
-            across = np.repeat(across, 2, axis=1)
+                ax.vlines(x, *y.T, alpha=0.5, **thin)
+            x = np.repeat(x, 2, axis=1)
         else:
-            across = self.horizontal_intervals[curve]
-        boxes = np.stack([across[:, [0, 1, 1, 0]], up[:, [0, 0, 1, 1]]], axis=2)
+            x = self.horizontal_intervals[curve]
+        boxes = np.stack([x[:, [0, 1, 1, 0]], y[:, [0, 0, 1, 1]]], axis=2)
         chain = [*boxes]
         if self.joins_corners:
             chain = [_CORNERS[1:], *chain, _CORNERS[:1]]
@@ -800,7 +814,7 @@ class ConfidenceBandDisplay(Display):
             ax.plot(self.points[curve, 0], limits, **thin)
 
     def _draw_reference(self, ax: Any) -> Any:
-        """Draw the diagonal or the baseline, unless the axes have it."""
+        """Draw the diagonal or the baseline, unless the axes already have it."""
         drawn = [line for line in ax.lines if line.get_gid() == _REFERENCE]
         if drawn:
             return drawn[0]
@@ -822,14 +836,14 @@ class ConfidenceBandDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
 
     def _handles(self) -> list[Any]:
-        """Entries of all curves on the axes, and of their bands."""
+        """Legend entries of all curves on the axes and their bands."""
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
         diagonal = [line for line in lines if line.get_gid() == _REFERENCE]
-        others = _REFERENCE, _LABELLED
-        curves = [line for line in lines if line.get_gid() not in others]
-        n_others = sum(line.get_gid() == _OTHER for line in self.axes_[0].lines)
+        without_entry = _REFERENCE, _LABELLED
+        curves = [line for line in lines if line.get_gid() not in without_entry]
+        n_grey = sum(line.get_gid() == _OTHER for line in self.axes_[0].lines)
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey
         level = format_level(self.confidence_level, self.simultaneous)
@@ -839,38 +853,39 @@ class ConfidenceBandDisplay(Display):
         if self.individual_intervals is not None and (self._bars or not self._several):
             label = f"{format_level(self.confidence_level, False)} intervals"
             handles += line_handles({label: _THICK_BAR if self._bars else _THIN_LIMIT})
-        if n_others:
-            handles += line_handles({_others(n_others): _THIN_LIMIT})
+        if n_grey:
+            handles += line_handles({_count_other_models(n_grey): _THIN_LIMIT})
         return handles + diagonal
 
 
-def _others(number: int) -> str:
+def _count_other_models(number: int) -> str:
     return f"{number} other model{'s' * (number > 1)}"
 
 
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:
-    """Lower and upper edge of the union of closed convex polygons, shape (P, 2).
+    """Outline of a union of closed convex polygons.
 
-    With the horizontal positions, shape (P,).
+    Returns horizontal positions, shape (P,), and lower and upper edges, shape (P, 2).
     """
     sides = [np.stack([hull[:-1], hull[1:]], axis=1) for hull in hulls if len(hull)]
     edges = np.concatenate([np.zeros((0, 2, 2)), *sides])
     edges = edges[edges[:, 0, 0] != edges[:, 1, 0]]
-    ends = edges[:, :, 0]
+    x_edges = edges[:, :, 0]
     if not len(edges):
         return np.zeros(0), np.zeros((0, 2))
-    across = np.unique([*np.linspace(ends.min(), ends.max(), _STEPS), *ends.ravel()])
-    share = (across[:, np.newaxis] - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+    grid = np.linspace(x_edges.min(), x_edges.max(), _STEPS)
+    x = np.unique([*grid, *x_edges.ravel()])
+    share = (x[:, np.newaxis] - x_edges[:, 0]) / (x_edges[:, 1] - x_edges[:, 0])
     heights = edges[:, 0, 1] + share * (edges[:, 1, 1] - edges[:, 0, 1])
     crossed = (share >= 0) & (share <= 1)
     low = np.where(crossed, heights, np.inf).min(axis=1)
     high = np.where(crossed, heights, -np.inf).max(axis=1)
     limits = np.stack([low, high], axis=1)
-    return across, np.where(np.isfinite(limits), limits, np.nan)
+    return x, np.where(np.isfinite(limits), limits, np.nan)
 
 
 def _hull(points: Array) -> Array:
-    """Convex hull, counterclockwise and closed; empty if it has no area."""
+    """Closed convex hull, counterclockwise; empty if it has no area."""
     try:
         corners = ConvexHull(points).vertices
     except QhullError:

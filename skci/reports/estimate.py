@@ -1,4 +1,4 @@
-"""The result of a metric: a float with a confidence interval."""
+"""Estimates of metrics: floats with a confidence interval."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from skci.reports.rendering import (
     json_value,
 )
 
-_MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
-_MOST_NAMES = 12  # estimates named in a warning
-_MAX_CLASSES = 5  # named in a warning
+_MAX_BINNING_ERROR = 0.1  # standard errors that do not cause a warning
+_MAX_NAMES = 12  # estimates named in a warning
+_MAX_CLASSES = 5  # classes named in a warning
 
 
 class ConfidenceInterval(NamedTuple):
@@ -53,7 +53,7 @@ class ConfidenceInterval(NamedTuple):
     Attributes
     ----------
     low, high : float
-        Lower and upper limit, in the range of the measure.
+        Lower and upper limit, within the range of the metric.
 
     Examples
     --------
@@ -69,21 +69,21 @@ class ConfidenceInterval(NamedTuple):
 
 
 class Verdict(str):
-    """Verdict of an interval on a claim: a string that is true only if it is "shown".
+    """Verdict of an interval on a claim; a string that is true only if it is "shown".
 
-    The verdict is "shown" if all values of the interval meet the claim, "refuted" if
-    none does, and else "open". Only "shown" has the truth value True. Returned by
+    The verdict is "shown" if all values of the interval satisfy the claim, "refuted" if
+    none does, and "open" otherwise. Only "shown" has the truth value True. Returned by
     :meth:`MetricEstimate.at_least` and :meth:`MetricEstimate.at_most`.
 
     Attributes
     ----------
     pvalue : float
         Two-sided p-value of the claimed value, below alpha unless the verdict is
-        "open"; see :meth:`MetricEstimate.pvalue`. It is 0 for a claim that all values
-        of the range meet.
+        "open"; see :meth:`MetricEstimate.pvalue`. It is 0 for a claim that all possible
+        values satisfy.
     claim : str
-        Name of the measure, its interval and the claim, which the ``repr`` shows: a
-        failed assertion of pytest states them in one line.
+        Text with the name of the metric, its interval and the claim. The ``repr`` shows
+        it, so that a failed pytest assertion states it in one line.
 
     Examples
     --------
@@ -102,7 +102,6 @@ class Verdict(str):
     claim: str
 
     def __new__(cls, word: str, pvalue: float = math.nan, claim: str = "") -> Verdict:
-        """Make a string and attach its p-value and its claim."""
         self = super().__new__(cls, word)
         self.pvalue, self.claim = pvalue, claim
         return self
@@ -115,47 +114,47 @@ class Verdict(str):
 
 
 class MetricEstimate(HintedAttributes, float):
-    """Estimate of a performance measure: a float with a confidence interval.
+    """Estimate of a performance metric: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
-    report. It compares, sorts, formats and pickles as a float, and arithmetic gives
+    report. It compares, sorts, formats and pickles like a float; arithmetic returns
     plain floats. The interval is computed when it is first accessed.
 
     Attributes
     ----------
     low, high : float
-        Limits of the interval, at the confidence level.
+        Limits of the interval at the confidence level.
     half_width : float
         Half the width of the interval, ``(high - low) / 2``; see
         :attr:`JointReport.half_widths`.
     standard_error : float
-        Estimated standard deviation of the sampling distribution, whatever the level
-        and the method: it leaves out the blurring of a "blurred" interval.
+        Estimated standard deviation of the sampling distribution, for any level and
+        method: it excludes the blurring of a "blurred" interval.
     confidence_level : float
         Coverage probability of the interval, between 0 and 1.
     method : str
         Interval method, such as "score".
     n_samples : int or None
-        Number of rows, in a subgroup or of a model that abstains those that count;
-        None where the estimate was given.
+        Number of rows used: the rows of the subgroup, or the rows that an abstaining
+        model answers. None if the estimate is user-supplied.
     n_groups : int or None
-        Number of clusters of rows; None where rows are independent.
+        Number of clusters of rows; None if rows are independent.
     design_effect : float
-        Variance over that of a simple random sample of the same size.
+        Ratio of the variance to the variance in a simple random sample of equal size.
     binning_error : float
-        Largest difference to the estimate from scores that are not in bins, which the
-        interval is extended by; 0 where they are not.
+        Largest difference from the estimate without binning of scores, by which the
+        interval is extended; 0 without binning.
     metric, model : str
-        Names of the measure and of the model within a report; empty without one.
+        Names of the metric and the model within a report; empty without a report.
     warnings : tuple of str
-        Messages of the warnings, whether they were shown or not.
+        Messages of all warnings, also of those not shown.
 
     Warns
     -----
     DegenerateVarianceWarning, SmallSampleWarning, BinningWarning
-        When the interval is accessed and the data leave no usable variance, the sample
-        is too small for its method, or its scores are in wide bins. Within a report, of
-        all its estimates and once.
+        When the interval is accessed, if there is no usable variance, the sample is too
+        small for the method, or bins of scores are too wide. A report warns once for
+        all its estimates.
 
     Examples
     --------
@@ -216,7 +215,7 @@ class MetricEstimate(HintedAttributes, float):
     def standard_error(self) -> float:
         value = float(self._joint.standard_errors[self._position])
         if not value > 0:
-            consequence = "the standard error is not known"
+            consequence = "the standard error is unknown"
             cause = _zero_variance(self._joint, self._position, consequence)
             _warn(self._joint, iter([(cause, self._position)]))
         return value
@@ -255,13 +254,14 @@ class MetricEstimate(HintedAttributes, float):
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
-        """Compute the interval at any level, without another pass over the data.
+        """Return the interval at any level, without another pass over the data.
 
         Parameters
         ----------
         confidence_level : float, optional
-            Between 0 and 1; that of the estimate if not given. The interval of an
-            estimate in a joint report is joint with those of the others.
+            Confidence level between 0 and 1; defaults to the level of the estimate. In
+            a joint report, the interval is simultaneous with the intervals of all other
+            estimates.
 
         Returns
         -------
@@ -275,20 +275,21 @@ class MetricEstimate(HintedAttributes, float):
 
     @allow_underflow
     def _interval(self, joint: JointEstimate) -> ConfidenceInterval:
-        """Interval of a joint estimate; there may be warnings of it."""
+        """Interval from a joint estimate; issues the warnings about it."""
         low, high = joint.intervals[self._position].tolist()
         warn_of_intervals(joint)
         return ConfidenceInterval(low, high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON has it.
+        """Return the estimate as a dict for JSON.
 
         Returns
         -------
         dict of str
             The names of the estimate, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``confidence_level``, ``method`` and ``n_samples``. None
-            for numbers that are undefined or infinite: a limit of None is no limit.
+            ``standard_error``, ``confidence_level``, ``method`` and ``n_samples``.
+            Undefined and infinite numbers are None: a limit of None means that there is
+            no limit.
 
         Examples
         --------
@@ -314,33 +315,35 @@ class MetricEstimate(HintedAttributes, float):
     def pvalue(
         self, null: float | None = None, alternative: Alternative = "two-sided"
     ) -> float:
-        """Test whether the measure has some value.
+        """P-value of a test that the metric has a given value.
 
         Parameters
         ----------
         null : float, optional
-            Value under the null hypothesis, in the range of the measure. By default,
-            for differences and ratios only, that of no difference: 0 and 1.
+            Value under the null hypothesis, within the range of the metric. Optional
+            only for differences, with default 0, and ratios, with default 1.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
-            Whether the measure differs from `null`, is less, or is greater.
+            Alternative hypothesis: the metric differs from `null`, is less, or is
+            greater.
 
         Returns
         -------
         float
-            Tail probability of the critical value at which a limit is at `null`: the
-            smallest alpha whose interval of level ``1 - alpha`` (one-sided, whose
-            limit) excludes `null`; 1 if none does or there is no usable variance. For
-            "clopper-pearson" twice the smaller tail; adjusted in a joint report.
+            Smallest alpha for which the interval of level ``1 - alpha`` (or its
+            one-sided limit) excludes `null`, computed as the tail probability of the
+            critical value at which a limit equals `null`. 1 if no interval excludes
+            `null` or there is no usable variance. "clopper-pearson" uses twice the
+            smaller tail. The p-value is adjusted in a joint report.
 
         Raises
         ------
         ValueError
-            If `null` is not in the range of the measure, or not given for one that is
-            no difference, or `alternative` is unknown.
+            If `null` is outside the range of the metric, or missing for a metric that
+            is no difference or ratio, or `alternative` is unknown.
 
         Examples
         --------
-        An accuracy of .78 is claimed, and 75 of 100 do not refute it:
+        75 of 100 correct predictions do not refute a claimed accuracy of .78:
 
         >>> from skci import AccuracyCI
         >>> score = AccuracyCI().from_confusion_matrix([[40, 10], [15, 35]])
@@ -355,34 +358,34 @@ class MetricEstimate(HintedAttributes, float):
         return pvalue(self._joint, self._position, value, alternative)
 
     def _check_value(self, value: Any, name: str) -> float:
-        """Check a value in the range of the measure."""
+        """Check that a value is within the range of the metric."""
         low, high = self._parameter.trait.bounds
-        wanted = f"a number in the range [{low:g}, {high:g}] of {self._parameter}"
+        requirement = f"a number in the range [{low:g}, {high:g}] of {self._parameter}"
         is_percent = high == 1 and isinstance(value, Real) and 1 < float(value) <= 100
         hint = f"; did you mean {float(value) / 100:g}?" if is_percent else ""
-        return check_number(value, name, wanted, lambda x: low <= x <= high, hint)
+        return check_number(value, name, requirement, lambda x: low <= x <= high, hint)
 
     def at_least(self, value: float) -> Verdict:
-        """Say whether the measure is shown to be at least some value.
+        """Return the verdict on the claim that the metric is at least some value.
 
-        The interval decides, so verdicts on the estimates of a joint report all hold at
-        once with the confidence level.
+        The interval determines the verdict, so the verdicts on all estimates of a joint
+        report are simultaneously right at the confidence level.
 
         Parameters
         ----------
         value : float
-            In the range of the measure.
+            Claimed value, within the range of the metric.
 
         Returns
         -------
         Verdict
-            "shown" if the interval is above `value`, or no value of the range is
-            below it; "refuted" if the interval is below, and else "open". Its truth
-            value is whether it is "shown".
+            "shown" if the interval is above `value`, or `value` is the minimum of the
+            range; "refuted" if the interval is below `value`, and "open" otherwise.
+            Only "shown" is true.
 
         See Also
         --------
-        JointReport.requirements : The same for several metrics of all models.
+        JointReport.requirements : Verdicts on several metrics of all models.
 
         Examples
         --------
@@ -393,46 +396,45 @@ class MetricEstimate(HintedAttributes, float):
         >>> [str(recall.at_least(value)) for value in (0.9, 0.94, 0.97)]
         ['shown', 'open', 'refuted']
         """
-        return self._verdict(value, is_least=True)
+        return self._verdict(value, is_minimum=True)
 
     def at_most(self, value: float) -> Verdict:
-        """Say whether the measure is shown to be at most some value.
+        """Return the verdict on the claim that the metric is at most some value.
 
         Parameters
         ----------
         value : float
-            In the range of the measure.
+            Claimed value, within the range of the metric.
 
         Returns
         -------
         Verdict
-            "shown" if the interval is below `value`, or no value of the range is
-            above it; "refuted" if the interval is above, and else "open". See
+            "shown" if the interval is below `value`, or `value` is the maximum of the
+            range; "refuted" if the interval is above `value`, and "open" otherwise. See
             :meth:`at_least`.
         """
-        return self._verdict(value, is_least=False)
+        return self._verdict(value, is_minimum=False)
 
-    def _verdict(self, value: float, *, is_least: bool) -> Verdict:
-        """Verdict on a value as the least that is required, or the greatest."""
+    def _verdict(self, value: float, *, is_minimum: bool) -> Verdict:
+        """Verdict on a value as the required minimum, or maximum."""
         value = self._check_value(value, "value")
         pvalue = self.pvalue(value)
         low, high = self.confidence_interval()
-        least, greatest = self._parameter.trait.bounds
+        minimum, maximum = self._parameter.trait.bounds
         below, above = high < value, low > value
         word = "open"
-        if value <= least if is_least else value >= greatest:
+        if value <= minimum if is_minimum else value >= maximum:
             word, pvalue = "shown", 0.0
         elif below or above:
-            word = "shown" if above == is_least else "refuted"
-        claim = (
-            f"{self._name} = {self} is at {'least' if is_least else 'most'} {value:g}"
-        )
+            word = "shown" if above == is_minimum else "refuted"
+        relation = "at least" if is_minimum else "at most"
+        claim = f"{self._name} = {self} is {relation} {value:g}"
         return Verdict(word, pvalue, claim)
 
     def __str__(self) -> str:
         limits = self.confidence_interval()
-        places = decimals([limits])
-        return f"{format_number(self, places)} {format_interval(*limits, places)}"
+        digits = decimals([limits])
+        return f"{format_number(self, digits)} {format_interval(*limits, digits)}"
 
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
@@ -443,7 +445,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @property
     def _name(self) -> str:
-        """Name of the estimated measure or contrast."""
+        """Name of the estimated quantity."""
         key, reads = self._parameter.key, self._parameter.trait.reads
         if key.is_contrast:
             return str(key)
@@ -459,11 +461,11 @@ class MetricEstimate(HintedAttributes, float):
 def describe(
     joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
 ) -> dict[str, str]:
-    """Describe some parameters of a joint estimate, as in a header; empty if usual.
+    """Texts that describe parameters of a joint estimate in a header; may be empty.
 
-    "methods" also names the reasons why methods are not those of smaller tables,
-    "target" the quantity that resampling estimates, "size" the number of rows, clusters
-    and strata, and "positive" each positive label that is not 1 of 0 and 1.
+    "methods" also states the reason if the size of a table changed the method, "target"
+    the quantity that resampling estimates, "size" the number of rows, clusters and
+    strata, and "positive" each positive label other than the 1 of 0 and 1.
     """
     methods = join_names([*dict.fromkeys(p.method for p in parameters)])
     limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
@@ -472,7 +474,7 @@ def describe(
         n = joint.n_samples if n_samples is None else n_samples
         hides_copies = joint.n_groups != joint.source.n_groups
         design = "" if hides_copies else joint.source.design_description
-        # A mean over queries has as many values as there are: "n = 60 queries".
+        # A mean over queries has one value per query: "n = 60 queries".
         size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
     error = max(parameter.binning_error for parameter in parameters)
     if error and math.isfinite(error):  # rounded up
@@ -497,77 +499,78 @@ def describe(
 
 
 class _Cause(NamedTuple):
-    """Cause of a warning, of which another method may be a remedy."""
+    """Cause of a warning, and whether another method may be a remedy."""
 
     message: str
     category: type[Warning]
     remedy: bool = False
-    most: int | None = None
-    """Number in the message, of which the least serves all parameters."""
+    number: int | None = None
+    """Number in the message; the smallest number applies to all parameters."""
 
 
 _Causes = Iterator[tuple[_Cause, int]]
-"""Causes of warnings, and the positions of the parameters."""
+"""Causes of warnings, with the positions of the parameters."""
 
 _COARSE_BINS = _Cause(
-    "the error by bins of scores may be over a tenth of the standard error, so that "
-    "the interval is noticeably extended; take more bins, or edges that are closer "
-    "where there are many scores",
+    "the error from binning scores may exceed a tenth of the standard error, so that "
+    "the interval is noticeably extended; use more bins, or narrower bins where most "
+    "scores are",
     BinningWarning,
 )
 _OTHER_LABEL = _Cause(
-    "far below the value of random scores, as if scores were those of the other label; "
-    "scores must increase with the evidence for the positive label: is it the wrong "
-    "column of predict_proba, or the wrong pos_label?",
+    "far below the value of random scores, as if the scores referred to the other "
+    "label; scores must increase with the evidence for the positive label: is it the "
+    "wrong column of predict_proba, or the wrong pos_label?",
     UserWarning,
 )
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
-    """Warn of measures, and of contrasts of defined ones, that are undefined.
+    """Warn of undefined metrics, and of undefined contrasts of defined metrics.
 
-    And of contrasts with `new` measures, of which no report has warned.
+    Also warn of contrasts with `new` metrics, for which no report has warned.
     """
     _warn(joint, _causes_of_undefined(joint, new))
 
 
 def warn_of_intervals(joint: JointEstimate) -> None:
-    """Warn of intervals without a usable variance or from a small sample, once."""
+    """Warn once of intervals without a usable variance or from a small sample."""
     _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
 
 
 def describe_warnings(
     joint: JointEstimate,
-    most: int | None = None,
+    max_names: int | None = None,
     positions: Sequence[int] | None = None,
 ) -> list[str]:
-    """Write the warnings, with at most so many names in each."""
+    """Messages of the warnings, with at most `max_names` names in each."""
     if positions is None:
         positions = range(len(joint.parameters))
-    causes = [each for each in _causes_of_undefined(joint) if each[1] in positions]
+    causes = [pair for pair in _causes_of_undefined(joint) if pair[1] in positions]
     causes += _causes_of_intervals(joint, positions)
-    return [text for text, _ in _messages(joint, causes, most)]
+    return [text for text, _ in _messages(joint, causes, max_names)]
 
 
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
-    found: set[Any] = {each.clipped for each in joint.parameters} - {None}
+    clipped: set[Any] = {p.clipped for p in joint.parameters} - {None}
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
-            worst = max(found, key=lambda each: each.share)
+            worst = max(clipped, key=lambda clipping: clipping.share)
             message = (
-                f"{'up to ' * (len(found) > 1)}{worst.n:g} of {worst.n_samples:g} rows "
-                f"have probability 0 for their true label; clipped to {worst.eps:.1e}, "
-                f"they make up {worst.share:.0%} of the loss, which depends on that "
-                "number; smooth or calibrate the probabilities, or report brier_score"
+                f"{'up to ' * (len(clipped) > 1)}{worst.n:g} of {worst.n_samples:g} "
+                "rows have probability 0 for their true label; clipped to "
+                f"{worst.eps:.1e}, they make up {worst.share:.0%} of the loss, which "
+                "depends on the clipping; smooth or calibrate the probabilities, or "
+                "report brier_score"
             )
             yield _Cause(message, UserWarning), k
         if not parameter.defined:
             components = [c for c in parameter.components if not c.defined]
             cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
-                cause = "of infinite estimates, or a ratio to zero"
+                cause = "a contrast of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"
             if all(c in new for c in components):
                 yield _Cause(message, UndefinedMetricWarning), k
@@ -576,9 +579,9 @@ def _causes_of_undefined(
             kind = "class" if len(weights) == 1 else "classes"
             message = (
                 f"undefined for the {kind} {names}, a division of zero by zero; the "
-                "interval is extended to hold any value there, at a weight of "
-                f"{sum(weights.values()):.2g} in the average; where the metric has the "
-                "options, zero_division sets the estimate alone and labels can omit "
+                "interval is extended to cover any value there, at a weight of "
+                f"{sum(weights.values()):.2g} in the average; if the metric has these "
+                "options, zero_division sets only the estimate, and labels can omit "
                 f"the {kind}"
             )
             yield _Cause(message, UndefinedMetricWarning), k
@@ -590,14 +593,14 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
         if joint.is_degenerate(k):
             consequence = "the interval is the whole range"
             if joint.usable[k]:
-                consequence = "the interval rests on the blurring alone"
+                consequence = "the interval depends on the blurring alone"
             yield _zero_variance(joint, k, consequence), k
-        # The whole range is not too narrow.
+        # An interval over the whole range is never too narrow.
         if joint.usable[k] or parameter.interval_method.for_agreement:
             for reason in joint.source.small_sample_reasons(k):
                 yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error
-        if error and error > _MOST_BINNING * joint.standard_errors[k]:
+        if error and error > _MAX_BINNING_ERROR * joint.standard_errors[k]:
             yield _COARSE_BINS, k
         chance = parameter.without_negation[0].chance
         if (
@@ -613,19 +616,19 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
     elif agreement := joint.parameters[position].agreement:
-        in_words = agreement.describe(joint.alpha_of(position))
-        cause = f"the models {in_words}, and nothing shows how they differ in the rest"
+        text = agreement.describe(joint.alpha_of(position))
+        cause = f"the models {text}, and no row shows how they differ in the rest"
     elif unit := joint.source.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"
-    # Between groups with equal totals no method sees one.
+    # No method finds a variance between groups with equal totals.
     remedy = bool(joint.source.design_effects[position] > 0)
     return _Cause(f"{cause}, so that {consequence}", DegenerateVarianceWarning, remedy)
 
 
 def _warn(joint: JointEstimate, causes: _Causes) -> None:
-    """Warn once of the causes that no view of the same estimates has warned of.
+    """Warn of causes for which no view of these estimates has warned before.
 
-    There is one warning of each category.
+    There is one warning per category.
     """
     new = []
     for cause, k in causes:
@@ -636,29 +639,31 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
     if not new:
         return
     messages: dict[type[Warning], list[str]] = {}
-    for message, category in _messages(joint, new, _MOST_NAMES):
+    for message, category in _messages(joint, new, _MAX_NAMES):
         messages.setdefault(category, []).append(message)
-    for category, each in messages.items():
-        warn_caller("\n".join(each), category)
+    for category, texts in messages.items():
+        warn_caller("\n".join(texts), category)
 
 
 def _messages(
-    joint: JointEstimate, causes: Iterable[tuple[_Cause, int]], most: int | None = None
+    joint: JointEstimate,
+    causes: Iterable[tuple[_Cause, int]],
+    max_names: int | None = None,
 ) -> Iterator[tuple[str, type[Warning]]]:
-    """Messages about the parameters that share a cause, and their categories.
+    """Yield a message, and its category, for the parameters that share a cause.
 
-    The remedy is a method that serves them all better.
+    The remedy is a method that is better for all these parameters.
     """
     shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:
-        shared.setdefault(cause._replace(most=None), []).append((cause, position))
-    for (message, category, remedy, _), each in shared.items():
-        numbers = [cause.most for cause, _ in each if cause.most is not None]
+        shared.setdefault(cause._replace(number=None), []).append((cause, position))
+    for (message, category, remedy, _), pairs in shared.items():
+        numbers = [cause.number for cause, _ in pairs if cause.number is not None]
         if numbers:
             message = message.format(most=min(numbers))
-        parameters = [joint.parameters[k] for _, k in each]
+        parameters = [joint.parameters[k] for _, k in pairs]
         better = {joint.source.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
-        names = first_names([*map(str, parameters)], most)
+        names = first_names([*map(str, parameters)], max_names)
         yield f"{', '.join(names)}: {message}", category

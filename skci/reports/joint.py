@@ -1,4 +1,4 @@
-"""The joint report of several metrics of several models."""
+"""Joint report on several metrics of several models."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._options import brief
+from skci._options import short_repr
 from skci._validation import (
     as_name,
-    check_alone,
     check_choice,
-    check_known,
+    check_mutually_exclusive,
     check_names,
+    check_valid_name,
     join_names,
 )
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Contrast, Key, TableParameter
+from skci.inference.parameter import Contrast, ParameterLabels, TableParameter
 from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
@@ -44,30 +44,33 @@ from skci.reports.estimate import (
     warn_of_intervals,
     warn_of_undefined,
 )
-from skci.reports.page import Part, few
+from skci.reports.page import Part, join_or_count
 from skci.reports.rendering import Findings
 
-_MOST_PAIRS = 10_000  # on a page
-_HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
-References = Callable[[str], Mapping[Key, TableParameter]]
-"""From "rest" or "overall" to the parameters that those of subgroups, by their keys,
-are compared with."""
+_MAX_PAIRS = 10_000  # compared on an HTML page
+_STEP_DOWN = (
+    "Ranks are tested by step-down, which can order more models than these intervals; "
+    "both are right at the confidence level."
+)
+_HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
+References = Callable[[str], Mapping[ParameterLabels, TableParameter]]
+"""Function from "rest" or "overall" to the reference parameter of each subgroup key."""
 
-_MOST_CONTRASTS = 1 << 16  # for estimates of rows, without a covariance in memory
-_MOST_GIVEN = 1 << 14  # for given estimates, whose covariance has 2 GiB
+_MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
+_MAX_CONTRASTS_GIVEN = 1 << 14  # user-supplied estimates; covariance of 2 GiB
 _SHARPER = dict.fromkeys(
     ("bonferroni", "holm", "sidak"),
-    "single-step rejects no less than the procedure of Bonferroni, and step-down than "
-    "that of Holm",
+    "single-step rejects at least as much as Bonferroni's procedure, and step-down at "
+    "least as much as Holm's",
 )
 
 
 class JointReport(ReportWithContrasts):
-    """Joint confidence intervals of several measures of several models.
+    """Joint confidence intervals for several metrics of several models.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
-    others. All its intervals cover simultaneously with the stated confidence level.
-    They are computed when first accessed.
+    similar functions. All intervals cover simultaneously at the confidence level. They
+    are computed when first accessed.
 
     Warns
     -----
@@ -87,15 +90,18 @@ class JointReport(ReportWithContrasts):
     _references: References | None
 
     _of_pairs: ClassVar = ""
-    """Further condition on compared estimates, as an error states it."""
+    """Additional condition on compared estimates, used in an error."""
 
     _compares_models: ClassVar = True
-    """Whether a page has the ranks and the differences of the models."""
+    """Whether the HTML page shows ranks and differences of the models."""
 
     def __init__(
-        self, joint: JointEstimate, references: References | None = None, **known: Any
+        self,
+        joint: JointEstimate,
+        references: References | None = None,
+        **attributes: Any,
     ) -> None:
-        super().__init__(joint, _references=references, **known)
+        super().__init__(joint, _references=references, **attributes)
 
     @property
     def models(self) -> list[str]:
@@ -114,62 +120,65 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         r"""Simultaneous paired differences of the models on each metric.
 
-        Estimates on the same rows are correlated, so that a difference varies less than
-        for independent ones: differences can separate models whose intervals overlap.
+        Estimates on the same rows are correlated, so a difference varies less than with
+        independent rows: differences can separate models whose intervals overlap.
 
         Parameters
         ----------
         control : str, optional
-            Compare the other models with this one only; by default, all pairs.
+            Model with which all other models are compared; by default, all pairs.
         metrics : str or list of str, optional
-            Metrics to compare on; all if not given.
+            Metrics on which models are compared; defaults to all.
         scale : {"difference", "ratio"}, default="difference"
-            Whether to subtract the second from the first or divide by it. A ratio needs
-            nonnegative measures; its interval is symmetric on the logarithmic scale.
+            "difference": the first minus the second; "ratio": the first divided by the
+            second. A ratio needs nonnegative measures; its interval is symmetric on the
+            logarithmic scale.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
-            Interval method of the differences. By default that of the estimates where
-            it was chosen and serves their difference, or "auto": "hall" for areas and
-            Brier scores, else as for the metrics.
+            Interval method of the differences. Defaults to the method chosen for the
+            estimates if it supports differences, and otherwise to "auto": "hall" for
+            areas and Brier scores, and the method of the metric in other cases.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
-            Adjustment for multiplicity. "single-step": all intervals cover at once, and
-            a p-value is below alpha exactly if its interval excludes zero (one, for
-            ratios). "step-down": p-values, never larger, that control the family-wise
-            error rate, with the intervals of "single-step". "none", and all differences
-            of :meth:`individual` intervals: unadjusted.
+            Adjustment for multiplicity. "single-step": all intervals cover
+            simultaneously, and a p-value is below alpha exactly if its interval
+            excludes zero (one, for ratios). "step-down": p-values that control the
+            family-wise error rate and are at most the single-step ones; intervals are
+            those of "single-step". "none": unadjusted, as are all differences of
+            :meth:`individual` reports.
         margin : float or mapping of str to float, optional
-            Largest difference that does not matter, above 0; by metric, for some of
-            them. Adds the p-values of three claims: that the first is "not worse" than
-            the second by more than the margin, is "better" by more than it, and both
-            are "equivalent", the difference being less than it. `findings` then says
-            which hold.
+            Largest irrelevant difference, above 0, for all metrics or by metric. Adds
+            p-values of three claims: the first is "not worse" than the second by more
+            than the margin, it is "better" by more than the margin, or both are
+            "equivalent", with a difference smaller than the margin. `findings` then
+            states the claims that are shown.
 
         Returns
         -------
         ContrastReport
-            Labelled ``metric``, ``first``, ``second``: first minus second.
+            First minus second, indexed by ``metric``, ``first``, ``second``.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such model or metric, there is nothing to compare, or an
-            option is not one of its values.
+            If a model, metric or option is unknown, or there is nothing to compare.
 
         Notes
         -----
-        A difference is one more parameter :math:`L \theta`, with the covariance
-        :math:`L V L^T` [1]_; after cross-validation by "jackknife" it is less by the
-        noise of partitions that the jackknife multiplies. "score" inverts a test in
-        the multinomial of the truth and both models: for accuracies it is Tango's [2]_
-        up to the improvement of the statistic, and McNemar's at no difference.
+        Differences are parameters :math:`L \theta` with the covariance :math:`L V L^T`
+        [1]_; after cross-validation by "jackknife", this covariance is reduced by the
+        noise of partitions that the jackknife inflates. "score" inverts a test in the
+        multinomial distribution of the truth and both predictions: for accuracies it is
+        Tango's interval [2]_ with an improved statistic, and McNemar's test for no
+        difference.
 
-        Models that agree in all n rows may differ in a share of at most
-        :math:`1 - \alpha^{1/n}` of the population, which bounds the difference of areas
-        and of means of bounded losses: method "agreement", whatever `method` is.
+        Models that agree in all n rows may differ in a proportion of at most :math:`1 -
+        \alpha^{1/n}` of the population, which bounds the difference of areas and of
+        means of bounded losses. The method of such a difference is always "agreement".
 
-        A claim with a margin has a p-value below alpha exactly where the joint interval
-        shows it, whatever `adjust`. So those of a single difference are twice those of
-        two one-sided tests [3]_, whose level of .05 is that of 90% intervals,
-        ``report.at(0.9)``; non-inferiority is usually tested at a one-sided .025.
+        The p-value of a claim with a margin is below alpha exactly if the joint
+        interval shows the claim, for any `adjust`. For a single difference, it is twice
+        the p-value of two one-sided tests [3]_: their level of .05 corresponds to 90%
+        intervals, ``report.at(0.9)``. Non-inferiority is usually tested at a one-sided
+        .025.
 
         References
         ----------
@@ -187,7 +196,7 @@ class JointReport(ReportWithContrasts):
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
 
-        A faster model need not be better, only as good up to a difference of .06:
+        A faster model need not be better, only equivalent within a margin of .06:
 
         >>> models = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
         >>> report = joint_report([0] * 94 + [1] * 6, models, metrics="accuracy")
@@ -212,43 +221,43 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         r"""Simultaneous differences of the subgroups on each metric of each model.
 
-        Gaps are signed: unlike the largest absolute gap, which is never below 0, each
-        is evidence of a gap if its interval excludes 0.
+        Gaps are signed: an interval that excludes 0 is evidence of a gap, unlike the
+        largest absolute gap, which is always positive.
 
         Parameters
         ----------
         control : str, optional
-            Compare the other subgroups with this one only; by default, all pairs. With
-            several columns its names are joined by a comma, as in "f, old".
+            Subgroup with which all other subgroups are compared; by default, all pairs.
+            With several columns, join the names by a comma, as in "f, old".
         to : {"rest", "overall"}, optional
-            Instead compare each subgroup with the rest of the rows, those that are not
-            in it, or with all rows together; also with the rows of subgroups that were
-            not selected.
+            Compare each subgroup with the rest of the rows, or with all rows
+            ("overall"), including rows of subgroups that were not selected; alternative
+            to `control`.
         metrics, scale, method, adjust, margin
             See :meth:`differences`.
 
         Returns
         -------
         ContrastReport
-            Labelled ``model``, ``metric``, ``first``, ``second``: first minus second.
+            First minus second, indexed by ``model``, ``metric``, ``first``, ``second``.
 
         Raises
         ------
         KeyError, ValueError
-            As :meth:`differences`; also if the report has no subgroups, or with `to` a
-            single one, or none that are parts of the rows.
+            As in :meth:`differences`; also if the report has no subgroups or, with
+            `to`, only one subgroup or subgroups that are not subsets of the rows.
 
         Notes
         -----
-        A subgroup and all rows are correlated, for all rows include it. With
-        :math:`\psi_g` the influence values of the metric on the :math:`n_g` rows of the
-        subgroup and :math:`\psi` those on all n rows, the variance of the gap is that
-        of the mean of
+        Estimates for a subgroup and for all rows are correlated, since the subgroup
+        is a subset. Let :math:`\psi_g` be the influence values of the metric on the
+        :math:`n_g` rows of the subgroup, and :math:`\psi` the influence values on all n
+        rows. The variance of the gap is the variance of the mean of
 
         .. math:: \frac{n}{n_g} 1\{i \in g\} \psi_{g, i} - \psi_i
 
-        over rows i. For a mean such as accuracy the gap to all rows is the gap to the
-        rest times :math:`1 - n_g / n`; for other metrics it need not be.
+        over rows i. For a mean such as accuracy, the gap to all rows equals the gap to
+        the rest times :math:`1 - n_g / n`; for other metrics they may differ.
 
         Examples
         --------
@@ -266,13 +275,14 @@ class JointReport(ReportWithContrasts):
         """
         if not self._subgroup_columns:
             raise ValueError(
-                f"gaps needs a report with by=, got one labelled {list(self._labels)}"
+                "gaps needs a report with by=, got a report labelled "
+                f"{list(self._labels)}"
             )
         if control is not None:
             names = [key.level("subgroup") for key in self._keys]
             control = _check_control(control, list(dict.fromkeys(names)))
         if to is not None:
-            check_alone("to", {"control": control})
+            check_mutually_exclusive("to", {"control": control})
             check_choice(to, ("rest", "overall"), "to")
         options = (scale, method, adjust, margin)
         return self._compare("subgroup", control, to, metrics, *options)
@@ -288,9 +298,9 @@ class JointReport(ReportWithContrasts):
         adjust: str,
         margin: float | Mapping[str, float] | None,
     ) -> ContrastReport:
-        """Compare estimates that differ in one factor, "model" or "subgroup".
+        """Compare estimates that differ only in one factor, "model" or "subgroup".
 
-        With `to`, subgroups are compared with the rest or with all rows.
+        With `to`, compare subgroups with the rest or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
@@ -308,23 +318,24 @@ class JointReport(ReportWithContrasts):
             ]
         elif self._references is None:
             raise ValueError(
-                f"to={to!r} needs subgroups by which the rows of one test set are "
-                "divided, as by joint_report(..., by=); use control= here"
+                f"to={to!r} needs subgroups that divide the rows of one test set, as "
+                "in joint_report(..., by=); use control= here"
             )
         else:
-            positions, known = list(itertools.chain(*blocks)), self._references(to)
-            joint, contrasts = contrasts_with(joint, positions, known, to, ratio)
+            positions, references = list(itertools.chain(*blocks)), self._references(to)
+            joint, contrasts = contrasts_with(joint, positions, references, to, ratio)
         if not contrasts:
             factors = [factor] if factor == "model" else self._subgroup_columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric"
-                f"{self._of_pairs}, got {brief(list(self))}"
+                f"{self._of_pairs}, got {short_repr(list(self))}"
             )
-        most = _MOST_CONTRASTS if joint.source.available == "table" else _MOST_GIVEN
-        if len(contrasts) > most:
+        is_from_rows = joint.source.available == "table"
+        maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
+        if len(contrasts) > maximum:
             raise ValueError(
-                f"{scale}s must be at most {most:,}, got {len(contrasts):,}; "
-                "name a control or some of the metrics, or select models first"
+                f"{scale}s must be at most {maximum:,}, got {len(contrasts):,}; "
+                "pass a control or some of the metrics, or select models first"
             )
         simultaneous = joint.simultaneous and adjust != "none"
         compared = joint.contrast(contrasts, ratio, method, simultaneous)
@@ -343,40 +354,40 @@ class JointReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Judge differences of models by the intervals of those required alone."""
-        of_models: list[Requirement] = []
-        of_differences: list[Requirement] = []
-        contrasts: dict[Key, Contrast] = {}
-        for each in required:
-            pair = each.pair(self.models) or ()
-            found = False
-            for positions in self._blocks("model", [each.metric]) if pair else []:
+        """Pairs of a requirement and an estimate from the required differences."""
+        on_models: list[Requirement] = []
+        on_differences: list[Requirement] = []
+        contrasts: dict[ParameterLabels, Contrast] = {}
+        for requirement in required:
+            pair = requirement.pair(self.models) or ()
+            has_contrast = False
+            blocks = self._blocks("model", [requirement.metric]) if pair else []
+            for positions in blocks:
                 names = self._names(positions)
                 if {*pair} <= {*names}:
                     first, second = (positions[names.index(name)] for name in pair)
                     key, weights = comparison(self._joint, first, second)
                     contrasts[key] = key, weights
-                    found = True
-            if found:
-                of_differences.append(each._replace(name=" - ".join(pair)))
+                    has_contrast = True
+            if has_contrast:
+                on_differences.append(requirement._replace(name=" - ".join(pair)))
             else:
-                of_models.append(each)
-        judged = super()._judged(of_models)
+                on_models.append(requirement)
+        judged = super()._judged(on_models)
         if contrasts:
-            together = self._joint.simultaneous
             compared = self._joint.contrast(
-                [*contrasts.values()], simultaneous=together
+                [*contrasts.values()], simultaneous=self._joint.simultaneous
             )
             warn_of_undefined(compared)
-            judged += self._contrast_report(compared)._judged(of_differences)
+            judged += self._contrast_report(compared)._judged(on_differences)
         return judged
 
     def _blocks(
         self, factor: str = "model", metrics: Sequence[str] | None = None
     ) -> list[list[int]]:
-        """Positions of the estimates that differ in one factor only, by metric."""
+        """Positions of the estimates that differ only in `factor`, by metric."""
         metrics = self.metrics if metrics is None else metrics
-        blocks: dict[Key, list[int]] = {}
+        blocks: dict[ParameterLabels, list[int]] = {}
         for k, key in enumerate(self._keys):
             if key.metric in metrics:
                 blocks.setdefault(key.without(factor), []).append(k)
@@ -393,57 +404,59 @@ class JointReport(ReportWithContrasts):
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
     ) -> Self:
-        """Select models and metrics, with a critical value of their own.
+        """Select models and metrics, with a critical value for the selection.
 
         Fewer intervals are narrower, and valid if chosen before looking at the data:
-        the best of ten models, picked by its estimate, needs the intervals of all ten.
+        the best of ten models, selected by its estimate, needs the intervals of all
+        ten.
 
         Parameters
         ----------
         models, metrics : str or list of str, optional
-            Names to keep; all if not given.
+            Names to keep; defaults to all.
         **subgroups : str or list of str
             Names to keep in other columns, as in ``sex="f"`` or ``threshold="0.5"``.
 
         Returns
         -------
         JointReport
-            With a critical value of its own, of the class of this report.
+            Report of the same class, with its critical value.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such name, or none is kept.
+            If a name is unknown, or no estimate remains.
         """
         factor = self._keys[0].factor
-        if models is None:  # whose column may have another name
+        if models is None:  # the column of models may have another name
             models = subgroups.pop(factor, None)
         for column in subgroups:
-            check_known(column, self._subgroup_columns, "subgroup")
-        wanted = {factor: models, "metric": metrics, **subgroups}
-        return self._with(self._select(wanted), _coloured=self._known_models)
+            check_valid_name(column, self._subgroup_columns, "subgroup")
+        names = {factor: models, "metric": metrics, **subgroups}
+        return self._with(self._select(names), _coloured=self._known_models)
 
     def findings(self, by: str = "intervals") -> Findings:
-        """Say in words which models are worse than which others.
+        """Sentences on the models that are worse than other models.
 
-        With joint intervals, all findings hold together with the confidence level; with
-        individual ones, each is qualified to be read alone. Models not separated by
-        their intervals may still be by their differences, which use that the models
-        were applied to the same rows.
+        With joint intervals, all findings are simultaneously right at the confidence
+        level; with individual intervals, each finding states that it is right on its
+        own. Differences may separate models that intervals do not separate, since they
+        use the correlation between models on the same rows.
 
         Parameters
         ----------
         by : {"intervals", "differences"}, default="intervals"
-            Whether a model is worse if its interval lies entirely on the worse side of
-            that of the other, or if the interval of their difference excludes 0 (see
-            :meth:`differences`), which separates more models.
+            "intervals": a model is worse if its interval lies entirely on the worse
+            side of the other interval. "differences": a model is worse if the interval
+            for the difference excludes 0 (see :meth:`differences`), which separates
+            more models.
 
         Returns
         -------
         list of str
-            One sentence for each metric and model that is worse than some other; for a
-            metric without any, a sentence that says so; and one for the models that it
-            is undefined for. Empty for a single model.
+            One sentence for each metric and each model that is worse than another, or
+            one sentence that no model is; and one sentence on models for which the
+            metric is undefined. Empty for a single model.
         """
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.models) < 2:
@@ -459,8 +472,8 @@ class JointReport(ReportWithContrasts):
             separated = self.differences()._separated()
         for positions in self._blocks():
             panel = self._keys[positions[0]].panel
-            found = [(prefix + a, verb, b) for a, verb, b in separated.get(panel, [])]
-            findings += sentences(panel, found, none)
+            pairs = [(prefix + a, verb, b) for a, verb, b in separated.get(panel, [])]
+            findings += sentences(panel, pairs, none)
             undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
                 names = join_names(self._names(undefined))
@@ -468,7 +481,7 @@ class JointReport(ReportWithContrasts):
         return Findings(findings, self._joint.simultaneous)
 
     def _separated(self) -> Separated:
-        """Models, the worse first, whose intervals do not overlap."""
+        """Pairs of models whose intervals do not overlap, the worse model first."""
         limits, separated = self._limits(), {}
         for positions in self._blocks():
             names = self._names(positions)
@@ -488,31 +501,32 @@ class JointReport(ReportWithContrasts):
     def best(self, metric: list[str] | None = None) -> BestReports: ...
 
     def best(self, metric: str | list[str] | None = None) -> BestReport | BestReports:
-        """Multiple comparisons with the best model on a metric, or on each of all.
+        """Multiple comparisons with the best model, on one or several metrics.
 
         Parameters
         ----------
         metric : str or list of str, optional
-            By default all metrics with several estimates and a better direction. The
-            confidence level applies to all of them at once (by Bonferroni's
-            inequality), and to each for :meth:`individual` intervals.
+            Metric or metrics; defaults to all metrics with several estimates and a
+            better direction. The confidence level applies to all metrics simultaneously
+            (by Bonferroni's inequality); in an :meth:`individual` report, to each.
 
         Returns
         -------
         BestReport, or dict of str to BestReport
-            By metric unless one is given.
+            A dict by metric, unless `metric` is a string.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, the metric is better in neither direction, such
-            as a calibration slope, or the report has several subgroups.
+            If a metric is unknown, the metric is better in neither direction, such as a
+            calibration slope, or the report has several subgroups.
 
         Notes
         -----
-        Models that one comparison shows to be worse need no other. So the time grows
-        with the number of models that may be the best: of 250 it takes seconds if they
-        are few, and a minute or two if they are all.
+        A model that one comparison shows to be worse needs no other comparison. The
+        computing time therefore grows with the number of models that may be the best:
+        with 250 models, seconds if few may be the best, and a minute or two if all may
+        be.
 
         Examples
         --------
@@ -534,17 +548,21 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics of which there are several estimates, or all if there are none."""
+        """Ranked metrics with several estimates, or all metrics if no metric has."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
-            if len(k) > 1 and self._joint.parameters[k[0]].trait.has_better
+            if len(k) > 1 and self._has_order(k[0])
         }
         return list(several) or self.metrics
 
+    def _has_order(self, position: int) -> bool:
+        """Whether larger or smaller estimates rank first."""
+        return self._joint.parameters[position].trait.has_better
+
     def _check_direction(self, position: int) -> None:
         """Check that the metric of an estimate is better in one direction."""
-        if not self._joint.parameters[position].trait.has_better:
+        if not self._has_order(position):
             raise ValueError(
                 "metric must be better in one direction, which "
                 f"{self._keys[position].metric!r} is not; compare it by differences(), "
@@ -552,7 +570,7 @@ class JointReport(ReportWithContrasts):
             )
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
-        """Compare with the best on one of some metrics, whose errors add up."""
+        """Compare with the best on one of `n_metrics` metrics (Bonferroni)."""
         self._check_direction(positions[0])
         joint, keys = self._joint, [self._keys[k] for k in positions]
         level = 1 - (1 - joint.confidence_level) / n_metrics
@@ -590,27 +608,28 @@ class JointReport(ReportWithContrasts):
         return list(best), f"may be the best{among}"
 
     def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
-        """Positions of estimates that the best is one of, on each metric."""
+        """Positions of estimates among which the best is sought, for each metric."""
         return self._blocks("model", metrics)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
-        r"""Confidence intervals of the ranks of the models on each metric.
+        r"""Confidence intervals for the ranks of the models on each metric.
 
         Parameters
         ----------
         metric : str or list of str, optional
-            Metrics to rank on, with the confidence level for all of them at once; by
-            default all with several estimates and a better direction.
+            Metric or metrics of the ranks; defaults to all metrics with several
+            estimates and a better direction. The confidence level applies to all
+            metrics simultaneously.
 
         Returns
         -------
         RankReport
-            Labelled ``model`` and ``metric``.
+            Ranks indexed by ``model`` and ``metric``.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, no metric of two models, the metric is better in
+            If a metric is unknown, no metric has two models, the metric is better in
             neither direction, or the report has a horizon.
 
         See Also
@@ -619,19 +638,18 @@ class JointReport(ReportWithContrasts):
 
         Notes
         -----
-        The rank :math:`r_j` of a model is 1 plus the number of better models. All
-        ordered pairs are tested at once, by step-down [1]_, and
+        The rank :math:`r_j` of a model is 1 plus the number of better models. A
+        step-down procedure tests all ordered pairs simultaneously [1]_, and
 
         .. math:: 1 + \#\{i: i \text{ is shown to be better than } j\} \le r_j \le
             R - \#\{i: i \text{ is shown to be worse than } j\} .
 
-        Of models with equal values, the intervals cover every rank from that of the
-        first to that of the last. Step-down orders more pairs than the single-step
-        intervals of :meth:`differences`, one of which may include 0 for two models with
-        different ranks; ``adjust="step-down"`` has p-values like those of ranks. The
-        intervals of :meth:`individual` reports rest for
-        each model on its own pairs. Models whose difference has no usable variance,
-        such as copies, are not ordered.
+        For models with equal values, the intervals cover every rank that these models
+        share. Step-down orders more pairs than the single-step intervals of
+        :meth:`differences`: a difference may include 0 although the ranks differ. The
+        p-values of ``adjust="step-down"`` correspond to ranks. In :meth:`individual`
+        reports, the interval of a model uses only the pairs with this model. Models
+        whose difference has no usable variance, such as copies, are not ordered.
 
         References
         ----------
@@ -688,8 +706,9 @@ class JointReport(ReportWithContrasts):
     ) -> dict[str, Any]:
         """Compact letter display: models differ significantly if they share no letter.
 
-        That is, if the p-value of their difference, adjusted for all pairs on this
-        metric, or on all metrics if none is given, is below 1 - `confidence_level`.
+        Two models differ significantly if the p-value of their difference is below 1 -
+        `confidence_level`, adjusted for all pairs on this metric, or on all metrics by
+        default.
 
         Parameters
         ----------
@@ -701,13 +720,13 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         dict of str to str
-            Letters by model, the best model first; a dict of them by metric if none is
-            given.
+            Letters by model, the best model first; a dict of such dicts by metric if
+            `metric` is None.
 
         Raises
         ------
         KeyError, ValueError
-            As :meth:`best` and :meth:`differences`.
+            As in :meth:`best` and :meth:`differences`.
 
         See Also
         --------
@@ -715,15 +734,17 @@ class JointReport(ReportWithContrasts):
         """
         metrics = self.metrics if metric is None else [metric]
         blocks = {name: self._blocks("model", [name]) for name in metrics}
-        places = {name: self._positions(name, k) for name, k in blocks.items()}
+        compared_positions = {
+            name: self._positions(name, k) for name, k in blocks.items()
+        }
         separated: Separated = {}
-        if max(map(len, places.values())) > 1:
+        if max(map(len, compared_positions.values())) > 1:
             compared = self._compare(
                 "model", None, None, metric, scale, method, adjust, None
             )
             separated = compared._separated()
         letters: dict[str, Any] = {}
-        for name, positions in places.items():
+        for name, positions in compared_positions.items():
             order = best_first(self._joint, positions)
             names = self._names(order)
             differ = np.zeros((len(names),) * 2, dtype=bool)
@@ -738,24 +759,33 @@ class JointReport(ReportWithContrasts):
         ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
         if ranked and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
+            unranked = [metric for metric in self.metrics if metric not in ranked]
+            if unranked and not self._subgroup_columns:
+                named = join_names(unranked)
+                text = f"Not ranked, as neither direction is better: {named}."
+                part = parts["Ranks"]
+                parts["Ranks"] = part._replace(findings=[*part.findings, text])
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
-        if 0 < n_pairs <= _MOST_PAIRS and "Differences" not in without:
+        if 0 < n_pairs <= _MAX_PAIRS and "Differences" not in without:
             compared = self.differences()._part()
+            if "Ranks" in parts:
+                compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
-        own = Part(self) if parts or "Differences" in without else self._part()
-        return {"Estimates": own, **parts}
+        repeats = parts or "Differences" in without  # the findings
+        estimates = Part(self) if repeats else self._part()
+        return {"Estimates": estimates, **parts}
 
     def _part(self) -> Part:
         return Part(self, self.findings())
 
     @property
     def _compared_models(self) -> list[list[int]]:
-        """Positions of the estimates of several models on each metric."""
+        """Positions of the estimates for each metric with several models."""
         return [k for k in self._blocks() if len(k) > 1 and self._compares_models]
 
     @property
     def _ranked(self) -> list[list[int]]:
-        """Positions of the estimates that a page ranks."""
+        """Positions of the estimates that the HTML page ranks."""
         compared = [] if self._joint.horizon else self._compared_models
         parameters = self._joint.parameters
         return [k for k in compared if parameters[k[0]].trait.has_better]
@@ -765,39 +795,39 @@ class JointReport(ReportWithContrasts):
         if not (ranked := self._ranked):
             return super()._question
         keys = [self._keys[k] for positions in ranked for k in positions]
-        models = few([key.name for key in keys], keys[0].factor)
-        metrics = few([key.title for key in keys], "metric")
+        models = join_or_count([key.name for key in keys], keys[0].factor)
+        metrics = join_or_count([key.title for key in keys], "metric")
         return f"Which of {models} is best on {metrics}?"
 
     @property
     def _best_first(self) -> list[int] | None:
         if self._subgroup_columns or not self._compared_models:
             return None
-        places = {name: k for k, name in enumerate(self._display()._best_first())}
-        return sorted(range(len(self)), key=lambda k: places[self._keys[k].name])
+        order = {name: k for k, name in enumerate(self._display()._best_first())}
+        return sorted(range(len(self)), key=lambda k: order[self._keys[k].name])
 
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
-        """Positions that are compared on a metric: those that the best is one of."""
-        check_known(metric, self.metrics, "metric")
+        """Positions of the estimates that are compared on a metric."""
+        check_valid_name(metric, self.metrics, "metric")
         compared = compared or self._compared([metric])
         if len(compared) > 1:
             raise ValueError(
-                f"models are compared in one subgroup, got {len(compared)}; choose one "
-                "by report.select"
+                f"models are compared within one subgroup, got {len(compared)}; choose "
+                "one with report.select"
             )
         return compared[0]
 
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
-        """Number of rows for intervals of some width, with this report as the pilot.
+        """Number of rows for intervals of a given width, with this report as the pilot.
 
-        For the same without a pilot see :func:`skci.sample_size`.
+        To plan without a pilot, see :func:`skci.sample_size`.
 
         Parameters
         ----------
         half_width : float or mapping of str to float
-            Largest half width of the intervals; by metric, for some of them.
+            Largest half width of the intervals, for all metrics or by metric.
 
         Returns
         -------
@@ -807,7 +837,7 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         ValueError
-            If `half_width` is wrong, or an estimate is undefined or has no interval.
+            If `half_width` is invalid, or an estimate is undefined or has no interval.
 
         Examples
         --------
@@ -820,14 +850,14 @@ class JointReport(ReportWithContrasts):
         return rows_for_width(self._joint, half_width)
 
 
-def _check_control(control: Any, known: list[str]) -> str:
-    """Check the name of what others are compared with."""
+def _check_control(control: Any, valid_names: list[str]) -> str:
+    """Check the name of the control of comparisons."""
     if isinstance(control, tuple | list):
         joined = ", ".join(map(str, map(as_name, control)))
-        instead = "leave it out to compare all pairs"
-        if joined in known:
-            instead = f"give {joined!r}"
-        raise ValueError(f"control must be a single name, got {control!r}; {instead}")
+        remedy = "omit it to compare all pairs"
+        if joined in valid_names:
+            remedy = f"pass {joined!r}"
+        raise ValueError(f"control must be a single name, got {control!r}; {remedy}")
     name = as_name(control)
-    check_known(name, known, "control")
+    check_valid_name(name, valid_names, "control")
     return name

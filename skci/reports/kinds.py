@@ -1,4 +1,4 @@
-"""Joint reports of resampled estimates, runs, graded items, suites and votes."""
+"""Joint reports on resampled estimates, runs, graded items, suites and votes."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from skci.reports.joint import JointReport, References
 
 
 class CrossValidationReport(JointReport):
-    """Joint confidence intervals of several measures after cross-validation.
+    """Joint confidence intervals for several metrics after cross-validation.
 
     Returned by :func:`skci.cross_validate_report`. A :class:`JointReport` that also
-    holds the splits.
+    contains the splits.
 
     Attributes
     ----------
     splits : sequence of (ndarray, ndarray)
-        Training and test rows of the splits that the estimates are of.
+        Training and test rows of the splits used by the estimates.
     estimators : dict of str to list of estimators
-        What was fitted to each of them, by name, with ``return_estimator=True``.
+        Estimators fitted to each split, by name, with ``return_estimator=True``.
 
     Examples
     --------
@@ -56,14 +56,14 @@ class CrossValidationReport(JointReport):
 
 
 class SearchReport(CrossValidationReport):
-    """Joint confidence intervals of several measures of the best models of a search.
+    """Joint confidence intervals for several metrics of the best models of a search.
 
     Returned by :func:`skci.search_report`.
 
     Attributes
     ----------
     n_parameter_settings : int
-        Number of different parameter settings of the search that have finite scores.
+        Number of distinct parameter settings in the search with finite scores.
 
     Examples
     --------
@@ -88,8 +88,8 @@ class SearchReport(CrossValidationReport):
         joint = report._joint
         if joint.target:
             target, resampling = joint.target
-            of = f"{len(parameter_settings)} of {n_parameter_settings}"
-            target += f", {of} parameter settings of a search"
+            selected = f"{len(parameter_settings)} of {n_parameter_settings}"
+            target += f", {selected} parameter settings of a search"
             if n_parameter_settings > len(parameter_settings):
                 target += " that were preselected on the same rows"
             resampling = ", ".join(filter(None, [resampling, splits]))
@@ -100,7 +100,7 @@ class SearchReport(CrossValidationReport):
 
     @property
     def parameter_settings(self) -> dict[str, dict[str, Any]]:
-        """Parameters of each model, by its name in the report."""
+        """Parameters of each model, by name."""
         return {name: self._parameter_settings[name] for name in self.models}
 
     def _title(self) -> str:
@@ -113,12 +113,12 @@ class SearchReport(CrossValidationReport):
 
 
 class LearningCurveReport(JointReport):
-    """Joint confidence intervals of several measures along learning curves.
+    """Joint confidence intervals for several metrics along learning curves.
 
-    Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
-    model, metric and train size: :meth:`~JointReport.differences` compares the
-    models at each size, :meth:`~JointReport.gaps` the sizes of each model, and
-    :meth:`~JointReport.select` also takes sizes, as ``train_size=["40", "80"]``.
+    Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` indexed by
+    model, metric and training size: :meth:`~JointReport.differences` compares models at
+    each size, :meth:`~JointReport.gaps` compares the sizes of each model, and
+    :meth:`~JointReport.select` also accepts sizes, as in ``train_size=["40", "80"]``.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class LearningCurveReport(JointReport):
 class ImportanceReport(JointReport):
     """Joint confidence intervals for the permutation importance of features.
 
-    Returned by :func:`skci.importance_report`. A :class:`JointReport` labelled by
-    feature and metric: ranks and differences are those of the features.
+    Returned by :func:`skci.importance_report`. A :class:`JointReport` indexed by
+    feature and metric; ranks and differences refer to features.
 
     Examples
     --------
@@ -171,20 +171,23 @@ class ImportanceReport(JointReport):
         """Names of the features, in order."""
         return self.models
 
+    def _has_order(self, position: int) -> bool:
+        return True  # the largest importance ranks first
 
-_MOST_RUNS, _MOST_ROWS = 1000, 10**9
-_FEW = 3  # runs, with which margins in quadrature cover by .02 too much or more
+
+_MAX_RUNS, _MAX_ROWS = 1000, 10**9
+_FEW_RUNS = 3  # margins in quadrature then cover too much, by .02 or more
 
 
 class _OverRuns(ReportWithContrasts):
-    """A report of means over runs, or of contrasts of these."""
+    """Report on means over runs, or on contrasts of such means."""
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        """Variances due to rows, to runs and counted in both, by names of estimates.
+        """Variances due to rows, to runs and to both, by the names of the estimates.
 
-        The variance of an estimate is rows + runs - both, and at least either of the
-        first two.
+        The variance of an estimate is rows + runs - both, but at least the larger of
+        rows and runs.
         """
         return dict(zip(self, self._estimates.components, strict=True))
 
@@ -200,19 +203,19 @@ class _OverRuns(ReportWithContrasts):
     def expected_half_widths(
         self, n_samples: int | Sequence[int], n_runs: int | Sequence[int]
     ) -> dict[tuple[str, ...], Array]:
-        r"""Half widths to expect of other numbers of rows and of runs.
+        r"""Expected half widths with other numbers of rows and runs.
 
         Parameters
         ----------
         n_samples : int or sequence of int
-            Numbers of rows, at least two.
+            Numbers of rows, each at least two.
         n_runs : int or sequence of int
-            Numbers of runs of each model, at least two.
+            Numbers of runs per model, at least two.
 
         Returns
         -------
         dict of tuple of str to ndarray of shape (len(n_samples), len(n_runs))
-            By the names of each estimate.
+            Half widths by the names of each estimate.
 
         Raises
         ------
@@ -221,14 +224,14 @@ class _OverRuns(ReportWithContrasts):
 
         Notes
         -----
-        Of n rows and S runs, with the variances due to rows, to runs and to both of
-        the m rows and R runs of this report, the variance is
+        This report has m rows and R runs, and variances due to rows, to runs and to
+        both. With n rows and S runs, the variance is
 
         .. math:: (V_\text{rows} - V_\text{both}) \frac mn + (V_\text{runs} -
             V_\text{both}) \frac RS + V_\text{both} \frac{m R}{n S}
 
-        with differences below zero taken for zero. The half width is that of a
-        symmetric interval with the critical value of this report.
+        with negative differences set to zero. The half width refers to a symmetric
+        interval with the critical value of this report.
 
         Examples
         --------
@@ -257,25 +260,27 @@ class _OverRuns(ReportWithContrasts):
         cost_per_row: float = 1.0,
         cost_per_run: float = 1.0,
     ) -> tuple[int, int]:
-        """Numbers of rows and of runs of least cost for intervals of some width.
+        """Cheapest numbers of rows and runs for intervals of a given width.
 
         Parameters
         ----------
         half_width : float or mapping of str to float
-            Largest half width of the intervals; by metric, for some of them.
+            Largest half width of the intervals, for all metrics or by metric.
         cost_per_row, cost_per_run : float, default=1
-            Cost of labelling a row, and of training or collecting a run of all models.
+            Cost of labelling one row, and of training or collecting one run of all
+            models.
 
         Returns
         -------
         n_samples, n_runs : int
-            With half widths as of :meth:`expected_half_widths`.
+            Numbers whose :meth:`expected_half_widths` are small enough at the lowest
+            cost.
 
         Raises
         ------
         ValueError
-            If an option is not a positive number, or a thousand runs do not suffice
-            with any number of rows.
+            If an option is not a positive number, or a thousand runs are not enough for
+            any number of rows.
 
         Examples
         --------
@@ -292,29 +297,30 @@ class _OverRuns(ReportWithContrasts):
         >>> n_samples > 500
         True
         """
-        wanted = by_position(self._joint, half_width, "half_width")
-        for value in wanted.values():
+        required = by_position(self._joint, half_width, "half_width")
+        for value in required.values():
             check_positive_number(value, "half_width")
         row = check_positive_number(cost_per_row, "cost_per_row")
         run = check_positive_number(cost_per_run, "cost_per_run")
-        positions, limits = list(wanted), np.array(list(wanted.values()), dtype=float)
+        positions = list(required)
+        limits = np.array(list(required.values()), dtype=float)
 
         def fits(n: int, s: int) -> bool:
             return bool((self._half_widths(n, s)[positions] <= limits).all())
 
         def rows_with(s: int) -> int:
-            return 2 + bisect_left(range(2, _MOST_ROWS), True, key=lambda n: fits(n, s))
+            return 2 + bisect_left(range(2, _MAX_ROWS), True, key=lambda n: fits(n, s))
 
-        if not fits(_MOST_ROWS, _MOST_RUNS):
+        if not fits(_MAX_ROWS, _MAX_RUNS):
             raise ValueError(
-                f"half_width must be one that {_MOST_RUNS:,} runs reach with some "
+                f"half_width must be attainable with {_MAX_RUNS:,} runs and some "
                 f"number of rows, got {half_width}"
             )
-        fewest, cheapest = rows_with(_MOST_RUNS), (np.inf, 0, 0)
-        for s in range(2, _MOST_RUNS + 1):
-            if row * fewest + run * s >= cheapest[0]:
+        min_rows, cheapest = rows_with(_MAX_RUNS), (np.inf, 0, 0)
+        for s in range(2, _MAX_RUNS + 1):
+            if row * min_rows + run * s >= cheapest[0]:
                 break
-            if fits(_MOST_ROWS, s):
+            if fits(_MAX_ROWS, s):
                 n = rows_with(s)
                 cheapest = min(cheapest, (row * n + run * s, n, s))
         return cheapest[1:]
@@ -324,10 +330,11 @@ class _OverRuns(ReportWithContrasts):
 
 
 class RunsContrastReport(_OverRuns, ContrastReport):
-    """Joint differences or other contrasts of means over several runs of each model.
+    """Joint confidence intervals for contrasts of means over runs.
 
-    Returned by :meth:`.JointReport.differences` and others of a :class:`RunsReport`. A
-    :class:`ContrastReport` with the same plans of rows and runs.
+    Returned by :meth:`.JointReport.differences` and the other contrast methods of a
+    :class:`RunsReport`. A :class:`ContrastReport` with the planning methods of a
+    :class:`RunsReport`.
 
     Examples
     --------
@@ -337,7 +344,7 @@ class RunsContrastReport(_OverRuns, ContrastReport):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 500)
     >>> seeds = np.where(rng.random((2, 5, 500)) < 0.2, 1 - y, y)
-    >>> models = {name: Runs(list(each)) for name, each in zip("AB", seeds)}
+    >>> models = {name: Runs(list(preds)) for name, preds in zip("AB", seeds)}
     >>> differences = joint_report(y, models, metrics="accuracy").differences()
     >>> type(differences).__name__
     'RunsContrastReport'
@@ -345,11 +352,11 @@ class RunsContrastReport(_OverRuns, ContrastReport):
 
 
 class RunsReport(_OverRuns, JointReport):
-    """Joint confidence intervals of means over several runs of each model.
+    """Joint confidence intervals for means over several runs of each model.
 
-    Returned by :func:`skci.joint_report` and others that are given
-    :class:`skci.designs.Runs`. A :class:`JointReport` that also tells how much of each
-    variance is due to rows and to runs.
+    Returned by :func:`skci.joint_report` and other functions if models are passed as
+    :class:`skci.designs.Runs`. A :class:`JointReport` that also separates the variances
+    due to rows and to runs.
 
     Examples
     --------
@@ -368,22 +375,23 @@ class RunsReport(_OverRuns, JointReport):
     """
 
     def runs(self) -> JointReport:
-        """Report the estimate and the interval of each run.
+        """Report on the individual runs.
 
-        Intervals are from the rows alone: they are about this run, not about others
-        such as it. Their interval method is that of the means. Runs are subgroups, so
-        that :meth:`~JointReport.differences` compares models within each run and
-        :meth:`~JointReport.gaps` the runs of each model.
+        Intervals cover only the sampling of rows: they refer to one run, not to other
+        runs of the model. The interval method is the method of the means. Runs are
+        subgroups: :meth:`~JointReport.differences` compares models within each run, and
+        :meth:`~JointReport.gaps` compares the runs of each model.
 
         Returns
         -------
         JointReport
-            Indexed by model, metric and run; without models that have a single run.
+            Report indexed by model, metric and run, without models that have a single
+            run.
 
         Raises
         ------
         ValueError
-            If there are subgroups by a column "run".
+            If the report already has a subgroup column "run".
 
         Examples
         --------
@@ -412,42 +420,42 @@ class RunsReport(_OverRuns, JointReport):
 
 
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
-    """Report means over the runs of each model, of estimates of all runs."""
-    least, most = runs.n_runs
-    number = f"{most}" if least == most else f"{least} to {most}"
+    """Report on means over the runs of each model, from estimates for all runs."""
+    minimum, maximum = runs.n_runs
+    number = f"{maximum}" if minimum == maximum else f"{minimum} to {maximum}"
     words = f"over {number} {'paired ' * runs.paired}runs"
     df_method = runs.degrees_of_freedom
-    if least <= _FEW and df_method != "hillis":
+    if minimum <= _FEW_RUNS and df_method != "hillis":
         words += " (conservative)"
     means = mean_over_runs(joint, runs.models, runs.paired, df_method, words)
     return RunsReport(means)
 
 
 class VarianceOfGrades(NamedTuple):
-    """Variances of a grade: of the expected grades of items, and within items."""
+    """Variance components of a grade: between and within items."""
 
     between: float
     within: float
-    """NaN where no item has several samples."""
+    """NaN if no item has several samples."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How much samples of items vary, and what that adds to the variance of a mean."""
+    """Variance components of grades, and the parts that sampling adds to a mean."""
 
     components: VarianceOfGrades
-    of_samples: float
-    """Share of n times the variance of the mean that is due to the samples taken."""
-    of_one_sample: float
-    """The same if each of the n items had one sample."""
+    sample_variance: float
+    """Variance of the mean due to sampling within items, times the number of items."""
+    single_sample_variance: float
+    """Value of `sample_variance` if each item had a single sample."""
 
     @classmethod
-    def of(cls, items: Items, parameter: TableParameter) -> Spread:
+    def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
         """Spread of the items of a parameter.
 
-        The variance within an item is that of its own samples, since items of which
-        more were taken may be those that vary most; with one sample it is the mean of
-        others.
+        The variance within an item comes from its samples only, since items with more
+        samples may vary more. An item with one sample gets the mean variance within
+        the other items.
         """
         key, units = parameter.key, parameter.units
         k = items.columns.index((key.model, key.metric))
@@ -476,29 +484,31 @@ class Spread:
     def per_item(
         self, per_item: float, n_samples: int | None, parameter: Parameter
     ) -> float:
-        """Variance of the mean times the number of items, for other numbers of samples.
+        """Number of items times the variance of the mean, for `n_samples` per item.
 
-        `per_item` is that of the pilot, of which the share within items is replaced.
-        More samples of an item are not taken to replace all items.
+        `per_item` is this product in the pilot, whose part within items is replaced. It
+        is an error to plan more samples if the pilot shows no variance between items.
         """
         planned = (
-            self.of_samples if n_samples is None else self.of_one_sample / n_samples
+            self.sample_variance
+            if n_samples is None
+            else self.single_sample_variance / n_samples
         )
-        if planned < self.of_samples and self.components.between == 0:
+        if planned < self.sample_variance and self.components.between == 0:
             raise ValueError(
-                "samples_per_item must not be above that of the pilot, which shows no "
-                f"variance of {parameter} between items, got {n_samples}"
+                "samples_per_item must not exceed the number in the pilot, which shows "
+                f"no variance of {parameter} between items, got {n_samples}"
             )
-        if n_samples is None or isclose(planned, self.of_samples):
+        if n_samples is None or isclose(planned, self.sample_variance):
             return per_item
-        return max(per_item - self.of_samples, 0.0) + planned
+        return max(per_item - self.sample_variance, 0.0) + planned
 
 
 class GradesReport(JointReport):
-    """Joint confidence intervals of the mean grades of models, by scorer.
+    """Joint confidence intervals for the mean grades of models, by scorer.
 
     Returned by :func:`skci.grades_report`. A :class:`JointReport` whose metrics are the
-    scorers, and that knows how much grades vary between items and within them.
+    scorers. It also has the variances of grades between and within items.
 
     Examples
     --------
@@ -514,25 +524,26 @@ class GradesReport(JointReport):
     ) -> None:
         super().__init__(joint, references)
         parameters: Any = joint.parameters
-        self._spread = {each.key: Spread.of(items, each) for each in parameters}
+        self._spread = {p.key: Spread.from_items(items, p) for p in parameters}
         numbers = items.n_samples[items.n_samples > 0]
         self._samples_per_item = int(numbers.min()), int(numbers.max())
 
     def _title(self) -> str:
-        least, most = self._samples_per_item
-        number = f"{most}" if least == most else f"{least} to {most}"
-        samples = f", {number} samples of each item" if most > 1 else ""
+        minimum, maximum = self._samples_per_item
+        number = f"{maximum}" if minimum == maximum else f"{minimum} to {maximum}"
+        samples = f", {number} samples of each item" if maximum > 1 else ""
         return super()._title() + samples
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceOfGrades]:
-        r"""Variances between and within items of each model and scorer, by their names.
+        r"""Variances between and within items, by the names of the model and scorer.
 
-        Those of analysis of variance: within items the mean over items of the variance
-        of their samples, whatever their number; between items the variance of their
-        means, less what samples add to it. Items with one sample are taken to vary like
-        those with several, so give each of them two or more where more samples were
-        taken of items that vary more. Both are NaN where no item has several samples.
+        Components of an analysis of variance. Within items: the mean over items of the
+        variance of their samples, for any number of samples. Between items: the
+        variance of the item means, minus the contribution of the samples. Items with
+        one sample are assumed to vary like items with several; if items that vary more
+        have more samples, sample each item at least twice. Both are NaN if no item has
+        several samples.
 
         Examples
         --------
@@ -550,14 +561,14 @@ class GradesReport(JointReport):
         half_width: float | Mapping[str, float],
         samples_per_item: int | None = None,
     ) -> int:
-        r"""Number of items for intervals of some width, with this report as the pilot.
+        r"""Number of items for intervals of a given width, with this report as pilot.
 
         Parameters
         ----------
         half_width : float or mapping of str to float
-            Largest half width of the intervals; by metric, for some of them.
+            Largest half width of the intervals, for all metrics or by metric.
         samples_per_item : int, optional
-            Number of samples of each item; those of the pilot if not given.
+            Number of samples per item; defaults to the samples in the pilot.
 
         Returns
         -------
@@ -567,23 +578,24 @@ class GradesReport(JointReport):
         Raises
         ------
         ValueError
-            If an option is wrong, an estimate has no interval, or `samples_per_item` is
-            given where no item has several samples.
+            If an option is invalid, an estimate has no interval, or `samples_per_item`
+            is given and no item has several samples.
 
         Notes
         -----
-        Of independent items of equal weight it is the least number whose interval is
-        narrow enough; see :meth:`JointReport.sample_size`. For other numbers of samples
-        the interval is taken to be as wide as one with the variance of an item in
-        brackets. With groups or weights it is
+        For independent items of equal weight, the result is the smallest number of
+        items whose interval is narrow enough; see :meth:`JointReport.sample_size`. For
+        other numbers of samples, the variance of an item is replaced by the term in
+        brackets. With groups or weights, the result is
 
         .. math:: n = \frac{q^2}{h^2} \Bigl(\tau^2 + \frac{\sigma^2}{m}\Bigr) ,
 
-        with h the half width, q the critical value, m the samples of an item,
+        with h the half width, q the critical value, m the number of samples per item,
         :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the
-        variance of the estimate less what samples add to it. Groups count in
-        :math:`\tau^2`: those of new items are to be like those of the pilot. For a
-        given number of answers in all, more items are always better than more samples.
+        variance of the estimate minus the contribution of the samples. Groups enter
+        :math:`\tau^2`: groups of new items are assumed to be like those in the pilot.
+        For a fixed total number of answers, more items are always better than more
+        samples.
 
         Examples
         --------
@@ -613,15 +625,16 @@ class GradesReport(JointReport):
                 )
         if simple:
             return rows_for_width(self._joint, half_width, planned / per_item)
-        crit = float(self._joint.normal_quantile)
-        needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
-        return max(ceil(max(needed)), 2)
+        critical_value = float(self._joint.normal_quantile)
+        numbers = [(critical_value / x) ** 2 * planned[k] for k, x in widths.items()]
+        return max(ceil(max(numbers)), 2)
 
 
 class SuiteReport(JointReport):
-    """Joint confidence intervals of aggregates of runs over the tasks of a suite.
+    """Joint confidence intervals for scores aggregated over the tasks of a suite.
 
-    Returned by :func:`skci.suite_report`. A :class:`JointReport` otherwise.
+    Returned by :func:`skci.suite_report`. A :class:`JointReport` with the methods
+    ``probability_of_improvement`` and ``performance_profile``.
 
     Examples
     --------
@@ -638,26 +651,26 @@ class SuiteReport(JointReport):
         self._suite = suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
-        """Estimate other parameters of the same runs, at the level of the report."""
+        """Joint estimate of other parameters from the runs of this report."""
         source: Any = self._joint.source
-        of_runs = source.with_parameters(parameters)
-        return replace(self._joint, source=of_runs, simultaneous=True)
+        changed = source.with_parameters(parameters)
+        return replace(self._joint, source=changed, simultaneous=True)
 
     def probability_of_improvement(self, control: str | None = None) -> JointReport:
-        """Probability that a run of one model is better than a run of another.
+        """Probability that a run of one model beats a run of another model.
 
-        The mean over tasks of that on the same task, a tie counting half: .5 of models
-        that are alike.
+        Mean over tasks of the probability on one task; a tie counts half, so that the
+        probability is .5 for identical models.
 
         Parameters
         ----------
         control : str, optional
-            The model that all others are compared with. If not given, all pairs.
+            Model with which all other models are compared; by default, all pairs.
 
         Returns
         -------
         JointReport
-            With a row ``"A > B"`` for each pair, all intervals jointly.
+            Joint report with one row ``"A > B"`` per pair.
 
         Raises
         ------
@@ -677,17 +690,17 @@ class SuiteReport(JointReport):
         return JointReport(self._estimate(self._suite.improvements(control)))
 
     def performance_profile(self, thresholds: Any = None) -> ThresholdReport:
-        """Share of runs with a score above each threshold, with a joint band.
+        """Proportion of runs with a score above each threshold, with a joint band.
 
         Parameters
         ----------
         thresholds : array-like, optional
-            Scores; up to 20 quantiles of all scores if not given.
+            Scores used as thresholds; defaults to at most 20 quantiles of all scores.
 
         Returns
         -------
         ThresholdReport
-            Its intervals cover at all thresholds of all models at once.
+            Report whose intervals cover simultaneously at all thresholds of all models.
 
         Raises
         ------
@@ -704,16 +717,16 @@ class SuiteReport(JointReport):
         {'A': array([0.2, 0.5])}
         """
         suite, chosen = self._suite, self._suite.thresholds(thresholds)
-        points = {(of, f"{tau:g}"): tau for of in suite.models for tau in chosen}
+        points = {(model, f"{tau:g}"): tau for model in suite.models for tau in chosen}
         return ThresholdReport(self._estimate(suite.profile(chosen)), points)
 
 
 class VotesReport(JointReport):
-    """Joint confidence intervals of strengths of models from pairwise votes.
+    """Joint confidence intervals for model strengths from pairwise votes.
 
     Returned by :func:`skci.votes_report`. A :class:`JointReport` with the metric
-    "strength" and, where they are in the model, effects of the position, of covariates
-    and of ties, the latter as the logarithm of Davidson's parameter.
+    "strength" and, if estimated, effects of the position, of covariates and of ties.
+    The effect of ties is the logarithm of Davidson's parameter.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A page of HTML that holds all that a report says, to be sent as one file."""
+"""HTML page with the complete content of a report in one file."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from skci.inference.joint import JointEstimate
 from skci.reports.estimate import describe, describe_warnings
 from skci.reports.rendering import format_level, packaged
 
-_MOST_ROWS = 60  # rows of a table that is not folded
-_MOST_FOLDED = 2000  # rows of a table that is not left out
-_MOST_DRAWN = 300  # rows of a picture of intervals
-_MOST_FINDINGS = 12  # that are not folded
-_MOST_NAMED = 6  # in a warning
-_LEAST_SIZE = 0.7  # of a picture on a narrow screen, on which it then scrolls
-_POPULATION = "the population that the rows were sampled from"
+_MAX_ROWS = 60  # rows of a table that is not folded
+_MAX_FOLDED = 2000  # rows of a table that is not omitted
+_MAX_DRAWN = 300  # rows of a picture of intervals
+_MAX_FINDINGS = 12  # findings that are not folded
+_MAX_NAMED = 6  # names in a warning
+_MIN_SCALE = 0.7  # smallest scale of a picture; narrow screens scroll
+_POPULATION = "the population from which the rows were sampled"
 _CHANCE = (
-    "The intervals allow for chance in which rows were sampled. They do not allow for "
-    "wrong labels, for rows to come that are of another kind, or for models that were "
-    "chosen or tuned on the same rows."
+    "The intervals account for the random sampling of rows. They do not account for "
+    "wrong labels, for future rows of another kind, or for models that were chosen or "
+    "tuned on the same rows."
 )
-_GIVEN = "The estimates and their covariance were given, and are taken to be right."
+_GIVEN = (
+    "The estimates and their covariance were supplied, and are assumed to be right."
+)
 
 
 class Part(NamedTuple):
-    """Content of one section of a page."""
+    """Content of one section of the HTML page."""
 
     report: Any
-    """A table; its picture and the warnings of its joint estimate, if it has these."""
+    """Report with the table and, if available, the picture and warnings."""
     findings: Sequence[str] = ()
     is_leading: bool = True
-    """Whether the box at the top of the page has the findings, if they are few."""
+    """Whether the box at the top of the page shows the findings, if there are few."""
 
 
 def page(
@@ -49,33 +51,33 @@ def page(
     parts: Mapping[str, Part],
     call: str | None,
 ) -> str:
-    """Write a page.
+    """Return the HTML page of a report.
 
     Parameters
     ----------
     joint : JointEstimate
     title : str or None
     question : str
-        Question that the first part answers.
+        Question that the first section answers.
     parts : mapping of str to Part
-        By heading.
+        Sections by heading.
     call : str or None
-        What the report was made by.
+        Command or code that made the report.
     """
     pictured = [h for h, part in parts.items() if hasattr(part.report, "_display")]
-    others = [heading.lower() for heading in pictured[1:]]
+    further = [heading.lower() for heading in pictured[1:]]
     level = format_level(joint.confidence_level, joint.simultaneous)
     about = describe(joint, joint.parameters)
     size = about["size"]
     asked = " ".join(filter(None, [question, size]))
-    also = f", also of {join_names(others)}" if others else ""
+    also = f", also of {join_names(further)}" if further else ""
     answered = [f"Answered by {level} confidence intervals{also}."]
     leading = [part.findings for part in parts.values() if part.is_leading]
-    short = [f for each in leading if len(each) <= _MOST_FINDINGS for f in each]
-    joints = [getattr(part.report, "_joint", None) for part in parts.values()]
-    warned = [
-        text for each in joints if each for text in describe_warnings(each, _MOST_NAMED)
+    short = [
+        x for findings in leading if len(findings) <= _MAX_FINDINGS for x in findings
     ]
+    joints = [getattr(part.report, "_joint", None) for part in parts.values()]
+    warned = [text for x in joints if x for text in describe_warnings(x, _MAX_NAMED)]
     reproduction = {
         "Confidence level": level,
         "Interval method": about["methods"],
@@ -88,7 +90,7 @@ def page(
     numbered = enumerate(progress(parts.items(), "sections", len(parts)))
     sections = {
         **{name: _part(name, part, k) for k, (name, part) in numbered},
-        "What the intervals promise": _paragraphs(_promises(joint, others)),
+        "What the intervals promise": _paragraphs(_promises(joint, further)),
         "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
         "How to reproduce it": _reproduction(reproduction, call),
     }
@@ -105,35 +107,41 @@ def page(
     )
 
 
-def _promises(joint: JointEstimate, others: Sequence[str]) -> list[str]:
-    """Say what the intervals of a report cover, how often, and what they leave out."""
+def _promises(joint: JointEstimate, further: Sequence[str]) -> list[str]:
+    """Sentences on the coverage of the intervals, and on its limits."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:
         promises = [
             f"With {level} confidence, all {number:,} joint intervals cover the true "
-            "values at once: whatever is read off them holds, also the most striking.",
-            *([f"So do those of the {join_names(others)}."] if others else []),
-            "An individual interval holds by itself, for a single question that was "
-            "chosen before the data were seen.",
+            "values simultaneously: any conclusion from them is valid, also the most "
+            "striking.",
+            *(
+                [f"So do the intervals of the {join_names(further)}."]
+                if further
+                else []
+            ),
+            "An individual interval is valid on its own, for a single question that "
+            "was chosen before the data were seen.",
         ]
     elif number > 1:
         promises = [
             f"Each of the {number:,} intervals covers its true value with {level} "
-            "confidence by itself. Of many such intervals some are likely to miss."
+            "confidence on its own. Among many such intervals, some are likely to miss."
         ]
     if joint.horizon:
-        promises += [f"The intervals hold {joint.horizon}."]
+        promises += [f"The intervals are valid {joint.horizon}."]
     if not (joint.is_of_rows or joint.target):
         return [" ".join(promises), _GIVEN]
-    of = joint.target.target if joint.target else _POPULATION
-    return [" ".join(promises), f"The true values are those of {of}.", _CHANCE]
+    population = joint.target.target if joint.target else _POPULATION
+    true_values = f"The true values are those of {population}."
+    return [" ".join(promises), true_values, _CHANCE]
 
 
-def few(names: Iterable[str], kind: str) -> str:
-    """Write different names, or of many of a kind their number."""
+def join_or_count(names: Iterable[str], kind: str) -> str:
+    """Join different names, or count them if there are many."""
     different = list(dict.fromkeys(names))
-    if len(different) <= _MOST_NAMED:
+    if len(different) <= _MAX_NAMED:
         return join_names(different)
     return f"{len(different)} {kind}{'es' if kind.endswith('s') else 's'}"
 
@@ -156,9 +164,9 @@ def _folded(summary: str, body: str) -> str:
 
 
 def _picture(part: Part, display: Any, number: int) -> str:
-    """HTML of the figure of a part, which matplotlib draws.
+    """HTML of the matplotlib figure of a section.
 
-    The index of the part makes identifiers in the figure unique on the page.
+    The section number makes identifiers in the figure unique on the page.
     """
     try:
         from matplotlib import pyplot as plt
@@ -174,7 +182,7 @@ def _picture(part: Part, display: Any, number: int) -> str:
     plt.close(drawn.figure_)
     figure = svg.getvalue()
     figure = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>p{number}-", figure)
-    width = f"{_LEAST_SIZE * drawn.figure_.get_figwidth():.2f}in"
+    width = f"{_MIN_SCALE * drawn.figure_.get_figwidth():.2f}in"
     figure = figure.replace("<svg", f'<svg style="min-width: {width}"')
     label = _text(f"Picture of {part.report._title()}; the table has all numbers.")
     return _paragraphs(filter(None, [getattr(drawn, "drawn_", "")])) + (
@@ -184,20 +192,20 @@ def _picture(part: Part, display: Any, number: int) -> str:
 
 
 def _part(heading: str, part: Part, number: int) -> str:
-    """HTML of a picture, of findings that are too many for the top, and of a table."""
+    """HTML of a section: its picture, findings not shown at the top, and table."""
     n_rows, body = len(part.report), ""
     if hasattr(part.report, "_display"):
         display = part.report._display()
-        if n_rows <= _MOST_DRAWN or not display._is_rows:
+        if n_rows <= _MAX_DRAWN or not display._is_rows:
             body = _picture(part, display, number)
-    if len(part.findings) > _MOST_FINDINGS:
+    if len(part.findings) > _MAX_FINDINGS:
         body += _folded(f"{len(part.findings)} findings", _list(part.findings))
     elif not part.is_leading:
         body += _list(part.findings)
-    if n_rows > _MOST_FOLDED:
-        return body + _paragraphs([f"The table of {n_rows:,} rows is left out."])
+    if n_rows > _MAX_FOLDED:
+        return body + _paragraphs([f"The table of {n_rows:,} rows is omitted."])
     table = part.report._html()
-    if n_rows > _MOST_ROWS:
+    if n_rows > _MAX_ROWS:
         table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
     return f"{body}\n{table}"
 

@@ -28,13 +28,13 @@ import numpy as np
 from skci._arrays import cached_property
 from skci._options import HintedAttributes
 from skci._packages import optional_module
-from skci._validation import as_name, check_known, check_text, printable
+from skci._validation import as_name, check_text, check_valid_name, printable
 
 _Entry = TypeVar("_Entry")
 
 _LIMITS = "low and high of an estimate, as report[...].low, or columns of to_frame()"
 _MAX_NAME = 32  # characters of a name in a text table
-_LEAST_NAME = 8  # and in one that is narrow
+_MIN_NAME = 8  # characters of a name in a narrow text table
 
 _MARKDOWN = re.compile(
     r"[\\`*~|$]"  # code, emphasis, cells, formulas
@@ -42,7 +42,7 @@ _MARKDOWN = re.compile(
     r"|<(?=[A-Za-z/!?])|&(?=[#\w])"  # HTML
     r"|\](?=[(\[:])|:(?=//)"  # links
 )
-"""Characters that Markdown would interpret where they are."""
+"""Characters that Markdown would interpret in their context."""
 
 _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -53,66 +53,66 @@ _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "|": r"\textbar{}",
     "±": r"$\pm$",
 }
-"""Characters that LaTeX would interpret or print as others."""
+"""Characters that LaTeX would interpret or misprint."""
 
 
 def escape_markdown(text: str) -> str:
-    """Write a text that Markdown shows as it is."""
+    """Escape a text so that Markdown shows it verbatim."""
     return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def escape_latex(text: str) -> str:
-    """Write a text that LaTeX shows as it is."""
+    """Escape a text so that LaTeX shows it verbatim."""
     escaped = str.maketrans(_LATEX)
     return text.translate(escaped)
 
 
-def format_number(value: float, places: int) -> str:
-    """Write a number with some decimal places, and zero without a sign."""
-    return f"{value:z.{places}f}"
+def format_number(value: float, digits: int) -> str:
+    """Format a number with `digits` decimals, and zero without a sign."""
+    return f"{value:z.{digits}f}"
 
 
-def format_interval(low: float, high: float, places: int) -> str:
-    """Write an interval with some decimal places."""
-    return f"[{format_number(low, places)}, {format_number(high, places)}]"
+def format_interval(low: float, high: float, digits: int) -> str:
+    """Format an interval with `digits` decimals."""
+    return f"[{format_number(low, digits)}, {format_number(high, digits)}]"
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:
-    """Decimal places that show two significant digits of the narrowest half width.
+    """Number of decimals for two significant digits of the narrowest half width.
 
-    Up to three more where a limit would otherwise be rounded to the null.
+    Up to three more if a limit would otherwise be rounded to the null value.
     """
     limits = np.asarray(intervals, dtype=float)
     widths = np.diff(limits, axis=-1)
     widths = widths[np.isfinite(widths) & (widths > 0)]
     if not len(widths):
         return 3
-    least = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
+    minimum = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
     distances = [] if null is None else np.abs(limits[limits != null] - null)
     nearest = min(distances, default=1.0)
-    return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
+    return int(np.clip(np.ceil(-np.log10(2 * nearest)), minimum, minimum + 3))
 
 
 def format_pvalue(p: float) -> str:
-    """Write a p-value; nothing for NaN."""
+    """Format a p-value; an empty string for NaN."""
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 1e-3 else f"{p:.3f}"
 
 
 def format_level(confidence_level: float, simultaneous: bool | None = None) -> str:
-    """Write a confidence level as a percentage, and that of what, as in "joint 95%"."""
+    """Format a confidence level as a percentage, optionally as in "joint 95%"."""
     kind = {None: "", True: "joint ", False: "individual "}[simultaneous]
     return f"{kind}{100 * confidence_level:g}%"
 
 
 def json_value(value: Any) -> Any:
-    """Return what JSON has for a value: None for numbers that are not finite."""
+    """Replace numbers that are not finite by None, for JSON."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
-    """Shorten long names in the middle, so far that those that differ still do."""
+    """Shorten long names in the middle, keeping different names different."""
     while max(map(len, names)) > width:
         head, tail = width - width // 3 - 1, width // 3
         short = {
@@ -126,14 +126,14 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
 
 
 def wrap(text: str, width: int | None) -> str:
-    """Break a text between words into lines of a width, if there is one."""
+    """Wrap a text between words into lines of `width` characters, unless None."""
     if width is None:
         return text
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     return sum(
@@ -142,21 +142,21 @@ def _width(text: str) -> int:
 
 
 class Column(NamedTuple):
-    """Values by name, and what a table shows of those of each row."""
+    """Values by name, and their text in a table."""
 
     values: Mapping[str, Sequence[Any]]
     header: str = ""
-    """Empty where a table does not show them."""
+    """Header in a table; empty if the table omits the column."""
     write: Callable[..., str] = str
 
     @property
     def cells(self) -> list[str]:
-        """What a table shows of each row."""
+        """Text of each row in a table."""
         return list(map(self.write, *self.values.values()))
 
 
 INTERVAL_STYLES = ("interval", "pm")
-"""Styles of estimates and intervals: columns of both, or "estimate ± half width"."""
+"""Styles: columns of estimates and intervals, or "estimate ± half width"."""
 
 
 def estimate_columns(
@@ -167,19 +167,19 @@ def estimate_columns(
     null: float | None = None,
     style: str = "interval",
 ) -> list[Column]:
-    """Columns of estimates and intervals, whose headers are given, in some style."""
+    """Columns of estimates and intervals in one of the `INTERVAL_STYLES`."""
     low, high = np.transpose(limits).tolist()
-    places = decimals(limits, null)
-    number = partial(format_number, places=places)
-    pair = partial(format_interval, places=places)
+    digits = decimals(limits, null)
+    number = partial(format_number, digits=digits)
+    pair = partial(format_interval, digits=digits)
     values = {"estimate": np.asarray(estimates).tolist()}
-    ends = {"low": low, "high": high}
+    limits_by_name = {"low": low, "high": high}
     if style == "interval":
-        return [Column(values, header, number), Column(ends, interval, pair)]
+        return [Column(values, header, number), Column(limits_by_name, interval, pair)]
     header += f" ± {interval.replace('interval', 'half width')}"
     return [
         Column(
-            values | ends,
+            values | limits_by_name,
             header,
             lambda x, a, b: f"{number(x)} ± {number((b - a) / 2)}",
         )
@@ -188,15 +188,15 @@ def estimate_columns(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
-    """A titled table of text, and the formats that it is written in.
+    """Table of text cells with a title, written in several formats.
 
     Parameters
     ----------
     title : str
     names, columns : mapping of str to sequence of R str
-        Names of the rows, and other cells, by the headers of their columns.
+        Names of the rows, and other cells, by column header.
     bold : collection of (int, str)
-        Rows and headers of the cells in bold.
+        Row indices and headers of the cells in bold.
     """
 
     title: str
@@ -205,7 +205,7 @@ class Grid:
     bold: Collection[tuple[int, str]] = ()
 
     def rows(self, longest: int | None = None) -> list[tuple[str, ...]]:
-        """Rows of cells, the headers first; names are cut to so many characters."""
+        """Rows of cells, the headers first; names have at most `longest` characters."""
         columns = [
             [*map(printable, (header, *cells))]
             for header, cells in (*self.names.items(), *self.columns.items())
@@ -217,7 +217,7 @@ class Grid:
         return [tuple(shorten(header)), *rows]
 
     def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Rows of escaped cells, some of them in bold."""
+        """Rows of escaped cells, with the cells of `bold` marked."""
         header, *rows = self.rows()
         return [[*map(escaped, header)]] + [
             [
@@ -228,7 +228,7 @@ class Grid:
         ]
 
     def to_markdown(self, caption: str | None = None) -> str:
-        """Write Markdown, under the title or another caption if that is not empty."""
+        """Return Markdown under `caption`, by default the title, unless it is empty."""
         check_text(caption, "caption")
         rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
@@ -238,16 +238,18 @@ class Grid:
         return "\n".join([caption, "", *lines] if caption else lines)
 
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
-        """Write a LaTeX table; without a caption, the tabular alone."""
+        """Return a LaTeX table; only the tabular if `caption` is empty."""
         check_text(caption, "caption")
         check_text(label, "label")
         if caption is None:
             caption = escape_latex(printable(self.title))
         if label is not None and not caption:
-            raise ValueError(f"label needs a caption, got {label!r} and none")
+            raise ValueError(
+                f"label needs a caption, got {label!r} and an empty caption"
+            )
         rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
         alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
-        # A rule or a row break would take a bracket or an asterisk for its option.
+        # A bracket or an asterisk after a rule or a row break would be its option.
         lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]
         header, *lines = [line + r" \\" for line in lines]
         begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
@@ -259,9 +261,9 @@ class Grid:
         return "\n".join(lines)
 
     def to_html(self, order: Sequence[int] | None = None) -> str:
-        """Write HTML, with the title as its caption; a wide table scrolls.
+        """Return HTML with the title as caption; a wide table scrolls.
 
-        The rows may be in another order.
+        `order` has the positions of the rows; by default their order in the table.
         """
         title = escape(printable(self.title))
         header, *rows = map(self._html_row, itertools.count(), self.rows())
@@ -273,7 +275,7 @@ class Grid:
         )
 
     def _html_row(self, number: int, cells: Sequence[str]) -> str:
-        """HTML of a row, the first of which is the header."""
+        """HTML of a row; row number 0 is the header."""
         row = ""
         for column, cell in enumerate(cells):
             is_name = column < len(self.names)
@@ -285,10 +287,10 @@ class Grid:
         return f"<tr>{row}</tr>"
 
     def to_text(self, width: int | None = None) -> str:
-        """Write plain text, if possible in lines of at most some width.
+        """Return plain text, if possible in lines of at most `width` characters.
 
-        Individual intervals are left out, names are cut and columns are put below
-        others, each only as far as it is needed.
+        As far as needed, individual intervals are omitted, names are shortened, and
+        columns are moved to further tables below.
         """
         table = self._text(self.columns, _MAX_NAME)
         if width is not None and not _fits(table, width):
@@ -296,23 +298,23 @@ class Grid:
         return f"{wrap(printable(self.title), width)}\n\n{table}"
 
     def _narrow(self, width: int) -> str:
-        """Text without individual intervals, with short names, or of several tables."""
+        """Text without individual intervals, with short names, or split into tables."""
         hidden = any(header.startswith("joint") for header in self.columns)
         headers = [x for x in self.columns if not (hidden and x.startswith("indiv"))]
-        for longest in range(_MAX_NAME, _LEAST_NAME - 1, -1):
+        for longest in range(_MAX_NAME, _MIN_NAME - 1, -1):
             if _fits(table := self._text(headers, longest), width):
                 return table
         tables, shown = [""], []
         for header in headers:
             shown.append(header)
-            if not _fits(self._text(shown, _LEAST_NAME), width) and tables[-1]:
+            if not _fits(self._text(shown, _MIN_NAME), width) and tables[-1]:
                 tables.append("")
                 shown = [header]
-            tables[-1] = self._text(shown, _LEAST_NAME)
+            tables[-1] = self._text(shown, _MIN_NAME)
         return "\n\n".join(tables)
 
     def _text(self, headers: Iterable[str], longest: int) -> str:
-        """Text of some columns beside the names, which are cut, with a rule."""
+        """Text of names and columns; names have at most `longest` characters."""
         columns = {header: self.columns[header] for header in headers}
         rows = replace(self, columns=columns).rows(longest)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
@@ -329,12 +331,12 @@ class Grid:
 
 
 def _fits(table: str, width: int) -> bool:
-    """Whether the rule of a table is no longer than a width."""
+    """Whether a text table is at most `width` wide."""
     return len(table.split("\n")[1]) <= width
 
 
 class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
-    """A titled table of which each row is found by its names, as in a mapping."""
+    """Table with a title, indexed by the names of its rows like a mapping."""
 
     names: Mapping[str, Sequence[str]]
     """Names of the rows, by column."""
@@ -360,47 +362,48 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @abstractmethod
     def _columns(self) -> list[Column]:
-        """Columns of numbers and of other values of the rows."""
+        """Columns of the values of the rows."""
 
     @abstractmethod
     def _entry(self, position: int) -> _Entry:
         """Entry of the row at a position."""
 
     def _data(self) -> dict[str, Sequence[Any]]:
-        """Columns of :meth:`to_frame`, and those that name the rows."""
+        """Values of :meth:`to_frame` by column, including names."""
         data = dict(self._labels)
         for column in self._columns():
             data |= column.values
         return data
 
     def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
-        """Text of the table.
+        """Text cells of the table.
 
-        A wide one has a column for each metric, perhaps with the best in bold.
+        A wide table has one column per metric, with the best in bold if `bold`.
         """
         if wide:
             raise ValueError(
-                f"wide needs a report of metrics, got {type(self).__name__}"
+                f"wide needs a report with metrics, got {type(self).__name__}"
             )
-        cells = {each.header: each.cells for each in self._columns() if each.header}
+        cells = {x.header: x.cells for x in self._columns() if x.header}
         return Grid(self._title(), self._labels, cells)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column, as JSON has it.
+        """Return the columns of the report as a dict for JSON.
 
         Returns
         -------
         dict of str to list
-            Names, numbers, and None for numbers that are undefined or infinite: a limit
-            of None is no limit. :meth:`to_frame` keeps them.
+            Names and numbers. Undefined and infinite numbers are None: a limit of None
+            means that there is no limit. :meth:`to_frame` keeps such numbers.
 
-            The labels, ``estimate``, ``low`` and ``high``; of the best models
-            ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, and
-            with a margin ``margin``, ``pvalue_not_worse``, ``pvalue_better`` and
-            ``pvalue_equivalent``; for others ``individual_low``, ``individual_high``
-            and ``method``, for classes also ``support``; of subgroups ``n``, the number
-            of rows, and with two labels ``positives``; ``design_effect`` where rows
-            have weights or groups, ``binning_error`` where scores are in bins.
+            Keys are the labels, ``estimate``, ``low`` and ``high``. Comparisons with
+            the best add ``may_be_best``. Other reports add ``standard_error``; for
+            contrasts ``pvalue`` and, with a margin, ``margin``, ``pvalue_not_worse``,
+            ``pvalue_better`` and ``pvalue_equivalent``; for estimates
+            ``individual_low``, ``individual_high`` and ``method``. Classes add
+            ``support``; subgroups add ``n``, the number of rows, and with two labels
+            ``positives``; weights or groups add ``design_effect``, and binned scores
+            ``binning_error``.
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 
@@ -410,20 +413,20 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         Parameters
         ----------
         wide : bool, default=False
-            Whether to have a column for each metric, and in it the estimates and the
-            intervals as text, such as "0.694 [0.658, 0.731]".
+            Whether to return one column per metric, with estimates and intervals as
+            text, such as "0.694 [0.658, 0.731]".
 
         Returns
         -------
         pandas.DataFrame
             Columns of :meth:`to_dict`, indexed by the labels; undefined numbers are
-            NaN. In a wide frame all cells are strings, and empty where a metric is not
-            reported. pandas is needed.
+            NaN. In a wide frame all cells are strings, empty for metrics that are not
+            reported. Requires pandas.
 
         Raises
         ------
         ValueError
-            If the report is to be wide and has no column for each metric.
+            If `wide` is requested of a report without metrics.
         """
         data, names = self._data(), [*self._labels]
         if wide:
@@ -440,13 +443,13 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         wide : bool, default=False
             See :meth:`to_latex`.
         caption : str, optional
-            Line above the table; the title, with the level, the method and the number
-            of rows, if not given, and none if empty.
+            Line above the table; defaults to the title, which states the level, the
+            method and the number of rows. Omitted if empty.
 
         Returns
         -------
         str
-            With a line for each row of the report.
+            Table with one line per row of the report.
         """
         return self._grid(wide).to_markdown(caption)
 
@@ -457,41 +460,41 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         caption: str | None = None,
         label: str | None = None,
     ) -> str:
-        """Return the report as a LaTeX ``table``; it needs the package booktabs.
+        """Return the report as a LaTeX ``table``, which requires the package booktabs.
 
         Parameters
         ----------
         wide : bool, default=False
-            Whether to have a column for each metric, with estimates and intervals, as
-            for a paper. Models that may be the best on a metric by
-            :meth:`JointReport.best`, on all metrics at once, are in bold; in reports of
-            subgroups those of each subgroup, on all of them at once.
+            Whether to return one column per metric, with estimates and intervals, as
+            for a paper. Bold marks the models that may be the best on a metric by
+            :meth:`JointReport.best`, simultaneously on all metrics; with subgroups,
+            within each subgroup and simultaneously in all.
         caption : str, optional
-            Caption in LaTeX; the title, with the level, the method and the number of
-            rows, if not given. If empty, the ``tabular`` alone is returned.
+            Caption in LaTeX; defaults to the title, which states the level, the method
+            and the number of rows. If empty, only the ``tabular`` is returned.
         label : str, optional
-            Name to refer to, as in ``"tab:models"``.
+            Label for references, such as ``"tab:models"``.
 
         Returns
         -------
         str
-            To be included in a document.
+            Table to include in a document.
 
         Raises
         ------
         ValueError
-            If the report is to be wide and has no column for each metric; or a label
-            is given for a ``tabular``, which has none.
+            If `wide` is requested of a report without metrics, or a label is given
+            without a caption.
         """
         return self._grid(wide).to_latex(caption, label)
 
     @property
     def _best_first(self) -> Sequence[int] | None:
-        """Order of the rows on pages and in notebooks, if not that of the report."""
+        """Order of the rows in HTML; None for the order of the report."""
         return None
 
     def _html(self) -> str:
-        """HTML of the table, in the order of the picture."""
+        """HTML of the table, with rows in the order of the picture."""
         return self._grid().to_html(self._best_first)
 
     def _repr_html_(self) -> str:
@@ -503,43 +506,49 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
     __repr__ = __str__
 
     def __getitem__(self, key: Any) -> _Entry:
-        """Return what there is of one row, such as of a model and metric.
+        """Return the entry of one row, such as the estimate of a model and metric.
 
         Parameters
         ----------
         key : str or tuple of str
-            In the order of the columns of labels, such as the model and the metric.
+            Labels in the order of their columns, such as the model and the metric.
 
         Returns
         -------
         MetricEstimate, RankInterval, ComparisonWithBest or Verdict
-            With its joint interval.
+            Entry of the row.
 
         Raises
         ------
         KeyError
-            If there is no such row; the message says how the report is indexed.
+            If there is no such row; the message describes the index of the report.
         """
-        wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
-        position = self._find(wanted)
+        key_names = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
+        position = self._find(key_names)
         if position is not None:
             return self._entry(position)
-        known, labels = list(self), self._labels
-        names = [name for name in wanted if isinstance(name, str)]
-        example: Any = max(known, key=lambda each: sum(name in each for name in names))
-        if len(wanted) == len(labels):
-            others = [each for each in itertools.permutations(wanted) if each in known]
-            example = others[0] if others else example
-            for name, kind in zip(wanted, () if others else labels, strict=not others):
-                names = list(dict.fromkeys(labels[kind]))
-                check_known(name, names, f"report[{', '.join(labels)}]: {kind}")
-        kinds = ", ".join(labels)
+        valid_keys, labels = list(self), self._labels
+        names = [name for name in key_names if isinstance(name, str)]
+        example: Any = max(valid_keys, key=lambda x: sum(name in x for name in names))
+        if len(key_names) == len(labels):
+            reordered = [
+                x for x in itertools.permutations(key_names) if x in valid_keys
+            ]
+            if reordered:
+                example = reordered[0]
+            else:
+                for name, column in zip(key_names, labels, strict=True):
+                    names = list(dict.fromkeys(labels[column]))
+                    check_valid_name(
+                        name, names, f"report[{', '.join(labels)}]: {column}"
+                    )
+        columns = ", ".join(labels)
         if len(labels) == 1:
             (example,) = example
         else:
-            kinds = f"({kinds})"
+            columns = f"({columns})"
         raise KeyError(
-            f"a report is indexed by {kinds}, as in {example!r}, got {key!r}"
+            f"a report is indexed by {columns}, as in {example!r}, got {key!r}"
         )
 
     @cached_property
@@ -549,39 +558,39 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return dict(zip(labels, itertools.count(), strict=False))
 
     def _find(self, names: tuple[Any, ...]) -> int | None:
-        """Position of the row of some names; None if there is none."""
+        """Position of the row with these names, or None."""
         try:
             return self._position_of.get(names)
-        except TypeError:  # of names that have no hash
+        except TypeError:  # unhashable names
             return None
 
     def keys(self) -> KeysView[tuple[str, ...]]:
-        """Labels of all rows, as of a dict.
+        """Labels of all rows, as in a dict.
 
         Returns
         -------
         KeysView of tuple of str
-            In order. ``dict(report)`` has what there is of the rows by these labels.
+            Labels in order. ``dict(report)`` maps these labels to the entries.
         """
         return self._position_of.keys()
 
     def values(self) -> list[_Entry]:
-        """What there is of all rows, such as estimates, as of a dict.
+        """Entries of all rows, such as estimates, as in a dict.
 
         Returns
         -------
         list
-            In order.
+            Entries in order.
         """
         return [*map(self._entry, range(len(self)))]
 
     def items(self) -> list[tuple[tuple[str, ...], _Entry]]:
-        """Labels and what there is of them, as of a dict.
+        """Labels and entries of all rows, as in a dict.
 
         Returns
         -------
         list of (tuple of str, object)
-            In order.
+            Pairs in order.
         """
         return [*zip(self._position_of, self.values(), strict=True)]
 
@@ -593,12 +602,12 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
 
 class Findings(list[str]):
-    """Sentences, a list that notebooks show line by line."""
+    """List of sentences, shown line by line in notebooks."""
 
     def __init__(
         self, sentences: Iterable[str] = (), simultaneous: bool = True
     ) -> None:
-        """Mark sentences on intervals that do not hold together."""
+        """Mark the sentences as separate findings unless they are simultaneous."""
         start = "" if simultaneous else "Taken alone: "
         super().__init__(printable(start + sentence) for sentence in sentences)
 
@@ -608,12 +617,12 @@ class Findings(list[str]):
 
 @cache
 def packaged(name: str) -> str:
-    """Text of a file beside this module, such as the stylesheet."""
+    """Text of a file next to this module, such as the stylesheet."""
     return files("skci.reports").joinpath(name).read_text(encoding="utf-8")
 
 
 def notebook_html(*reports: TabularReport[Any]) -> str:
-    """HTML of what a notebook shows, in the style of pages."""
+    """HTML of reports for notebooks, in the style of pages."""
     style = " ".join(packaged("style.css").split())
     body = "".join(report._html() for report in reports)
     return f'<style>{style}</style><div class="skci">{body}</div>'

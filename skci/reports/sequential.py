@@ -1,4 +1,4 @@
-"""Requirements that are judged at several looks at growing data, until decided."""
+"""Verdicts on requirements at several looks at growing data, until decided."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from skci.reports.rendering import Column
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequentialReport(RequirementReport):
-    """Verdicts on requirements that were judged at several looks at growing data.
+    """Verdicts on requirements at several looks at growing data.
 
-    Intervals cover at all looks at once, so that a verdict of any look is right with
-    the confidence level: a requirement that was shown or refuted at a look remains so,
+    Intervals cover simultaneously at all looks, so a verdict at any look is right at
+    the confidence level: a requirement that is shown or refuted at a look remains so,
     with the estimate and the interval of that look. Returned by
-    :func:`skci.sequential_report`. It has these attributes in addition to those of a
+    :func:`skci.sequential_report`. It adds the following to
     :class:`RequirementReport`.
 
     Parameters
@@ -67,11 +67,11 @@ class SequentialReport(RequirementReport):
 
     @property
     def conclusion(self) -> str:
-        """The number of items used, such as "decided after 640 of 2,000 items"."""
+        """Sentence such as "decided after 640 of 2,000 items"."""
         units = "groups" if self.report.n_groups is not None else "rows"
         if isinstance(self.report, GradesReport) and units == "rows":
             units = "items"
-        n, n_open = len(self.verdicts), sum(each == "open" for each in self.verdicts)
+        n, n_open = len(self.verdicts), sum(x == "open" for x in self.verdicts)
         state = {0: "decided", n: "open"}.get(n_open, f"{n_open} of {n} open")
         return f"{state} after {self.n_used:,} of {self.n_planned:,} {units}"
 
@@ -83,7 +83,7 @@ class SequentialReport(RequirementReport):
         return [*super()._columns(), Column({"looked": [*self.looked]}, "at n")]
 
     def _keeping(self, earlier: SequentialReport | None) -> SequentialReport:
-        """Keep the verdicts of earlier looks."""
+        """Copy with the verdicts that earlier looks decided."""
         if earlier is None:
             return self
         decided = {key: row for key, row in earlier._rows_by_key if row[1] != "open"}
@@ -107,10 +107,10 @@ def n_units(report: JointReport) -> int:
 
 
 class Gate:
-    """Judges requirements at the looks of a horizon, as the data come.
+    """Evaluates requirements at the looks of a horizon, as data arrive.
 
-    A look takes place at the end of the first batch that has the items of a planned
-    look. The actual number of items replaces the planned number.
+    A look takes place after the first batch that reaches the number of a planned look.
+    The actual number of items replaces the planned number.
 
     Parameters
     ----------
@@ -123,13 +123,14 @@ class Gate:
         self._requirements = requirements
         self._plan = Horizon.checked(horizon)
         self._made: list[int] = []
-        self.found: Any = None  # a SequentialReport after the first look
+        self.report: Any = None  # a SequentialReport after the first look
 
     def check_names(self, metrics: list[str], models: list[str]) -> None:
         """Check that requirements name known metrics and models."""
-        for each in read_requirements(self._requirements, metrics, models):
-            if each.name not in ("", *models) and each.pair(models) is None:
-                raise unknown_subject(each.name, metrics, models)
+        for requirement in read_requirements(self._requirements, metrics, models):
+            name = requirement.name
+            if name not in ("", *models) and requirement.pair(models) is None:
+                raise unknown_subject(name, metrics, models)
 
     def is_due(self, n: int) -> bool:
         """Whether to look at n items."""
@@ -139,7 +140,7 @@ class Gate:
         return any(after < look <= n for look in self._plan.looks)
 
     def look(self, report: JointReport, *, is_last: bool = False) -> None:
-        """Judge the requirements on all items so far, if a look is due or the last."""
+        """Evaluate the requirements on all items so far, at a due or the last look."""
         n = n_units(report)
         if not (self.is_due(n) or (is_last and n not in self._made)):
             return
@@ -150,18 +151,18 @@ class Gate:
             later = [look for look in self._plan.looks if look > n and not is_last]
             horizon = Horizon((*self._made, *later), continuous=False)
         report = report._with(replace(report._joint, horizon=horizon))
-        judged = report.requirements(self._requirements)
-        found = SequentialReport(
-            **vars(judged),
+        verdicts = report.requirements(self._requirements)
+        sequential = SequentialReport(
+            **vars(verdicts),
             report=report,
-            looked=[n] * len(judged.verdicts),
+            looked=[n] * len(verdicts.verdicts),
             n_planned=last,
         )
-        self.found = found._keeping(self.found)
+        self.report = sequential._keeping(self.report)
 
     @property
     def is_closed(self) -> bool:
         """Whether every requirement is decided, or the last look was made."""
-        if self.found is None:
+        if self.report is None:
             return False
-        return self.found.is_decided or self.found.n_used >= self.found.n_planned
+        return self.report.is_decided or self.report.n_used >= self.report.n_planned

@@ -17,9 +17,9 @@ from sklearn.utils.parallel import delayed
 from skci._arrays import Array
 from skci._progress import Progress, is_watched
 from skci._validation import check_estimators, is_iterable, join_names
-from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
-from skci.data.responses import Parallel, Request, response, task
+from skci.data.responses import Parallel, ResponseMethods, response, task
+from skci.data.row_options import RowOptions
 from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
@@ -95,7 +95,7 @@ class Resampling:
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
     rows: ResampledRows
-    request: Request
+    request: ResponseMethods
     labels: tuple[Any, ...]
     """All labels, including labels without rows."""
     pos_label: Any
@@ -458,7 +458,7 @@ def _fit(
     model: Any,
     data: tuple[Any, Array, Array | None],
     split: Split,
-    request: Request,
+    request: ResponseMethods,
     verbose: int | None,
     keep: bool,
 ) -> EstimatorPredictions:

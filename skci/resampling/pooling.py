@@ -12,7 +12,12 @@ import numpy as np
 from skci._arrays import Array, cached_property
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Contrast, Key, Parameter, TableParameter
+from skci.inference.parameter import (
+    Contrast,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
 from skci.metrics.metric_set import MetricSet
 from skci.resampling.splitting import Pool
 
@@ -45,7 +50,7 @@ class EvaluatedPool:
     metric_set: MetricSet
     sample: Sample
     pool: Pool
-    keys: Sequence[Key] = ()
+    keys: Sequence[ParameterLabels] = ()
     """Keys of the K metrics; by default, those of this pool."""
 
     @cached_property
@@ -157,9 +162,9 @@ def _n_pairs(parameter: TableParameter) -> float:
 
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
-) -> dict[Key, list[ParameterT]]:
+) -> dict[ParameterLabels, list[ParameterT]]:
     """Parameters of all folds, by their key without the fold."""
-    blocks: dict[Key, list[ParameterT]] = {}
+    blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
     return blocks

@@ -19,7 +19,7 @@ from skci._arrays import Array, cached_property
 from skci._validation import check_choice
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
-from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, Trait
+from skci.measures.traits import EDGE, IDENTITY, LOGIT, Link, MeasureProperties
 
 Limits = tuple[float, float]
 
@@ -52,7 +52,7 @@ class Task(NamedTuple):
     measures. Without a table, `functional` and `counts` are None.
     """
 
-    trait: Trait
+    trait: MeasureProperties
     estimate: float
     standard_error: float
     rarer_class: int = 0
@@ -71,7 +71,7 @@ class Task(NamedTuple):
 class IntervalMethod:
     """An interval method and its requirements on the measure and the covariance."""
 
-    applies: Callable[[Trait], bool] = lambda trait: True
+    applies: Callable[[MeasureProperties], bool] = lambda trait: True
     """Whether the method supports a measure."""
     need: str = ""
     """Requirement on the measure, for error messages."""
@@ -98,7 +98,9 @@ class IntervalMethod:
         """Whether the method adds variance to that of the observed table."""
         return self.smooths or self.blurs
 
-    def serves(self, trait: Trait, available: AvailableData = "table") -> bool:
+    def serves(
+        self, trait: MeasureProperties, available: AvailableData = "table"
+    ) -> bool:
         """Whether the method supports a measure, given the available information."""
         suffices = _INCREASING.index(available) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
@@ -519,7 +521,10 @@ AUTO = "auto"
 
 @lru_cache
 def automatic(
-    trait: Trait, *, available: AvailableData = "table", preferred: Sequence[str] = ()
+    trait: MeasureProperties,
+    *,
+    available: AvailableData = "table",
+    preferred: Sequence[str] = (),
 ) -> str:
     """Method that "auto" selects: the first that supports the measure, else "delta"."""
     for method in (*preferred, *trait.automatic):
@@ -529,7 +534,11 @@ def automatic(
 
 
 def unsupported_reason(
-    method: str, trait: Trait, where: str = "", *, available: AvailableData = "table"
+    method: str,
+    trait: MeasureProperties,
+    where: str = "",
+    *,
+    available: AvailableData = "table",
 ) -> str | None:
     """Explain why a method does not support a measure, or None if it does.
 
@@ -547,7 +556,11 @@ def unsupported_reason(
 
 
 def check_serves(
-    method: str, trait: Trait, where: str = "", *, available: AvailableData = "table"
+    method: str,
+    trait: MeasureProperties,
+    where: str = "",
+    *,
+    available: AvailableData = "table",
 ) -> None:
     """Check that a method supports a measure; see `unsupported_reason`."""
     if method != AUTO and not METHODS[method].serves(trait, available):
@@ -556,7 +569,7 @@ def check_serves(
 
 def method_without_table(
     method: str,
-    trait: Trait,
+    trait: MeasureProperties,
     *,
     available: AvailableData,
     preferred: Sequence[str] = (),

@@ -1,4 +1,4 @@
-"""How rows were drawn: weights, frequencies, clusters, subgroups and a design."""
+"""Sampling of rows: weights, frequencies, clusters, subgroups and a design."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
-from skci._options import brief, design_hint
+from skci._options import design_hint, short_repr
 from skci._validation import (
     as_array,
     as_numbers,
     as_whole_numbers,
-    check_alone,
     check_choice,
+    check_mutually_exclusive,
     check_nonnegative,
+    int_if_integral,
     is_null,
     join_names,
     named_columns,
-    whole,
 )
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
@@ -50,13 +50,13 @@ from skci.inference.designs.units import (
 )
 from skci.inference.rows import Rows
 
-_NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
+_NEGLIGIBLE = 2.0**-250  # weights below this share of the largest weight count as 0
 _NO_LABELS = Vocabulary()
 _MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
-_MISSING = "missing"  # name of the subgroup of rows without one
+_MISSING = "missing"  # name of the subgroup of rows without a name
 _COLUMNS = "sample_weight", "counts", "groups", "query", "by"
-_MEMBERS = "n_units", "components"  # of any design
-_EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
+_MEMBERS = "n_units", "components"  # attributes of any design
+_EQUAL = 1e-9  # relative difference of weights that is attributed to rounding
 _REPORT_COLUMNS = {
     *("model", "metric", "first", "second", "contrast", "models", "metrics"),
     *("estimate", "low", "high", "standard_error", "individual_low"),
@@ -68,7 +68,7 @@ _REPORT_COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class RowOptions:
-    """Options of an entry point that say how rows were drawn, as they were given."""
+    """Options of an entry point that describe the sampling of rows, unchecked."""
 
     sample_weight: Any = None
     counts: Any = None
@@ -77,15 +77,15 @@ class RowOptions:
     by: Any = None
     design: Any = None
     missing: str = "error"
-    """What rows without a subgroup are: "group" for a subgroup "missing"."""
+    """Treatment of rows without a subgroup: "group" for a subgroup "missing"."""
     by_name: str = "by"
-    """Name of the subgroups in messages."""
+    """Name of the parameter of subgroups in messages."""
     equal_parts: bool = False
-    """Whether all strata, or groups, have the same total weight."""
+    """Whether all strata, or clusters, have the same total weight."""
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns of rows by the names of their parameters, None if not given."""
+        """Columns of rows by parameter; None for options that are not passed."""
         columns = dict(zip(_COLUMNS, attrgetter(*_COLUMNS)(self), strict=True))
         for key, name in self._of_design.items():
             columns[key] = getattr(self.design, name)
@@ -93,46 +93,46 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Attributes of the design with a value for each row, by their parameters."""
-        of_class = isinstance(self.design, type)
-        names = () if of_class else getattr(self.design, "columns", None) or ()
+        """Attributes of the design with a value for each row, by parameter."""
+        is_class = isinstance(self.design, type)
+        names = () if is_class else getattr(self.design, "columns", None) or ()
         for name in names:
             if _lacks(self.design, name):
                 near = difflib.get_close_matches(str(name), dir(self.design), 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                kind = type(self.design).__name__
+                class_name = type(self.design).__name__
                 raise ValueError(
-                    f"columns of design {kind} must be a tuple of names of its "
+                    f"columns of design {class_name} must be a tuple of names of its "
                     f"attributes, got {names!r} with {name!r}{hint}"
                 )
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
-        """Replace some of the columns by others, as by what names stand for."""
-        changed, keys = dict(columns), self._of_design
-        of_rows = {keys[key]: changed.pop(key) for key in columns if key in keys}
-        if of_rows:
-            changed["design"] = with_columns(self.design, of_rows)
-        return replace(self, **changed)
+        """Copy of the options with other columns, such as columns of a data frame."""
+        changes, keys = dict(columns), self._of_design
+        design_columns = {keys[key]: changes.pop(key) for key in columns if key in keys}
+        if design_columns:
+            changes["design"] = with_columns(self.design, design_columns)
+        return replace(self, **changes)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows that are identical in all else cannot be counted together."""
+        """Whether rows with equal values cannot be merged into counts."""
         counts_suffice = isinstance(self.design, Strata | Prevalence | None)
         return self.query is not None or not counts_suffice
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
-    ) -> CheckedRows:
-        """Check the options for n rows; `truth` is what the others are aligned to."""
+    ) -> ValidatedRowOptions:
+        """Check the options for n rows that are aligned with `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
-            raise ValueError("missing='group' is for subgroups, got by=None")
+            raise ValueError("missing='group' needs subgroups, got by=None")
         are_none = (
             self.sample_weight is self.counts is self.groups is self.query is None
         )
         if are_none and self.by is self.design is None:
-            return CheckedRows(n, are_plain=True)
+            return ValidatedRowOptions(n, are_plain=True)
 
         def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
             check_aligned(name, values)
@@ -143,7 +143,7 @@ class RowOptions:
         def named(values: Any, name: str, kind: str) -> tuple[Array, Array]:
             return distinct_names(column(values, name, _as_names), name, kind)
 
-        kept: Any = ...
+        selected: Any = ...
         weights = counts = clusters = queries = subgroups = None
         if self.counts is not None:
             counts = column(self.counts, "counts", check_counts)
@@ -151,49 +151,51 @@ class RowOptions:
         if self.sample_weight is not None:
             weights = column(self.sample_weight, "sample_weight", as_numbers)
             weights = _check_weights(weights, counts)
-        positive = [each > 0 for each in (weights, counts) if each is not None]
+        positive = [values > 0 for values in (weights, counts) if values is not None]
         if not np.all(positive):
-            kept = np.all(positive, axis=0)
-            weights = None if weights is None else weights[kept]
-            counts = None if counts is None else counts[kept]
+            selected = np.all(positive, axis=0)
+            weights = None if weights is None else weights[selected]
+            counts = None if counts is None else counts[selected]
         if self.groups is not None:
             names, positions = named(self.groups, "groups", "group")
-            clusters = names, positions[kept]
+            clusters = names, positions[selected]
         if self.by is not None:
-            subgroups = self._read_subgroups(column, kept)
+            subgroups = self._read_subgroups(column, selected)
         if self.query is not None:
-            check_alone("query", {"counts": self.counts})
+            check_mutually_exclusive("query", {"counts": self.counts})
             names, positions = named(self.query, "query", "query")
-            queries = Queries.of(names, positions[kept])
+            queries = Queries.of(names, positions[selected])
             queries.check_constant(weights, "sample_weight must be one number")
             queries.check_constant(clusters and clusters[1], "groups must name one")
             codes = None if subgroups is None else subgroups.codes
             queries.check_constant(codes, f"{self.by_name} must name one subgroup")
-        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups, queries)
+        rows = ValidatedRowOptions(
+            n, selected, weights, counts, clusters, subgroups, queries
+        )
         if self.design is not None:
             rows = self._with_design(rows, column, named)
         return rows.with_equal_parts() if self.equal_parts else rows
 
     def _with_design(
         self,
-        rows: CheckedRows,
+        rows: ValidatedRowOptions,
         column: Callable[..., Array],
         named: Callable[..., tuple[Array, Array]],
-    ) -> CheckedRows:
-        """Check the design, and what excludes it."""
-        design, kind = self.design, f"design={type(self.design).__name__}"
-        of_rows = {"groups": self.groups, "query": self.query}
+    ) -> ValidatedRowOptions:
+        """Check the design and the options that it excludes."""
+        design, title = self.design, f"design={type(self.design).__name__}"
+        exclusive = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
-                    "average of Strata must be 'micro' here, since 'macro' is for "
+                    "average of Strata must be 'micro' here; 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            check_alone(kind, of_rows)
+            check_mutually_exclusive(title, exclusive)
             return rows.in_strata(*named(design.strata, *self._of_design, "stratum"))
         if isinstance(design, Prevalence):
-            others = {"sample_weight": self.sample_weight, "by": self.by}
-            check_alone(kind, others | of_rows)
+            other_options = {"sample_weight": self.sample_weight, "by": self.by}
+            check_mutually_exclusive(title, other_options | exclusive)
             design.check()
             return replace(rows, design=design)
         missing = [name for name in _MEMBERS if _lacks(design, name)]
@@ -201,18 +203,18 @@ class RowOptions:
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
-                "n_units and components, as skci.designs.Design describes, "
-                f"got {brief(design)}{without}{design_hint(design)}"
+                "n_units and components, as described in skci.designs.Design, "
+                f"got {short_repr(design)}{without}{design_hint(design)}"
             )
         if rows.counts is not None and (rows.counts > 1).any():
-            of_rows["counts"] = self.counts
+            exclusive["counts"] = self.counts
         with_series = getattr(design, "with_series", None)
         if with_series:
-            del of_rows["groups"]
-        check_alone(kind, of_rows)
+            del exclusive["groups"]
+        check_mutually_exclusive(title, exclusive)
         for key, name in self._of_design.items():
             column(getattr(design, name), key, _without_missing)
-        if with_series:  # time passes in rows without weight as well
+        if with_series:  # rows without weight also take time
             groups = np.zeros(rows.n) if self.groups is None else self.groups
             design = with_series(named(groups, "groups", "series")[1])
             rows = replace(rows, clusters=None)
@@ -230,18 +232,18 @@ class RowOptions:
         drawn.check()
         return replace(rows, design=drawn)
 
-    def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
-        """Subgroups of rows by a column, or by several with their names."""
+    def _read_subgroups(self, column: Callable[..., Array], selected: Any) -> Subgroups:
+        """Read subgroups from one column, or from several named columns."""
         name = str(getattr(self.by, "name", None) or "subgroup")
         columns = named_columns(self.by, "by", name)
         if not _REPORT_COLUMNS.isdisjoint(columns):
             raise ValueError(
-                "by must have a column or more, of other names than those of a report, "
-                f"got {list(columns)}"
+                "by must have at least one column, with other names than the columns "
+                f"of a report, got {list(columns)}"
             )
         one_column = partial(as_column, several="several columns need names")
-        hint = MISSING_SUBGROUP_HINT if self.by_name == "by" else ""  # and not folds
-        names, positions, most = [], [], _MAX_SUBGROUPS
+        hint = MISSING_SUBGROUP_HINT if self.by_name == "by" else ""  # not for folds
+        names, positions, maximum = [], [], _MAX_SUBGROUPS
         for name, values in columns.items():
             several = len(columns) > 1
             parameter = f"{self.by_name}[{name!r}]" if several else self.by_name
@@ -255,62 +257,62 @@ class RowOptions:
             names.append([(name, str(level)) for level in levels.tolist()])
             if len(set(names[-1])) < len(levels):
                 raise ValueError(
-                    f"{parameter} must name subgroups that differ as text, got "
-                    f"{levels.tolist()}"
+                    f"{parameter} must have names of subgroups that differ as text, "
+                    f"got {levels.tolist()}"
                 )
             positions.append(position)
             if any(isinstance(level, Real) for level in levels.tolist()):
-                most = _MAX_OF_NUMBERS
-        found, codes = distinct_rows(np.stack(positions, axis=1)[kept])
-        if len(found) > most:
+                maximum = _MAX_OF_NUMBERS
+        combinations, codes = distinct_rows(np.stack(positions, axis=1)[selected])
+        if len(combinations) > maximum:
             raise ValueError(
-                f"{self.by_name} must part the rows in at most {most} subgroups, got "
-                f"{len(found)}; numbers are to be cut into intervals first, or given "
-                f"as texts, which may be {_MAX_SUBGROUPS:,}"
+                f"{self.by_name} must define at most {maximum} subgroups, got "
+                f"{len(combinations)}; cut numbers into intervals first, or pass them "
+                f"as text, for at most {_MAX_SUBGROUPS:,} subgroups"
             )
         subgroups = [
             tuple(levels[k] for levels, k in zip(names, row, strict=True))
-            for row in found.tolist()
+            for row in combinations.tolist()
         ]
         return Subgroups(codes, tuple(subgroups))
 
 
 def _lacks(design: Any, name: str) -> bool:
-    """Whether an object has no such attribute; one that raises an error is there."""
+    """Whether an object lacks an attribute; attributes that raise errors exist."""
     missing = object()
     static = inspect.getattr_static(design, name, missing)
     return static is missing and not hasattr(design, name)
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRows:
-    """How n rows were drawn, of those that count; None for what is not given."""
+class ValidatedRowOptions:
+    """Checked sampling of the rows with positive weight; None for unused options."""
 
     n: int
     kept: Any = ...
-    """Index of the rows of positive weight that occur."""
+    """Index of the rows with positive weight and frequency."""
     weights: Array | None = None
     counts: Array | None = None
-    """How often each of them occurs."""
+    """Frequency of each row."""
     clusters: tuple[Array, Array] | None = None
-    """Names of the clusters, and the number of that of each row."""
+    """Names of the clusters, and cluster index of each row."""
     subgroups: Subgroups | None = None
     queries: Queries | None = None
     strata: Array | None = None
-    """Number of the stratum of each row."""
+    """Stratum index of each row."""
     design: Any = None
     are_plain: bool = False
-    """Whether all rows count, independent and of equal weight, each once."""
+    """Whether all rows are independent, occur once and have equal weights."""
 
-    def in_strata(self, names: Array, positions: Array) -> CheckedRows:
-        """The rows in strata that show a variance, and have rows of one weight each."""
+    def in_strata(self, names: Array, positions: Array) -> ValidatedRowOptions:
+        """Add strata, each with at least two rows and one weight."""
         stratum, weights = positions[self.kept], self.weights
         sizes = np.bincount(stratum, self.counts, len(names))
         if (sizes == 1).any():
             name = names.tolist()[np.argmax(sizes == 1)]
             raise ValueError(
-                "strata must have at least two rows each, to show a variance, got one "
-                f"of {name!r}; unite strata that are alike"
+                "strata must have at least two rows each, to estimate a variance, got "
+                f"one row in {name!r}; merge similar strata"
             )
         if weights is not None:
             low, high = np.full(len(names), np.inf), np.zeros(len(names))
@@ -320,13 +322,13 @@ class CheckedRows:
             if varies.any():
                 k = np.argmax(varies)
                 raise ValueError(
-                    "sample_weight must be one number in each stratum, got values from "
+                    "sample_weight must be constant in each stratum, got values from "
                     f"{low[k]:g} to {high[k]:g} in {names.tolist()[k]!r}"
                 )
         return replace(self, strata=stratum)
 
-    def with_equal_parts(self) -> CheckedRows:
-        """Weight rows for all strata, or clusters, to have the same total weight."""
+    def with_equal_parts(self) -> ValidatedRowOptions:
+        """Change weights so that all strata, or clusters, have equal total weights."""
         parts = self.cluster_numbers if self.strata is None else self.strata
         assert parts is not None
         repeats = 1.0 if self.counts is None else self.counts
@@ -336,7 +338,7 @@ class CheckedRows:
 
     @property
     def cluster_numbers(self) -> Array | None:
-        """Number of the cluster of each row that counts."""
+        """Cluster index of each row."""
         return None if self.clusters is None else self.clusters[1]
 
     def sample(
@@ -347,7 +349,7 @@ class CheckedRows:
         by_rows: bool = False,
         **predictions: Any,
     ) -> Sample:
-        """Sample of label codes of the rows, of distinct outcomes unless by rows."""
+        """Sample with label codes of the rows; units are outcomes unless `by_rows`."""
         rows, share_covariance = self, None
         if isinstance(self.design, Prevalence):
             rows = self._at_prevalence(codes, vocabulary)
@@ -359,7 +361,7 @@ class CheckedRows:
         columns, subgroups, unit = distinct_units(
             columns, rows.subgroups, by_rows or is_rowwise
         )
-        held, design = rows._drawn(unit, len(columns))
+        counted_rows, design = rows._drawn(unit, len(columns))
         if strata is not None:
             truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
             strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
@@ -371,7 +373,7 @@ class CheckedRows:
             )
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(
-            held,
+            counted_rows,
             design,
             vocabulary,
             codes,
@@ -384,13 +386,13 @@ class CheckedRows:
     def sample_without_labels(
         self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
     ) -> Sample:
-        """Sample by rows, of which no labels are read."""
+        """Sample by rows without labels."""
         n_rows = len(np.arange(self.n)[self.kept])
         codes = np.zeros((n_rows, 0), dtype=bool)
         return self.sample(codes, vocabulary, by_rows=True, **predictions)
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
-        """Count rows by their unit, and make the design of them."""
+        """Count rows by unit, and return their design."""
         rows = Rows.from_rows(unit, n_units, self.weights, self.counts)
         if self.clusters is not None:
             clusters, kind = self.clusters, "group"
@@ -407,17 +409,19 @@ class CheckedRows:
             weights, squares = weights * repeats, weights**2 * repeats
         return rows, Clusters.from_rows(*clusters, unit, weights, squares, kind)
 
-    def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
+    def _at_prevalence(
+        self, codes: Array, vocabulary: Vocabulary
+    ) -> ValidatedRowOptions:
         """Weight rows of two labels, which are strata, to the prevalence."""
         if not codes.shape[1]:
             raise ValueError(
-                "design=Prevalence is of a positive label, which neither numbers nor "
-                "times nor items nor grades have"
+                "design=Prevalence needs a positive label; numbers, times, items and "
+                "grades have none"
             )
         if not vocabulary.binary:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(
-                "design=Prevalence is for one positive label of two, got "
+                "design=Prevalence needs two labels, one of them positive, got "
                 f"{len(vocabulary.classes)} {kind}"
             )
         positive = codes[:, 0].astype(int)
@@ -432,7 +436,7 @@ class CheckedRows:
 
 
 def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
-    """Code of the true label of each stratum, if rows were drawn by label."""
+    """True label of each stratum as a code, if strata are defined by the label."""
     if truth is None or len(np.unique(truth)) < 2:
         return None
     labels = distinct_rows(np.column_stack([strata, truth]))[0]
@@ -440,33 +444,33 @@ def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
 
 
 def _as_names(values: Any, name: str) -> Array:
-    """Make one dimension of the names of groups or strata."""
+    """Names of clusters or strata in one dimension."""
     return flat(as_array(values, name, "an array of names"))
 
 
 def _may_be_missing(values: Array) -> bool:
-    """Whether some values are missing or infinite, or objects, which may be."""
+    """Whether values may be missing or infinite; objects may always be."""
     kind = values.dtype.kind
     return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
 
 
 def _without_missing(values: Any, name: str) -> Array:
-    """Make one dimension of the values of a design, of which none may be missing."""
+    """Values of a design in one dimension, checked to be present."""
     column = _as_names(values, name)
     if _may_be_missing(column):
-        must = f"{name} must have a value in every row"
-        check_present(column.tolist(), must, np.arange(len(column)))
+        error_prefix = f"{name} must have a value in every row"
+        check_present(column.tolist(), error_prefix, np.arange(len(column)))
     return column
 
 
 def check_counts(values: Any, name: str) -> Array:
-    """Check whole numbers, how often rows occur."""
-    hint = "; weights are given by sample_weight"
-    return as_whole_numbers(values, name, ", how often each row occurs", hint)
+    """Check frequencies of rows, which must be integers."""
+    hint = "; pass weights as sample_weight"
+    return as_whole_numbers(values, name, ", the frequency of each row", hint)
 
 
 def _check_weights(weights: Array, counts: Array | None) -> Array:
-    """Check weights of rows; negligible ones and those of absent rows become 0."""
+    """Check weights; negligible weights and weights of absent rows become 0."""
     if counts is not None:
         weights = np.where(counts > 0, weights, 0)
     check_nonnegative(weights, "sample_weight")
@@ -475,32 +479,32 @@ def _check_weights(weights: Array, counts: Array | None) -> Array:
         total = weights.sum()
     if total == largest and np.count_nonzero(weights) > 1:
         raise ValueError(
-            "sample_weight must leave more than one row that counts, got values from "
-            f"{weights.min():g} to {largest:g}, beside which all others vanish"
+            "sample_weight must leave more than one row with a weight, got values from "
+            f"{weights.min():g} to {largest:g}, so that all others are negligible"
         )
     negligible = weights < _NEGLIGIBLE * largest
     return np.where(negligible, 0, weights) if negligible.any() else weights
 
 
 def is_missing_named(missing: str) -> bool:
-    """Whether rows without a subgroup are one of their own, or else an error."""
+    """Whether rows without a subgroup form a subgroup; otherwise they are an error."""
     check_choice(missing, ("error", "group"), "missing")
     return missing == "group"
 
 
 def _name_missing(values: Array) -> Array:
-    """Name what is missing, which made floats of integers in the column."""
+    """Replace missing names; integers are restored from floats."""
     if values.dtype.kind not in "fO":
         return values
     entries = values.tolist()
     names = [
-        _MISSING if is_null(x) else whole(x) if isinstance(x, float) else x
+        _MISSING if is_null(x) else int_if_integral(x) if isinstance(x, float) else x
         for x in entries
     ]
     if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
         raise ValueError(
-            f"missing='group' names a subgroup {_MISSING!r}, which by has already; "
-            "give the missing values another name"
+            f"missing='group' names a subgroup {_MISSING!r}, which by already has; "
+            "give missing values another name"
         )
     return np.fromiter(names, dtype=object, count=len(names))
 
@@ -508,25 +512,25 @@ def _name_missing(values: Array) -> Array:
 def distinct_names(
     column: Array, parameter: str, kind: str, missing: str = "error", hint: str = ""
 ) -> tuple[Array, Array]:
-    """Distinct names of groups in ascending order, and the position of each row's.
+    """Distinct names of groups in ascending order, and the name index of each row.
 
-    With missing="group" those that are missing have one name.
+    With missing="group" all missing names are one name.
     """
     try:
         names, positions = factorise(column)
         if is_missing_named(missing):
-            names, among = factorise(_name_missing(names))
-            positions = among[positions]
+            names, index = factorise(_name_missing(names))
+            positions = index[positions]
         if _may_be_missing(names):
             article = "an" if kind == "item" else "a"
-            must = f"{parameter} must name {article} {kind} in every row"
-            check_present(names.tolist(), must, positions, hint)
+            error_prefix = f"{parameter} must name {article} {kind} in every row"
+            check_present(names.tolist(), error_prefix, positions, hint)
         if names.dtype.kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
     except TypeError as error:
         raise TypeError(
-            f"{parameter} must hold names, such as numbers or strings: {error}"
+            f"{parameter} must contain names, such as numbers or strings: {error}"
         ) from error
     return names, positions
 
@@ -534,31 +538,35 @@ def distinct_names(
 def names_in(
     columns: Mapping[str, Any], *parameters: str
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Distinct names in each of some columns that are given, and those of the rows."""
+    """Distinct names of some parameters, and the name index of each row."""
     names, codes = {}, {}
     for parameter in parameters:
         if columns[parameter] is not None:
-            found = distinct_names(columns[parameter], parameter, parameter)
-            names[parameter], codes[parameter] = found
+            names_and_codes = distinct_names(columns[parameter], parameter, parameter)
+            names[parameter], codes[parameter] = names_and_codes
     return names, codes
 
 
 def check_apart(
     names: Mapping[str, Array],
     codes: Mapping[str, Array],
-    must: str,
+    error_prefix: str,
     hint: str = "",
 ) -> None:
-    """Check that no two rows have the same names; `must` says what tells them apart."""
+    """Check that all rows have different combinations of names."""
     distinct, row = distinct_rows(np.stack([*codes.values()], axis=1))
     counts = np.bincount(row)
     if counts.max() > 1:
-        named = zip(names.items(), distinct[counts.argmax()], strict=True)
-        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
-        raise ValueError(f"{must}, got more than one row of {join_names(shown)}{hint}")
+        name_index = zip(names.items(), distinct[counts.argmax()], strict=True)
+        row_names = [
+            f"{parameter} {values[k]!s}" for (parameter, values), k in name_index
+        ]
+        raise ValueError(
+            f"{error_prefix}, got more than one row of {join_names(row_names)}{hint}"
+        )
 
 
 def _sort_key(name: Any) -> tuple[str, Any]:
-    """Key to sort names of several kinds by."""
+    """Sort key for names of several types."""
     kinds = (kind.__name__ for kind in (Real, str) if isinstance(name, kind))
     return next(kinds, type(name).__name__), name

@@ -1,0 +1,222 @@
+r"""Metrics of probabilities of an event by a time, where rows are censored before.
+
+Whether the event is by the time t is a label. It is known if the event is seen, or the
+row is followed up to t. Rows with a known label count for the others by the inverse of
+the probability G not to be censored before :math:`\min(T, t)`. G is the Kaplan-Meier
+estimate at the same weights, so that influence values include its error.
+
+References
+----------
+Blanche, P. F., Holt, A. and Scheike, T. (2023). On logistic regression with right
+censored data, with or without competing risks, and its use for estimating treatment
+effects. Lifetime Data Analysis 29, 441-482.
+
+Vickers, A. J., Cronin, A. M., Elkin, E. B. and Gonen, M. (2008). Extensions to decision
+curve analysis, a novel method for evaluating diagnostic tests, prediction models and
+molecular markers. BMC Medical Informatics and Decision Making 8, 53.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import truediv
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skci._arrays import Array, cached_property, dot
+from skci.data.rows import check_time
+from skci.data.sample import Scores
+from skci.inference.parameter import TableParameter
+from skci.measures.functional import (
+    Boundary,
+    Evaluation,
+    Functional,
+    FunctionOfMeans,
+    InformativeRows,
+    Mean,
+)
+from skci.measures.traits import EDGE, MeasureProperties
+from skci.metrics.base import option
+from skci.metrics.binding import ParameterBuilder
+from skci.metrics.scores import ScoreMetricCI
+from skci.metrics.survival import Censoring, FollowUp
+
+
+@dataclass(frozen=True, eq=False)
+class EventBy(Functional):
+    r"""A functional of labels that are known of the rows not censored before a time.
+
+    Its value is that of the functional at the weights :math:`q_i = p_i k_i / G_i`,
+    :math:`k_i` being 1 if the label is known. If its influence values there are
+    :math:`L_i`, the derivative in :math:`\log G_i` is :math:`-q_i L_i`. Only some rows
+    may need a label: G is estimated on these, and the weights of others stay.
+    """
+
+    functional: Functional
+    """Functional of the rows, which disregards those of weight 0."""
+    follow_up: FollowUp
+    """Follow-up of the rows that need a label."""
+    rows: Array
+    """Index of these rows."""
+    time: float
+
+    @cached_property
+    def _index(self) -> Array:
+        """Number of the times that a row must not be censored at for its label."""
+        times, position = self.follow_up.times, self.follow_up.position
+        return np.minimum(position, np.searchsorted(times, self.time))
+
+    @cached_property
+    def is_known(self) -> Array:
+        """Whether the label is known of each row that needs one."""
+        return self.follow_up.event | (self.follow_up.time >= self.time)
+
+    def _weights(self, p: Array) -> tuple[Array, Censoring]:
+        """Inverse probabilities of the rows, and the distribution of censoring."""
+        censoring = self.follow_up.censoring(p[self.rows])
+        left = censoring.survival[self._index]
+        weights = np.ones(len(p))
+        is_known = self.is_known & (left > 0)
+        weights[self.rows] = np.where(is_known, left, np.inf) ** -1.0
+        return weights, censoring
+
+    def __call__(self, p: Array) -> Evaluation:
+        p = p / p.sum()
+        masses, is_followed = p[self.rows], self.follow_up.time >= self.time
+        if masses[~self.is_known].any() and not masses[is_followed].any():
+            nan = np.full(len(p), np.nan)
+            return Evaluation(np.asarray(np.nan), nan, np.array([np.inf]))
+        weights, censoring = self._weights(p)
+        value, influence, gradient = self.functional(p * weights)
+        with np.errstate(invalid="ignore"):
+            influence = weights * np.where(weights > 0, influence, 0.0)
+            slopes = -(p * influence)[self.rows]
+            slopes = np.bincount(self._index, slopes, len(censoring.survival))
+            influence[self.rows] += censoring.influence(slopes)
+            return Evaluation(value, influence - dot(p, influence), gradient)
+
+    def support(self, counts: Array) -> InformativeRows:
+        """Weights of the events among the rows that need a label."""
+        events, rows = np.zeros(len(counts)), self.rows
+        by_now = self.follow_up.event & (self.follow_up.time <= self.time)
+        events[rows] = by_now * self._weights(counts / counts.sum())[0][rows]
+        return InformativeRows(events=(events,))
+
+
+class ShareOfEvents(EventBy):
+    """Kaplan-Meier estimate of an event by a time, of the rows that need a label."""
+
+    @cached_property
+    def _n_known(self) -> int:
+        return int(self.is_known.sum())
+
+    def support(self, counts: Array) -> InformativeRows:
+        return InformativeRows(rarer_class=self._n_known)
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
+        return [] if inside or not self._n_known else [Boundary(1, self._n_known)]
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events by a time of rows that may be censored before, (m, 2)."""
+
+    truth: Array
+    time: float
+
+    @property
+    def by_now(self) -> Array:
+        """Whether each row is known to have the event by the time."""
+        event, until = self.truth.T
+        return (event == 1) & (until <= self.time)
+
+    def known(
+        self,
+        found: Functional | Array,
+        needed: Any = ...,
+        cls: type[EventBy] = EventBy,
+    ) -> EventBy:
+        """Functional, or mean of numbers, of the labels that some or all rows need."""
+        functional = found if isinstance(found, Functional) else Mean(found)
+        rows = np.arange(len(self.truth))[needed]
+        event, until = self.truth[rows].T
+        return cls(functional, FollowUp(event == 1, until), rows, self.time)
+
+
+_SHARE = MeasureProperties(
+    "fraction_of_positives",
+    smooth=False,
+    blurs=False,
+    automatic=("logit",),
+    undefined_by="rows are not followed up to the time",
+)
+
+
+def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
+    """Parameter for the fraction of the rows in a bin with an event by a time."""
+    events = Events(binding.sample.truth[binding.within], check_time(time))
+    features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
+    share = FunctionOfMeans(truediv, features)
+    return binding.of_units(_SHARE, events.known(share, inside, ShareOfEvents))
+
+
+class EventMetricCI(ScoreMetricCI):
+    """A metric of the probabilities of one of two labels, or of an event by a time.
+
+    Parameters
+    ----------
+    time : float, optional
+        Time by which the event is predicted, above 0: `y_true` is then the event, 0 or
+        1, and the time of each row, and `y_score` the probability of an event by this
+        time. Rows may be censored before, independently of times and predictions. If
+        not given, `y_true` are labels.
+    """
+
+    time: float | None = option(default=None, check=check_time)
+
+    _of_rows: ClassVar[Callable[..., Functional | Array]]
+    """Functional of rows, or numbers of which it is the mean, if labels are known."""
+
+    _reach: ClassVar[tuple[float, float] | None] = None
+    """Range of the estimator with a time, if it exceeds that of the measure."""
+
+    @property
+    def _truth(self) -> str:  # type: ignore[override]
+        return "labels" if self.time is None else "survival"
+
+    @property
+    def _name(self) -> str:
+        at = "" if self.time is None else f"@{check_time(self.time):.10g}"
+        return super()._name + at
+
+    @property
+    def _trait(self) -> MeasureProperties:
+        if self.time is None:
+            return super()._trait
+        trait = self._measure
+        cause = f"{trait.undefined_by}, or rows are not followed up to the time"
+        return replace(
+            trait,
+            name=self._name,
+            smooth=False,
+            reach=self._reach,
+            undefined_by=cause,
+        )
+
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
+    ) -> TableParameter:
+        if self.time is None:
+            return super()._bind_one(binding, scores, code)
+        events = Events(binding.sample.truth[binding.within], float(self.time))
+        rows = events.by_now == code, scores.values, binding.frequencies
+        return binding.of_units(self._trait, self._of_events(events, *rows))
+
+    def _of_events(
+        self, events: Events, positive: Array, predicted: Array, repeats: Array
+    ) -> Functional:
+        """Functional of rows, whose labels are `events` where they are known."""
+        return events.known(self._of_rows(positive, predicted, repeats))

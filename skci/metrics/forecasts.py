@@ -1,0 +1,384 @@
+r"""Metrics of probabilistic forecasts: means over rows of scores of distributions.
+
+References
+----------
+Bracher, J., Ray, E. L., Gneiting, T. and Reich, N. G. (2021). Evaluating epidemic
+forecasts in an interval format. PLOS Computational Biology 17, e1008618.
+
+Ferro, C. A. T. (2014). Fair scores for ensemble forecasts. Quarterly Journal of the
+Royal Meteorological Society 140, 1917-1923.
+
+Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and
+estimation. Journal of the American Statistical Association 102, 359-378.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.lib.recfunctions import structured_to_unstructured
+from scipy import stats
+
+from skci._arrays import Array
+from skci._validation import (
+    as_numbers,
+    check_bool,
+    check_probability,
+    errors_of_function,
+)
+from skci.data.rows import check_numbers, parameter_name
+from skci.inference.parameter import TableParameter
+from skci.measures.traits import LOSS, MeasureProperties
+from skci.metrics.base import MetricCI, option
+from skci.metrics.binding import ParameterBuilder
+
+_ROUNDING = 1e-9  # largest difference of equal levels
+
+
+class Forecasts(NamedTuple):
+    """True numbers of n rows, and predictions of their distributions, (n, k).
+
+    Messages use the name of the predictions. Columns are members of ensembles,
+    parameters of distributions, or quantiles. The levels of quantiles are ascending;
+    they are empty for other predictions.
+    """
+
+    name: str
+    truth: Array
+    values: Array
+    levels: Array
+
+    @classmethod
+    def read(cls, binding: ParameterBuilder) -> Forecasts:
+        """Check the forecasts of a model within the subgroup."""
+        name = parameter_name(binding.model)
+        truth = check_numbers(binding.sample.true_items[binding.within], "y_true")
+        items = binding.sample.items[binding.model][binding.within]
+        levels = np.array(items.dtype.names or (), dtype=float)
+        if len(levels):
+            items = structured_to_unstructured(items)
+        values = as_numbers(items.tolist() if items.dtype == object else items, name)
+        if values.ndim != 2:
+            raise ValueError(
+                f"{name} must have a column for each member of an ensemble, or be a "
+                f"mapping of levels to quantiles, got shape {values.shape}; "
+                "joint_report takes y_pred={'model': {0.1: low, 0.9: high}}"
+            )
+        return cls(name, truth, values, levels)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Limits of the central prediction interval of a level."""
+        ends, members = np.array([1 - level, 1 + level]) / 2, self.values.shape[1]
+        if not len(self.levels) and ends[0] * (members + 1) > 1 - _ROUNDING:
+            low, high = np.quantile(self.values, ends, axis=1, method="weibull")
+            return low, high
+        distances = np.abs(np.subtract.outer(ends, self.levels))
+        is_limit = (distances < _ROUNDING).any(axis=0)
+        if is_limit.sum() != 2:
+            got = self.levels if len(self.levels) else f"{members} columns"
+            raise ValueError(
+                f"{self.name} must be a mapping of {ends.round(9)} to quantiles, or "
+                f"have {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} members or more, for "
+                f"the interval of level {level:g}, got {got}"
+            )
+        low, high = self.values[:, is_limit].T
+        return low, high
+
+
+class _ForecastMetricCI(MetricCI, **LOSS):
+    """A mean over rows of a score of the predicted distribution.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    """
+
+    reads = "items"
+
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+        scores = self._scores(Forecasts.read(binding))
+        return [binding.of_mean(self._measure, scores)]
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        """Score of each row."""
+        raise NotImplementedError
+
+
+class CrpsCI(_ForecastMetricCI, measure="crps"):
+    r"""Continuous ranked probability score (CRPS). Lower is better.
+
+    .. math:: E|X - y| - \frac{1}{2} E|X - X'|
+
+    X and X' are independent draws from the forecast of y [1]_. ``y_pred`` of a model
+    has the m members of an ensemble in columns, and the score of one member is the
+    absolute error. It may also be a mapping of levels to quantiles, or a data frame
+    with these names. The score is then twice the mean pinball loss of the quantiles,
+    which is close to the CRPS if the levels are many and evenly spaced.
+
+    Parameters
+    ----------
+    fair : bool, default=False
+        Whether the mean of :math:`|X - X'|` is over the :math:`m (m - 1)` pairs of
+        different members. Ensembles of different sizes are then compared as if they had
+        infinitely many members [2]_. The name of the metric is "fair_crps".
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007). Strictly proper scoring rules, prediction, and
+       estimation. Journal of the American Statistical Association 102, 359-378.
+    .. [2] Ferro (2014). Fair scores for ensemble forecasts. Quarterly Journal of the
+       Royal Meteorological Society 140, 1917-1923.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y, members = rng.normal(level), rng.normal(level, size=(50, 200)).T
+    >>> CrpsCI()(y, members)
+    crps = 0.587 [0.528, 0.665], 95% interval (hall, n = 200)
+    """
+
+    fair: bool = option(default=False, check=check_bool)
+
+    _variants = ({"fair": True},)
+
+    @property
+    def _name(self) -> str:
+        return "fair_" * self.fair + self._measure.name
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        name, y, values, levels = forecasts
+        errors, m = values - y[:, np.newaxis], values.shape[1]
+        if self.fair and (m < 2 or len(levels)):
+            got = "quantiles" if len(levels) else "one member"
+            raise ValueError(f"{name} must have members for 'fair_crps', got {got}")
+        if len(levels):
+            losses = np.maximum(-levels * errors, (1 - levels) * errors)
+            return 2 * losses.mean(axis=1)
+        # The sum of |X - X'| over pairs follows from the order of the members.
+        pairs = np.sort(errors, axis=1) @ (2 * np.arange(m) - m + 1.0)
+        return np.abs(errors).mean(axis=1) - pairs / (m * (m - self.fair))
+
+
+class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_score"):
+    r"""Weighted interval score (WIS) of quantiles. Lower is better.
+
+    .. math:: \frac{1}{K + 1/2} \Bigl( \frac{1}{2} |y - m| + \sum_{k=1}^K
+        \frac{\alpha_k}{2} \mathrm{IS}_{\alpha_k} \Bigr)
+
+    m is the median, and :math:`\mathrm{IS}_\alpha` the interval score of the central
+    interval of level :math:`1 - \alpha` [1]_; see :class:`IntervalScoreCI`. ``y_pred``
+    of a model is a mapping of symmetric levels to quantiles, or a data frame with these
+    names. The score equals twice the mean pinball loss of the quantiles. Without a
+    level of 0.5 the term of the median is left out, and the sum divided by K.
+
+    References
+    ----------
+    .. [1] Bracher, Ray, Gneiting and Reich (2021). Evaluating epidemic forecasts in an
+       interval format. PLOS Computational Biology 17, e1008618.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y = rng.normal(level)
+    >>> WeightedIntervalScoreCI()(y, {0.1: level - 1.3, 0.5: level, 0.9: level + 1.3})
+    weighted_interval_score = 0.509 [0.458, 0.584], 95% interval (hall, n = 200)
+    """
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        levels = forecasts.levels
+        if not len(levels) or np.abs(levels + levels[::-1] - 1).max() > _ROUNDING:
+            raise ValueError(
+                f"{forecasts.name} must be a mapping of symmetric levels to quantiles, "
+                f"such as 0.1, 0.5 and 0.9, for {self.name!r}, got the levels "
+                f"{levels}; 'crps' takes others, and ensembles"
+            )
+        return CrpsCI()._scores(forecasts)
+
+
+class _IntervalMetricCI(_ForecastMetricCI):
+    r"""A metric of central prediction intervals.
+
+    Parameters
+    ----------
+    level : float
+        Nominal coverage c of the interval, above 0 and below 1.
+    """
+
+    level: float = option(kw_only=False, check=check_probability)
+
+    _title: ClassVar[str]
+    _number = "a level", "0.9"
+
+    @property
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
+        level = check_probability(self.level, "level")
+        return MeasureProperties(f"{self._title}@{level:.10g}", **self._properties)
+
+
+class IntervalScoreCI(_IntervalMetricCI):
+    r"""Interval score (Winkler score) of prediction intervals. Lower is better.
+
+    .. math:: E \Bigl( u - l + \frac{2}{\alpha} \bigl( \max(l - y, 0)
+        + \max(y - u, 0) \bigr) \Bigr)
+
+    l and u are the quantiles at :math:`\alpha / 2` and :math:`1 - \alpha / 2` [1]_.
+    ``y_pred`` of a model is a mapping of levels to quantiles, or a data frame with
+    these names. It may also have the m members of an ensemble in columns: the quantile
+    at p is then interpolated between the sorted members at the position
+    :math:`p (m + 1)`, so that an interval covers at its level if truth and members are
+    exchangeable. The string name is "interval_score@0.9" at a level of 0.9.
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007). Strictly proper scoring rules, prediction, and
+       estimation. Journal of the American Statistical Association 102, 359-378.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y = rng.normal(level)
+    >>> IntervalScoreCI(0.8)(y, {0.1: level - 1.3, 0.9: level + 1.3})
+    interval_score@0.8 = 3.56 [3.15, 4.28], 95% interval (hall, n = 200)
+    """
+
+    _title = "interval_score"
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        (low, high), y = forecasts.interval(self.level), forecasts.truth
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        return high - low + 2 / (1 - self.level) * outside
+
+
+class IntervalCoverageCI(
+    _IntervalMetricCI,
+    bounds=(0.0, 1.0),
+    greater_is_better=True,
+    has_better=False,
+    smooth=True,
+    automatic=("score", "hall"),
+    automatic_of_contrasts=("hall",),
+):
+    r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
+
+    l and u are the limits of the central interval of a level; for ``y_pred`` see
+    :class:`IntervalScoreCI`. Higher is not better: a calibrated forecast covers at the
+    level, and :class:`IntervalCoverageDeviationCI` is the difference between both. The
+    string name is "interval_coverage@0.9" at a level of 0.9.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "logit", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto", which is "score".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y = rng.normal(level)
+    >>> IntervalCoverageCI(0.8)(y, {0.1: level - 1.3, 0.9: level + 1.3})
+    interval_coverage@0.8 = 0.835 [0.777, 0.880], 95% interval (score, n = 200)
+    """
+
+    _title = "interval_coverage"
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        (low, high), y = forecasts.interval(self.level), forecasts.truth
+        return ((low <= y) & (y <= high)).astype(float)
+
+
+class IntervalCoverageDeviationCI(IntervalCoverageCI):
+    r"""Coverage of prediction intervals minus their level.
+
+    .. math:: P(l \le y \le u) - c
+
+    Intervals are too narrow if it is below 0, and too wide if it is above. The string
+    name is "interval_coverage_deviation@0.9" at a level of 0.9.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto", which is "score".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y = rng.normal(level)
+    >>> IntervalCoverageDeviationCI(0.8)(y, {0.1: level - 1.3, 0.9: level + 1.3})
+    interval_coverage_deviation@0.8 = 0.035 [-0.023, 0.080], 95% interval (score, n...)
+    """
+
+    _title = "interval_coverage_deviation"
+
+    @property
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
+        return replace(super()._measure, bounds=(-self.level, 1 - self.level))
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        return super()._scores(forecasts) - self.level
+
+
+def log_density(distribution: Any, name: str = "distribution") -> Any:
+    """Log density or log probability of numbers, given parameters."""
+    is_name = isinstance(distribution, str)
+    given = getattr(stats, distribution, None) if is_name else distribution
+    found = getattr(given, "logpdf", None) or getattr(given, "logpmf", None)
+    if found is None:
+        raise ValueError(
+            f"{name} must be the name of a distribution of scipy.stats, such as 'norm' "
+            f"or have a method logpdf or logpmf, got {distribution!r}"
+        )
+    return found
+
+
+class LogScoreCI(
+    _ForecastMetricCI, measure="log_score", bounds=(-np.inf, np.inf), heavy_tails=True
+):
+    r"""Log score of predictive distributions: :math:`-E \log f(y)`. Lower is better.
+
+    f is the predicted density, or the probability if y is discrete. ``y_pred`` of a
+    model has the parameters of f in columns, in the order of scipy: for "norm" the mean
+    and the standard deviation. A truth of density 0 is an error, since it makes the
+    score infinite.
+
+    Parameters
+    ----------
+    distribution : str or object, default="norm"
+        Name of a distribution of :mod:`scipy.stats`, or an object with a method
+        ``logpdf(y, *parameters)`` or ``logpmf(y, *parameters)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=400)
+    >>> y = rng.normal(level)
+    >>> LogScoreCI()(y, np.column_stack([level, np.ones(400)]))
+    log_score = 1.424 [1.358, 1.513], 95% interval (hall, n = 400)
+    """
+
+    distribution: Any = option(default="norm", check=log_density, kw_only=False)
+
+    def _scores(self, forecasts: Forecasts) -> Array:
+        name, y, parameters, _ = forecasts
+        must = f"{name} must have columns of parameters of {self.distribution!r}"
+        hint = f"{must}, got {parameters.shape[1]} columns"
+        with errors_of_function(hint), np.errstate(all="ignore"):
+            scores = -np.asarray(log_density(self.distribution)(y, *parameters.T))
+        strange = ~np.isfinite(scores)
+        if strange.any():
+            got = f"{parameters[strange][0]} for y_true {y[strange][0]:g}"
+            raise ValueError(f"{must} with a density above 0 at y_true, got {got}")
+        return scores

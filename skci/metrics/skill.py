@@ -1,0 +1,103 @@
+"""Skill scores: metrics of a model that are relative to another model of the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.inference.intervals.methods import AUTO
+from skci.inference.parameter import TableParameter
+from skci.measures.functional import FunctionOfMeans, skill
+from skci.measures.traits import SKILL, MeasureProperties
+from skci.metrics.base import MetricCI, option
+from skci.metrics.binding import ParameterBuilder
+
+
+def check_score(score: Any, name: str = "score") -> Any:
+    """Check a metric of forecasts or numbers whose smallest value is 0."""
+    is_loss = (
+        isinstance(score, MetricCI)
+        and score.reads in ("items", "numbers")
+        and score.bounds[0] == 0
+        and not (score.greater_is_better or score._each)
+    )
+    if not is_loss:
+        raise ValueError(
+            f"{name} must be a metric object of forecasts or numbers, which is 0 or "
+            f"more and better if lower, such as CrpsCI(), got {score!r}"
+        )
+    return score
+
+
+class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of zero"):
+    r"""Skill score: share of the score of a reference that a model saves.
+
+    .. math:: 1 - S / S_\mathrm{ref}
+
+    S and :math:`S_\mathrm{ref}` are scores on the same rows, and the interval takes the
+    errors of both and their correlation into account. A skill of 0 is that of the
+    reference, and 1 is perfect. The reference is a model of the same report, for
+    which no skill is reported. The metric has the name of the score with the suffix
+    "_skill".
+
+    Parameters
+    ----------
+    score : metric
+        Metric object of forecasts or of numbers, 0 or more, such as ``CrpsCI()``.
+    reference : str
+        Name of the model with which others are compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import CrpsCI, joint_report
+    >>> rng = np.random.default_rng(0)
+    >>> level = rng.normal(size=200)
+    >>> y = rng.normal(level)
+    >>> models = {
+    ...     "network": rng.normal(level, size=(50, 200)).T,
+    ...     "climatology": rng.normal(0, 2**0.5, size=(200, 50)),
+    ... }
+    >>> skill = SkillScoreCI(CrpsCI(), reference="climatology")
+    >>> joint_report(y, models, metrics=skill)["network", "crps_skill"]
+    crps_skill = 0.242 [0.164, 0.311], 95% interval (hall, n = 200)
+    """
+
+    score: Any = option(kw_only=False, check=check_score)
+    reference: str
+
+    @property
+    def reads(self) -> str:  # type: ignore[override]
+        """Kind of the predictions."""
+        return str(check_score(self.score).reads)
+
+    @property
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
+        return MeasureProperties(
+            f"{check_score(self.score).name}_skill", **self._properties
+        )
+
+    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+        models = binding.sample.kinds[self.reads]
+        if self.reference not in models:
+            raise ValueError(
+                f"reference must be one of the models {models} of a report, got "
+                f"{self.reference!r}"
+            )
+        if binding.model == self.reference:
+            return []
+        losses = [self._losses(binding, m) for m in (binding.model, self.reference)]
+        functional = FunctionOfMeans(skill, np.stack(losses, axis=1))
+        return [binding.of_units(self._measure, functional)]
+
+    def _losses(self, binding: ParameterBuilder, model: str) -> Array:
+        """Numbers of the rows whose mean is the score of a model, to first order."""
+        scored = replace(binding, model=model, method=AUTO)
+        (parameter,) = self.score._bind(scored)
+        counts, cells = parameter.counts, parameter.index[binding.within]
+        estimate, influence, _ = parameter.functional(counts / counts.sum())
+        losses: Array = (estimate + influence)[cells]
+        return losses

@@ -1,0 +1,324 @@
+"""Uplift of a treatment that is targeted by scores, with joint intervals."""
+
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._options import Rows, entry_point
+from skci._validation import as_numbers, check_names, check_settings, named_columns
+from skci.data.reading import Reader, RequiredData
+from skci.data.row_options import RowOptions
+from skci.data.rows import check_length, check_thresholds, flat
+from skci.evaluation import joint_report
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParameter
+from skci.measures.traits import BY_INFLUENCE, MeasureProperties
+from skci.reports import JointReport
+
+_STEP = 1e-100  # size of a complex step
+_ZERO = 1e-12  # share of the rows, or area, that is rounding
+_AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
+_AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
+_AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
+_BOUNDS = {"uplift": (-1.0, 1.0), "policy_value": (0.0, 1.0)}  # for outcomes 0 and 1
+
+
+class UpliftReport(JointReport):
+    """Joint confidence intervals of uplift metrics of one or more models.
+
+    Returned by :func:`skci.uplift_report`. A :class:`~skci.reports.JointReport` whose
+    plot is a band over shares of the rows if all metrics refer to shares.
+
+    Examples
+    --------
+    >>> from skci import uplift_report
+    >>> y, treatment = [1, 0, 1, 1, 0, 0, 0, 1] * 50, [1, 0, 1, 0] * 100
+    >>> report = uplift_report(
+    ...     y, [4, 3, 2, 1] * 100, treatment=treatment, metrics="uplift", top=[0.5, 1]
+    ... )
+    >>> report["y_pred", "uplift@0.5"]
+    uplift@0.5 = 0.50 [0.39, 0.61], joint 95% interval (delta, n = 400)
+    """
+
+    def _display(self, **options: Any) -> Any:
+        names, _, shares = np.char.partition(self._labels["metric"], "@").T
+        if "" in shares or len({*shares}) < 2:
+            return super()._display(**options)
+        labels = "share of the rows at the top", ""
+        return self._bands(shares.astype(float), metrics=names, axis_labels=labels)
+
+
+def _mean(size: Array, total: Array) -> Array:
+    """Mean outcome; 0 of no rows, as in scikit-uplift."""
+    return np.divide(total, size, out=np.zeros_like(total), where=abs(size) > _ZERO)
+
+
+def _curves(sums: Array) -> dict[str, Array]:
+    """Curves as functions of five sums over the rows at the top, and over all rows."""
+    top, whole = sums[:5], sums[5:]
+    rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
+    value = top[0] * _mean(*top[1:3]) + rest[0] * _mean(*rest[3:])
+    at_random = top[0] * _mean(*whole[1:3]) + rest[0] * _mean(*whole[3:])
+    return {
+        "cumulative_gain": top[0] * uplift,
+        "qini_curve": top[1] / whole[1] * uplift,
+        "policy_value": value,
+        "policy_gain": value - at_random,
+    }
+
+
+def _half_steps(values: Array) -> Array:
+    """Half of the difference between both neighbours of each value."""
+    return np.convolve(np.pad(values, 1, "edge"), [0.5, 0, -0.5], "valid")
+
+
+def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
+    """Derivatives of the area under a curve in its values and shares."""
+    in_values = _half_steps(shares)
+    in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # the area in random order
+    return in_values, -_half_steps(values)
+
+
+def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
+    """Derivatives of a metric at a share in the values and shares of its curve.
+
+    The slope is taken over a width to both sides, as single rows do not show it.
+    """
+    ends = np.clip([share - width, share + width], 0, 1)
+    slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
+    places = np.arange(len(shares))
+    in_values = np.clip(1 - abs(places - np.interp(share, shares, places)), 0, None)
+    in_values /= share if metric == "uplift" else 1
+    return in_values, -slope * in_values
+
+
+class _Trial(NamedTuple):
+    """Outcomes and treatments of n rows, with weights of the sum 1."""
+
+    y: Array
+    treated: Array
+    weights: Array
+    propensity: Array  # probability that each row is treated
+
+    @property
+    def summands(self) -> Array:
+        """Contributions of the rows to the sums behind the curves, (5, n).
+
+        They are 1; 1 and y of treated rows, divided by the propensity; and 1 and y of
+        control rows, divided by the probability of no treatment.
+        """
+        treated = self.treated / self.propensity
+        control = (1 - self.treated) / (1 - self.propensity)
+        columns = treated, treated * self.y, control, control * self.y
+        return np.stack([np.ones(len(self.y)), *columns])
+
+    def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
+        """Ranks of the rows, sums over the rows at the top, and curves at steps.
+
+        Points of a curve are the distinct scores. Each step is one of a sum.
+        """
+        rank = np.unique(-score, return_inverse=True)[1]
+        totals = [np.bincount(rank, self.weights * each) for each in self.summands]
+        top = np.insert(totals, 0, 0, axis=1).cumsum(axis=1)
+        sums = np.concatenate([top, np.broadcast_to(top[:, -1:], top.shape)])
+        steps = 1j * _STEP * np.eye(10)[:, :, np.newaxis]
+        return rank, top, [_curves(sums + step) for step in steps]
+
+    def estimate(self, metric: str, share: float | None, ranked: Any) -> Any:
+        """Value of a metric of ranked rows, and influence values, (n,), by name."""
+        value, influence = self._linear(metric, share, ranked)
+        if metric == "qini":
+            perfect = self.ranked(self.y * (2 * self.treated - 1))
+            most, of_most = self._linear(metric, share, perfect)
+            if most <= _ZERO or not np.isin(self.y, (0, 1)).all():
+                raise ValueError(f"y_true must be 0 and 1 for qini, got {self.y[:5]}")
+            value, influence = value / most, (influence - value / most * of_most) / most
+        influence[abs(influence) <= _ZERO * abs(self.summands).max()] = 0  # rounding
+        return {"value": value, "influence": influence}
+
+    def _linear(self, metric: str, share: float | None, ranked: Any) -> Any:
+        """Value of a curve at a share, or its area, and the influence values."""
+        (rank, top, curves), curve = ranked, (_AT_TOP | _AREAS)[metric]
+        values = curves[0][curve].real
+        if share is None:
+            in_values, in_shares = _area(metric, top[0], values)
+        else:
+            control = top[3, -1] - top[3] if metric.startswith("policy") else top[3]
+            arms = [np.interp(share, top[0], each) for each in (top[1], control)]
+            if min(arms) <= _ZERO:
+                raise ValueError(f"top must have both arms for {metric}, got {share:g}")
+            width = float(self.weights @ self.weights) ** 0.2 / 4
+            in_values, in_shares = _at(metric, share, width, top[0], values)
+        slopes = in_values * [each[curve].imag / _STEP for each in curves]
+        slopes[0] += in_shares
+        slopes[:5, -1] += slopes[5:].sum(axis=1)
+        of_rows = slopes[:5, ::-1].cumsum(axis=1)[:, ::-1][:, rank + 1]
+        influence = (self.summands * of_rows).sum(axis=0)
+        return float(in_values @ values), influence - self.weights @ influence
+
+
+@entry_point(joint_report, Rows)
+def uplift_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    treatment: Any,
+    metrics: Any = ("qini", "auuc", "uplift", "policy_gain"),
+    top: Any = (0.1, 0.3),
+    propensity: Any = None,
+    confidence_level: float = 0.95,
+    random_state: Any = None,
+    **options: Unpack[Rows],
+) -> UpliftReport:
+    r"""Joint confidence intervals for uplift metrics of one or more models.
+
+    Models score which rows to treat first. The outcomes of a trial, in which some rows
+    were treated, show how much the treatment of the rows with the highest scores gains.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Outcomes, of which greater ones are better: 0 and 1, or numbers.
+    y_score : array-like of shape (n_samples,), or mapping of str to array-like
+        Scores, such as predicted uplifts; for several models a mapping by name or a
+        data frame. Rows with the highest scores are treated first.
+    treatment : array-like of shape (n_samples,)
+        1 of treated and 0 of control rows.
+    metrics : str or list of str, optional
+        Areas: "auuc", "qini" (outcomes 0 and 1) and "qini_area". At each share of
+        `top`: "uplift", "cumulative_gain", "qini_curve", "policy_value" and
+        "policy_gain". See Notes.
+    top : float or sequence of float, default=(0.1, 0.3)
+        Shares of the rows to treat, above 0 and at most 1, or below 1 for policies. A
+        metric at the share .1 is named as in ``uplift@0.1``.
+    propensity : float or array-like of shape (n_samples,), optional
+        Probability that a row was treated, between 0 and 1. If not given, all rows had
+        the same probability, which is estimated.
+
+    Returns
+    -------
+    UpliftReport
+        Labelled ``model`` and ``metric``; the model is "y_pred" if it has no name.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If an option or the data are not as described, or there are no treated or no
+        control rows to estimate a metric from.
+
+    Warns
+    -----
+    DegenerateVarianceWarning
+        When the intervals are first accessed, if the variance is zero, as of the Qini
+        coefficient of a constant score.
+    SmallSampleWarning
+        Then, if a few rows determine the variance.
+
+    See Also
+    --------
+    decision_curve_report : Net benefit of decisions, without a trial.
+
+    Notes
+    -----
+    The rows at the top, a share k, have the mean outcomes :math:`M_1(k)` with and
+    :math:`M_0(k)` without treatment, where rows are weighted by the inverse of the
+    probability of the treatment that they had. The metrics are
+
+    - uplift: :math:`M_1(k) - M_0(k)`,
+    - cumulative gain: :math:`k (M_1(k) - M_0(k))`, and AUUC the area under it [1]_,
+    - Qini curve: :math:`q(k) = \frac{n_1(k)}{n_1} (M_1(k) - M_0(k))`, where
+      :math:`n_1(k)` of :math:`n_1` treated rows are at the top, and Qini area
+      :math:`\int q(k) dk - q(1) / 2` between the curve and that of random order [2]_,
+    - Qini coefficient: the Qini area, divided by the Qini area of the perfect score
+      :math:`y (2 t - 1)`, where t is the treatment,
+    - policy value: :math:`V(k) = k M_1(k) + (1 - k) M_0^-(k)`, the mean outcome if the
+      rows at the top are treated and the others, with the mean :math:`M_0^-(k)`, are
+      not,
+    - policy gain: :math:`V(k) - k M_1(1) - (1 - k) M_0(1)`, over the treatment of as
+      many random rows.
+
+    Lines join the points of distinct scores, so that the order of tied rows does not
+    matter. The influence value of a row is the derivative of a metric in the weight of
+    the row, which moves the rank of all other rows. At a share, it includes the slope
+    of the curve, over :math:`n^{-1/5} / 4` to both sides.
+
+    Propensities that a model predicts count as known. If the model is right, intervals
+    are then too wide rather than too narrow [3]_.
+
+    References
+    ----------
+    .. [1] Gutierrez and Gerardy (2017). Causal Inference and Uplift Modeling: A
+       Review of the Literature. PMLR 67, 1-13.
+    .. [2] Radcliffe (2007). Using control groups to target on predicted lift. Direct
+       Marketing Analytics Journal 1, 14-21.
+    .. [3] Hirano, Imbens and Ridder (2003). Efficient Estimation of Average Treatment
+       Effects Using the Estimated Propensity Score. Econometrica 71, 1161-1189.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import uplift_report
+    >>> rng = np.random.default_rng(1)
+    >>> x, treatment = rng.normal(size=4000), rng.integers(0, 2, 4000)
+    >>> y = rng.random(4000) < 0.2 + 0.2 * treatment * (x > 0)
+    >>> scores = {"model": x, "random": rng.normal(size=4000)}
+    >>> metrics = ["qini", "uplift", "policy_gain"]
+    >>> report = uplift_report(y, scores, treatment=treatment, metrics=metrics, top=0.3)
+    >>> print(report)
+    Joint 95% confidence intervals (delta), n = 4000, critical value 2.531
+    <BLANKLINE>
+    model   metric           estimate  joint interval   individual interval
+    -----------------------------------------------------------------------
+    model   qini             0.126     [0.081, 0.171]   [0.091, 0.161]
+    model   uplift@0.3       0.228     [0.165, 0.292]   [0.179, 0.277]
+    model   policy_gain@0.3  0.041     [0.025, 0.057]   [0.029, 0.053]
+    random  qini             0.014     [-0.033, 0.061]  [-0.022, 0.051]
+    random  uplift@0.3       0.101     [0.039, 0.163]   [0.053, 0.149]
+    random  policy_gain@0.3  0.002     [-0.013, 0.018]  [-0.009, 0.014]
+    >>> print(*report.differences().findings(), sep="\n")
+    On qini, random is worse than model.
+    On uplift@0.3, random is worse than model.
+    On policy_gain@0.3, random is worse than model.
+    """
+    names = dict.fromkeys(check_names(metrics, [*_AT_TOP, *_AREAS], "metric"))
+    shares = check_thresholds(np.atleast_1d(top), "top").tolist()
+    if not 0 < min(shares) <= max(shares) <= 1:
+        raise ValueError(f"top must be above 0 and at most 1, got {shares}")
+    settings = check_settings(confidence_level, random_state)
+    wanted = RequiredData(frozenset({"scores"}), truths=frozenset({"relevance"}))
+    reader = Reader.open(wanted, y_true, RowOptions(**options))
+    sample = reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
+
+    def column(values: Any, name: str) -> Array:
+        reader.alignment.check(name, values, ["index"])
+        check_length(numbers := as_numbers(values, name), len(reader.y), name, "y_true")
+        return numbers[reader.rows.kept]
+
+    check_length(flat(reader.y), len(reader.y), "y_true", "treatment")
+    treated = column(treatment, "treatment")
+    if {*treated.tolist()} != {0, 1}:
+        raise ValueError(f"treatment must hold 0 and 1, got {np.unique(treated)[:5]}")
+    counts, y = sample.rows.counts, sample.truth[:, 0]
+    is_binary, weights = bool(np.isin(y, (0, 1)).all()), counts / counts.sum()
+    given = weights @ treated if propensity is None else propensity
+    given = np.full(len(reader.y), given) if np.ndim(given) == 0 else given
+    known = column(given, "propensity")
+    extreme = known[abs(known - 0.5).argmax()]
+    if not 0 < extreme < 1:
+        raise ValueError(f"propensity must be above 0 and below 1, got {extreme:g}")
+    trial = _Trial(y, treated, weights, known)
+    shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "delta"}
+    parameters = []
+    for model, scores in sample.scores.items():
+        ranked = trial.ranked(scores.values)
+        for name in names:
+            limits = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
+            for share in shares if name in _AT_TOP else [None]:
+                title = name if share is None else f"{name}@{share:g}"
+                trait = MeasureProperties(title, bounds=limits, **BY_INFLUENCE)
+                found = shared | trial.estimate(name, share, ranked)
+                found |= {"key": ParameterLabels(title, model), "trait": trait}
+                parameters.append(TableParameter.from_influence(**found))
+    joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
+    return UpliftReport(joint)
