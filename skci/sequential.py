@@ -9,7 +9,12 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._options import short_repr
-from skci._validation import check_mutually_exclusive, column_names, is_iterable
+from skci._validation import (
+    check_mutually_exclusive,
+    column_names,
+    is_iterable,
+    named_columns,
+)
 from skci.accumulation import JointAccumulator
 from skci.data.items import UNNAMED
 from skci.data.responses import task
@@ -160,6 +165,7 @@ class _Grades:
 
     def update(self, **batch: Any) -> None:
         """Add a batch, which must have the columns of the earlier batches."""
+        batch["grades"] = named_columns(batch["grades"], "grades", "grades")
         columns = dict(_columns(batch))
         first = self._batches[0] if self._batches else columns
         if columns.keys() != first.keys():
@@ -176,17 +182,16 @@ class _Grades:
     @property
     def models(self) -> list[str]:
         """Names of the models; "grades" for a single array."""
-        return self._names(1, "grades")
+        return self._names(1)
 
     @property
     def metrics(self) -> list[str]:
         """Names of the scorers."""
-        return self._names(2, UNNAMED)
+        return self._names(2)
 
-    def _names(self, level: int, default: str) -> list[str]:
+    def _names(self, level: int) -> list[str]:
         paths = [path for path in self._batches[0] if path[0] == "grades"]
-        named = (path[level] if len(path) > level else default for path in paths)
-        return [*dict.fromkeys(named)]
+        return [*dict.fromkeys((*path, UNNAMED)[level] for path in paths)]
 
     def report(self) -> JointReport:
         """Report on all items so far."""

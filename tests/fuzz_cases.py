@@ -480,6 +480,26 @@ class Draw:
         grades = self.one([values, values, scored, list(values.items()), box(first)])
         return skci.grades_report, {"grades": grades, **sampled, **options}
 
+    def sequential_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Batches of grades of one or two models, and looks at them."""
+        n, size = self.rows(), self.one([1, 7, 100])
+        options = self.settings("confidence_level", "random_state")
+        columns = self.sampled(n) | {"grades": {"A": self.numbers(n)}}
+        if self.chance(0.6):
+            options["bounds"] = 0, 1
+            grades = {model: self.labels(n, (0, 0.5, 1)) for model in "AB"}
+            columns["grades"] = grades
+        batches = [
+            _some_rows(columns, slice(start, start + size))
+            for start in range(0, n, size)
+        ]
+        required = ["A >= 0.5", "A - B >= 0", "A <= 0.4 and B >= 0.1"]
+        horizon = [[n], (1, n), (n, n + 1), range(1, n + 1, 1 + n // 3), [2, 70]]
+        return skci.sequential_report, {
+            "batches": batches, "requirements": self.one(required),
+            "horizon": self.one(horizon), **options,
+        }  # fmt: skip
+
     def pass_at_k(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         n_tasks, most = self.rows(), self.one([1, 2, 10, 200, 3000])
         n_samples = self.rng.integers(1, most + 1, n_tasks)
@@ -768,6 +788,13 @@ class Draw:
         return evaluate, arguments
 
 
+def _some_rows(values: Any, rows: slice) -> Any:
+    """Some of the rows of columns, which may be nested."""
+    if isinstance(values, dict):
+        return {name: _some_rows(column, rows) for name, column in values.items()}
+    return values[rows]
+
+
 def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> Any:
     """Evaluate estimators by a JointEvaluator."""
     given = {"sample_weight", "groups", "by", "design", "missing"}
@@ -798,9 +825,10 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "critical_value": Draw.critical,
     "grades_report": Draw.grades_report,
     "pass_at_k": Draw.pass_at_k,
+    "sequential_report": Draw.sequential_report,
     "minimum_detectable": Draw.detectable,
 }
-SHARES = np.array([6, 3, 6] + 17 * [1])
+SHARES = np.array([6, 3, 6] + 18 * [1])
 """How often each is called."""
 
 

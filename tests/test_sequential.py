@@ -179,9 +179,8 @@ def test_frames_scorers_and_several_answers():
     options = {"horizon": range(200, 2001, 200)}
     given = ({"grades": frame[k : k + 100]} for k in range(0, 2000, 100))
     found = sequential_report(given, NOT_WORSE, **options, **BOUNDED)
-    assert str(found) == str(
-        sequential_report(batches(), NOT_WORSE, **options, **BOUNDED)
-    )
+    expected = sequential_report(batches(), NOT_WORSE, **options, **BOUNDED)
+    assert str(found) == str(expected)
     given = (
         {"grades": {"new": {"judge": NEW[k : k + 100], "words": OLD[k : k + 100]}}}
         for k in range(0, 2000, 100)
@@ -189,6 +188,9 @@ def test_frames_scorers_and_several_answers():
     bounds = {"judge": (0, 1), "words": (0, 1)}
     found = sequential_report(given, "judge >= 0.1", bounds=bounds, **options)
     assert found["new", "judge"] == "shown"
+    given = ({"grades": [*x["grades"].items()]} for x in batches())
+    found = sequential_report(given, NOT_WORSE, **options, **BOUNDED)
+    assert str(found) == str(expected)
     alone = ({"grades": {"new": each}} for each in NEW)
     found = sequential_report(alone, "new >= 0.1", horizon=(90, 200), **BOUNDED)
     assert found.n_used == 90
