@@ -758,7 +758,7 @@ def of_a_matrix(metric, y, p):
     return {("A", "m"): metric.from_confusion_matrix(matrix)}
 
 
-@pytest.mark.parametrize("occurring", [2, 3])
+@pytest.mark.parametrize("observed_codes", [2, 3])
 @pytest.mark.parametrize(
     "metric", [BalancedAccuracyCI(), F1CI(average="macro")], ids=str
 )

@@ -176,7 +176,11 @@ def test_a_table_of_counts_is_its_confusion_matrix():
 @pytest.mark.parametrize(
     ("counts", "error", "message"),
     [
-        ([1, 1.5, 1], ValueError, "counts must hold whole numbers .* got 1.5; weights"),
+        (
+            [1, 1.5, 1],
+            ValueError,
+            "counts must hold whole numbers .* got 1.5; pass weights",
+        ),
         ([1, -1, 1], ValueError, "counts must hold finite numbers, none negative"),
         ([0, 0, 0], ValueError, "counts must hold finite numbers, .* not all zero"),
         ([1, np.nan, 1], ValueError, "counts must hold finite numbers, got nan in row"),

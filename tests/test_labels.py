@@ -182,7 +182,7 @@ def test_wrong_pos_label(values, pos_label, error, message):
 MISSING = "must hold a label in every row, got a missing or infinite value in row 2: "
 KINDS = "must hold labels that are numbers, booleans or strings, got "
 SHAPE = "must be a one-dimensional array of labels, got "
-SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; (turn|num)"
+SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; (pass|use)"
 
 BAD = {
     "NaN": ([0, 1, np.nan], ValueError, MISSING + "nan(;|$)"),

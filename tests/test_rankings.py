@@ -197,7 +197,7 @@ def test_batches_hold_whole_queries(order):
             again.relevance, y_score={"score": again.score}, query=again["query"]
         )
     assert accumulator.n_samples == n
-    with pytest.raises(ValueError, match="must rankings and survival cannot to be"):
+    with pytest.raises(ValueError, match="rankings and survival cannot be saved"):
         accumulator.save("table.npz")
 
 
@@ -486,7 +486,9 @@ def test_classifiers_rank_by_the_probability_of_label_1():
         evaluator = skci.JointEvaluator({"A": model}, metrics)
         report = evaluator.evaluate(X, relevant, query=query)
         assert report["A", "ndcg@3"] == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(ValueError, match="scores need an estimator of two classes, 1"):
+    with pytest.raises(
+        ValueError, match="scores need an estimator of two classes, one"
+    ):
         evaluator = skci.JointEvaluator({"A": LogisticRegression().fit(X, y)}, "ndcg")
         evaluator.evaluate(X, y, query=query)
 

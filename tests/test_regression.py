@@ -284,7 +284,11 @@ def test_deviance_of_zero_truths():
         (Y, P * np.nan, "y_pred must hold finite numbers"),
         ([], [], r"y_true must have a row for each sample .*, got shape \(0,\)"),
         (np.stack([Y, Y], axis=1), P, r"shape of y_true, \(250, 2\), got \(250, 1\)"),
-        (Y, np.stack([P, P], axis=1), r"an entry for each .*, got shape \(250, 2\); a"),
+        (
+            Y,
+            np.stack([P, P], axis=1),
+            r"an entry for each .*, got shape \(250, 2\); to",
+        ),
         (np.ones((N, 2, 2)), P, r"a column for each target, got shape \(250, 2, 2\)"),
     ],
 )

@@ -187,7 +187,7 @@ def test_a_negated_mean_has_the_limits_of_the_mean_with_weights():
 
 def test_a_negated_area_warns_of_the_other_label():
     y = np.tile([0, 1], 30)
-    with pytest.warns(UserWarning, match="of the other label"):
+    with pytest.warns(UserWarning, match="referred to the other label"):
         RocAucCI(negate=True)(y, 1 - y + np.linspace(0, 1.2, 60)).low  # noqa: B018
 
 

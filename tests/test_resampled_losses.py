@@ -454,7 +454,9 @@ def test_searches_of_numbers_are_of_r2_and_functions_need_metrics():
     search = GridSearchCV(Ridge(), {"alpha": [1, 9]})
     assert search_report(search.fit(X, y), X, y).metrics == ["r2"]
     search.set_params(scoring=lambda model, X, y: model.score(X, y)).fit(X, y)
-    with pytest.raises(ValueError, match=r"^metrics must be given, for the scoring of"):
+    with pytest.raises(
+        ValueError, match=r"^metrics must be given, since the scoring of"
+    ):
         search_report(search, X, y)
 
 
