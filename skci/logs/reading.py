@@ -110,25 +110,25 @@ def read(
     Supported formats:
 
     - inspect_ai: logs in JSON and ``.eval`` files, of completed evaluations. Scorers
-    keep their names, and the values of a dictionary are named ``scorer/key``. C, P, I
-    and N are 1, 0.5, 0 and 0. An epoch is a run. :meth:`LogRows.report` refuses scorers
-    for which the log does not state the mean of the grades.
+      keep their names, and the values of a dictionary are named ``scorer/key``. C, P, I
+      and N are 1, 0.5, 0 and 0. An epoch is a run. :meth:`LogRows.report` refuses
+      scorers for which the log does not state the mean of the grades.
     - lm-evaluation-harness: ``samples_*.jsonl``, written with ``--log_samples``.
-    Scorers are the metrics, with their filter as in ``exact_match/strict-match``. The
-    model is that of the results in the same folder, or else the folder. Perplexities,
-    bits per byte and lists of booleans are aggregated as by the harness.
-    :meth:`LogRows.report` refuses metrics that the harness computes from all documents
-    at once, such as BLEU.
+      Scorers are the metrics, with their filter as in ``exact_match/strict-match``. The
+      model is that of the results in the same folder, or else the folder. Perplexities,
+      bits per byte and lists of booleans are aggregated as by the harness.
+      :meth:`LogRows.report` refuses metrics that the harness computes from all
+      documents at once, such as BLEU.
     - promptfoo: ``results.json`` or ``.jsonl``, written with ``--output``. Scorers are
-    "pass", "score" and named metrics. A model is a provider, combined with a prompt if
-    there are several. An item is a test, identified by its description and variables,
-    and repeats of a test are runs.
+      "pass", "score" and named metrics. A model is a provider, combined with a prompt
+      if there are several. An item is a test, identified by its description and
+      variables, and repeats of a test are runs.
     - DeepEval: ``.latest_test_run.json`` and other test runs. The model is that of the
-    hyperparameters, or else the name of the file or folder.
+      hyperparameters, or else the name of the file or folder.
     - SWE-bench: summaries ``<model>.<run>.json``, and ``report.json`` of instances.
     - tables in CSV, JSON lines or a JSON array, with columns for items and grades, such
-    as ``id`` and ``score``, and optionally for the other names. Without a column for
-    the model, its name is the name of the file.
+      as ``id`` and ``score``, and optionally for the other names. Without a column for
+      the model, its name is the name of the file.
 
     Text may be compressed, as in ``.jsonl.gz``. If a log states the number of its
     samples, samples are counted. Logs of inspect_ai, lm-evaluation-harness (also for

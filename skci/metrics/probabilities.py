@@ -216,7 +216,7 @@ class BrierScoreCI(
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
     .. math:: E(p - y)^2, \quad \text{for many labels} \quad \sum_c E(p_c - 1\{Y =
-    c\})^2
+        c\})^2
 
     With more than two labels it is the sum over labels, between 0 and 2. With several
     targets it is the sum over targets, halved for two targets; the probabilities are
