@@ -334,7 +334,7 @@ def test_every_entry_point_is_called_and_every_outcome_occurs():
     # Neither labels nor scores nor grades are what these read; see their own tests.
     functions -= {"agreement_report", "read", "suite_report", "votes_report"}
     functions -= {"coco", "transcripts", "trec"}
-    functions -= {"label_next", "rogan_gladen", "sequential_report", "uplift_report"}
+    functions -= {"label_next", "rogan_gladen", "uplift_report"}
     fitting = {"cross_validate_report", "cross_val_folds", "five_by_two_f_test"}
     fitting |= {"fold_models_report", "learning_curve_report", "importance_report"}
     functions -= fitting  # fits take long
