@@ -130,7 +130,7 @@ class Agreement:
     """Number of rows."""
     units: Units
     parts: tuple[tuple[float, Any], ...] = ()
-    """Weights and bounds (units) of the components; empty if no bound is known."""
+    """Weight, and units or pairs, of each component; empty if no bound is known."""
     relative_range: float = 0.0
     """Range of the measure divided by its estimate, for a ratio; else 0."""
     are_of_classes: bool = False

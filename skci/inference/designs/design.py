@@ -196,9 +196,9 @@ class Design(Protocol):
 
         Reports show this number as ``n_groups``. With one unit, the interval is the
         whole range of the metric. A parameter may use only m of the n units, such as a
-        subgroup of `by`. The variance of the parameter then has the factor :math:`m (n
-        - 1) / ((m - 1) n)`, with m counted from the totals of `components`. Degrees of
-        freedom and warnings depend only on the totals.
+        subgroup of `by`. The variance of the parameter then has the factor
+        :math:`m (n - 1) / ((m - 1) n)`, with m counted from the totals of `components`.
+        Degrees of freedom and warnings depend only on the totals.
         """
 
     def components(self, influences: Any) -> Iterable[Component]:

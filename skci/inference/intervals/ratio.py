@@ -16,7 +16,7 @@ unobserved bound has a tiny proportion; once the multiplier reaches its maximum,
 remaining mass moves to this bound.
 
 *Tversky's ratios* of hits to hits plus two kinds of misses, such as accuracy,
-precision, recall, F-beta and Jaccard's index. All hits have the same weight w, misses
+precision, recall, F-beta and Jaccard's index. All hits have one common weight, misses
 have the weight ``w = 1 + v B``, and cells outside the ratio have the weight 1. For a
 total Q of misses, v is the root of a quadratic equation, and the remaining mass belongs
 to the hits.
